@@ -1,0 +1,1 @@
+"""Spectral and tensor methods for natural language parsing."""

@@ -1,0 +1,32 @@
+"""The family of errors that a caller of eigentree may see.
+
+Each message is one sentence: where, what was wrong, the value seen, what would be right.
+Inner code raises with a short message; the boundary (reader, parser, command line) adds
+file and line once.
+"""
+
+from __future__ import annotations
+
+
+class EigentreeError(Exception):
+    """Anything that eigentree refuses, with a message meant for the person who caused it."""
+
+
+class TreebankFormatError(EigentreeError):
+    """A treebank, tagged text or CoNLL-U file that can't be read as it stands."""
+
+
+class GrammarError(EigentreeError):
+    """A grammar or training set that can't give a parser."""
+
+
+class ShapeError(EigentreeError):
+    """An array whose axes don't agree with the others."""
+
+
+class ModelFileError(EigentreeError):
+    """A model file that is damaged, foreign or of another version."""
+
+
+class SettingsError(EigentreeError):
+    """An option, or a combination of options, that has no meaning."""
