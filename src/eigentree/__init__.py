@@ -1,1 +1,33 @@
-"""Spectral and tensor methods for natural language parsing."""
+"""Spectral parsing: from a treebank to a latent-variable grammar to trees.
+
+The public names are loaded when they are first asked for, so that importing the package
+costs nothing that the caller does not use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+__version__ = "0.1.0"
+
+# In reading order: data, transforms, models, parsing, scores.  One row is one public name.
+_PUBLIC = {
+    "EigentreeError": "eigentree.errors",
+    "Span": "eigentree.corpus.trees",
+    "Tree": "eigentree.corpus.trees",
+}
+
+__all__ = ["__version__", *_PUBLIC]  # noqa: PLE0604 - the table holds strings
+
+
+def __getattr__(name: str) -> object:
+    module = _PUBLIC.get(name)
+    if module is None:
+        raise AttributeError(f"module 'eigentree' has no attribute {name!r}")
+    value: object = getattr(import_module(module), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

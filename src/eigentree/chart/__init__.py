@@ -1,0 +1,1 @@
+"""Dynamic programs over a grammar and a sentence: arrays in, arrays out."""

@@ -1,0 +1,1 @@
+"""Text and trees: reading, cleaning and transforming; standard library only."""

@@ -1,0 +1,1 @@
+"""Scores of parsed trees against gold trees, and whether differences are real."""

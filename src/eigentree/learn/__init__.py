@@ -1,0 +1,1 @@
+"""Learners: corpora in, models out; one algorithm a file."""

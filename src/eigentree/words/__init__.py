@@ -1,0 +1,1 @@
+"""What is known of single words: tags and word classes."""

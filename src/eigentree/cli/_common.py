@@ -1,0 +1,178 @@
+"""What the verbs share: exit codes, messages, progress and the options with one meaning.
+
+Standard output is for results alone.  Messages and progress go to standard error: a moving
+bar on a terminal, and elsewhere plain lines, few enough for a log file.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, TypeVar
+
+import typer
+
+from eigentree.errors import EigentreeError
+
+Item = TypeVar("Item")
+
+BAD_INPUT = 2
+FAILED = 1
+CLOSED_PIPE = 141  # what a shell reports for a program ended by SIGPIPE, as head's feeders are
+
+SECONDS_BETWEEN_LINES = 10.0
+
+SeedOption = Annotated[
+    int, typer.Option("--seed", min=0, help="Same seed, same result, to the byte.")
+]
+JobsOption = Annotated[
+    int, typer.Option("--jobs", "-j", min=1, help="Processes to use; the result is the same.")
+]
+QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only errors.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
+OutputOption = Annotated[
+    str, typer.Option("--output-file", "-o", help="File to write; - is standard output.")
+]
+
+
+def guarded(work: Callable[[], object], *, debug: bool) -> object:
+    """Do a verb's work, and turn what goes wrong into one line and an exit code.
+
+    Parameters
+    ----------
+    work
+        Called once; its value comes back.
+    debug
+        Show the traceback as well.
+
+    Raises
+    ------
+    typer.Exit
+        With 2 for what the caller can mend (an `EigentreeError`, a file that can't be read),
+        1 for anything else, 141 when the reader of standard output has gone.
+    """
+    try:
+        value = work()
+        sys.stdout.flush()
+        return value
+    except BrokenPipeError:
+        _discard_output()
+        raise typer.Exit(CLOSED_PIPE) from None
+    except EigentreeError as error:
+        _report(str(error), debug)
+        raise typer.Exit(BAD_INPUT) from None
+    except (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError) as error:
+        _report(f"{error.filename}: {error.strerror}", debug)
+        raise typer.Exit(BAD_INPUT) from None
+    except Exception as error:
+        if type(error).__module__.startswith("typer"):
+            raise  # usage errors and exits are typer's to print and obey
+        what = f"{type(error).__name__}: {error}"
+        _report(what if debug else f"{what} (add --debug to see where)", debug)
+        raise typer.Exit(FAILED) from None
+
+
+def _report(problem: str, debug: bool) -> None:
+    if debug:
+        traceback.print_exc()
+    message("eigentree: " + " ".join(problem.split("\n")))
+
+
+def _discard_output() -> None:
+    # Python flushes standard output once more on its way out, which must not fail again.
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
+
+
+def message(text: str, *, quiet: bool = False) -> None:
+    """Print one line on standard error, unless quiet."""
+    if not quiet:
+        typer.echo(text, err=True)
+
+
+@contextmanager
+def progress(
+    doing: str, total: int | None = None, *, quiet: bool = False
+) -> Iterator[Callable[[int], None]]:
+    """Show how far a task is; the value is a function to call with each number of steps done.
+
+    Parameters
+    ----------
+    doing
+        What is going on, as in "parsing".
+    total
+        Number of steps, or None when it is not known, as on a pipe.
+    quiet
+        Show nothing.
+
+    Examples
+    --------
+    >>> with progress("counting", 2, quiet=True) as advance:
+    ...     advance(1)
+    ...     advance(1)
+    """
+    if quiet:
+        yield lambda steps: None  # noqa: ARG005 - a step that shows nothing
+    elif sys.stderr.isatty():
+        with _bar() as bar:
+            task = bar.add_task(doing, total=total)
+            yield lambda steps: bar.advance(task, steps)
+    else:
+        lines = _Lines(doing, total)
+        yield lines.advance
+        lines.close()
+
+
+def track(
+    items: Iterable[Item], doing: str, total: int | None = None, *, quiet: bool = False
+) -> Iterator[Item]:
+    """Hand on items one by one and show progress; each counts as done when the next is asked."""
+    with progress(doing, total, quiet=quiet) as advance:
+        for item in items:
+            yield item
+            advance(1)
+
+
+def _bar() -> Any:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    return Progress(*columns, console=Console(stderr=True), transient=True)
+
+
+class _Lines:
+    """Progress for log files: a line at times, and one at the end of what took a while."""
+
+    def __init__(self, doing: str, total: int | None) -> None:
+        self.doing = doing
+        self.total = "" if total is None else f" of {total}"
+        self.done = 0
+        self.begun = self.told = time.monotonic()
+
+    def advance(self, steps: int) -> None:
+        self.done += steps
+        now = time.monotonic()
+        if now - self.told >= SECONDS_BETWEEN_LINES:
+            self.told = now
+            message(f"{self.doing}: {self.done}{self.total} after {now - self.begun:.0f} s")
+
+    def close(self) -> None:
+        if self.told > self.begun:
+            message(f"{self.doing}: {self.done} done in {time.monotonic() - self.begun:.0f} s")

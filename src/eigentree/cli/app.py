@@ -1,0 +1,111 @@
+"""The ``eigentree`` command: a table of verbs, each of which is loaded when it is called.
+
+Help must come at once, so nothing here imports numpy or anything that does; a verb's file is
+imported only when that verb runs or when its own help is asked for.  A new verb is a row in
+`VERBS` and a file that defines a function of the verb's name with typer annotations.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Any, NamedTuple
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from eigentree.cli._common import guarded
+
+
+class Verb(NamedTuple):
+    """Where a verb is defined, and what the list of verbs says of it."""
+
+    module: str
+    help: str
+
+
+VERBS = {
+    "check": Verb("eigentree.cli.check", "Say what is in a treebank and what is wrong with it."),
+    "train": Verb("eigentree.cli.train", "Learn a parser from a treebank."),
+    "parse": Verb("eigentree.cli.parse", "Parse sentences with a model."),
+    "evaluate": Verb("eigentree.cli.evaluate", "Score parsed trees against gold trees."),
+    "inspect": Verb("eigentree.cli.inspect", "Say what is in a model."),
+    "draw": Verb("eigentree.cli.draw", "Draw trees as text or SVG."),
+}
+
+
+class _LateCommand(TyperCommand):
+    """Stands in the list for a verb, and turns into it once there are arguments to read."""
+
+    def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
+        return _load(str(self.name)).make_context(info_name, args, *rest, **extra)
+
+
+class _VerbGroup(TyperGroup):
+    """The verbs of `VERBS`, behind the boundary that turns errors into exit codes."""
+
+    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature
+        return list(VERBS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:  # noqa: ARG002
+        verb = VERBS.get(cmd_name)
+        return verb and _LateCommand(cmd_name, help=verb.help, short_help=verb.help)
+
+    def invoke(self, ctx: Any) -> Any:
+        return guarded(lambda: TyperGroup.invoke(self, ctx), debug=ctx.params["debug"])
+
+
+def _load(name: str) -> Any:
+    verb = VERBS[name]
+    single = typer.Typer(add_completion=False, rich_markup_mode=None)
+    single.command(name)(getattr(import_module(verb.module), name))
+    return typer.main.get_command(single)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from eigentree import __version__
+
+        typer.echo(f"eigentree {__version__}")
+        raise typer.Exit
+
+
+app = typer.Typer(
+    cls=_VerbGroup,
+    add_completion=False,
+    rich_markup_mode=None,
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback()
+def eigentree(
+    debug: Annotated[  # noqa: ARG001 - read by _VerbGroup.invoke
+        bool, typer.Option("--debug", help="Show the traceback of a failure.")
+    ] = False,
+    version: Annotated[  # noqa: ARG001 - acted on by its callback
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
+    ] = False,
+) -> None:
+    """From a treebank to a spectral parser to trees.
+
+    Results go to standard output, messages to standard error.  The exit code is 2 for input or
+    options that can't be used and 1 for work that failed.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and leave Python with the exit code."""
+    app(_debug_first(sys.argv[1:] if arguments is None else arguments), prog_name="eigentree")
+
+
+def _debug_first(arguments: Sequence[str]) -> list[str]:
+    """Let ``--debug`` stand anywhere before ``--``, since it is an afterthought by nature."""
+    given = list(arguments)
+    end = given.index("--") if "--" in given else len(given)
+    if "--debug" not in given[:end]:
+        return given
+    return ["--debug", *(word for word in given[:end] if word != "--debug"), *given[end:]]
