@@ -17,7 +17,7 @@ _PUBLIC = {
     "Tree": "eigentree.corpus.trees",
 }
 
-__all__ = ["__version__", *_PUBLIC]  # noqa: PLE0604 - the table holds strings
+__all__ = ["__version__", *_PUBLIC]
 
 
 def __getattr__(name: str) -> object:

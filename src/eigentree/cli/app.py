@@ -82,10 +82,10 @@ app = typer.Typer(
 
 @app.callback()
 def eigentree(
-    debug: Annotated[  # noqa: ARG001 - read by _VerbGroup.invoke
+    debug: Annotated[
         bool, typer.Option("--debug", help="Show the traceback of a failure.")
     ] = False,
-    version: Annotated[  # noqa: ARG001 - acted on by its callback
+    version: Annotated[
         bool,
         typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
     ] = False,

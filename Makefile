@@ -1,0 +1,32 @@
+# `make test` and `make demo` each work alone in a fresh clone, with Python 3.11 or later.
+
+PYTHON ?= python3
+export SENTENCE
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+
+.PHONY: test demo clean
+
+test: .venv/tests-ready
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/pytest
+
+# Parses a few sentences of its own, or yours: make demo SENTENCE="The cat slept ."
+demo: .venv/ready
+	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
+
+.venv/ready: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit("eigentree needs Python 3.11 or later; name one: make PYTHON=...") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv .venv
+	$(PIP) install --editable .
+	@touch $@
+
+.venv/tests-ready: .venv/ready
+	$(PIP) install --upgrade "pip>=25.1" # the first that reads [dependency-groups]
+	$(PIP) install --group dev
+	@touch $@
+
+clean:
+	rm -rf .venv demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

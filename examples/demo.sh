@@ -1,0 +1,40 @@
+#!/bin/sh
+# The whole way, on the small treebank of the package: check, train, parse, evaluate, draw.
+# Run it by `make demo`; SENTENCE in the environment replaces the built-in sentences.
+set -eu
+cd "$(dirname "$0")/.."
+
+data=src/eigentree/data/demo
+out=demo-output
+mkdir -p "$out"
+
+show() {
+    printf '\n$ %s\n' "$*"
+    "$@"
+}
+
+show eigentree check "$data/train.mrg"
+show eigentree train "$data/train.mrg" --dev "$data/heldout.mrg" -o "$out/demo.egt" \
+    --method spectral --states 8 --seed 1
+
+if [ -n "${SENTENCE:-}" ]; then
+    printf '%s\n' "$SENTENCE" >"$out/sentences.txt"
+else
+    cat >"$out/sentences.txt" <<'END'
+The old man saw the dog in the garden .
+She said that the children were sleeping .
+Where did you leave the keys ?
+END
+fi
+printf '\nSentences:\n'
+cat "$out/sentences.txt"
+show eigentree parse --model "$out/demo.egt" --input tokens --output json "$out/sentences.txt"
+eigentree parse --model "$out/demo.egt" --input tokens "$out/sentences.txt" >"$out/sentences.mrg"
+show eigentree draw "$out/sentences.mrg"
+show eigentree draw "$out/sentences.mrg" --format svg -o "$out/sentences.svg"
+
+printf '\nHeld-out trees, from their words alone:\n'
+eigentree parse --model "$out/demo.egt" --input trees "$data/heldout.mrg" >"$out/heldout.mrg"
+show eigentree evaluate "$data/heldout.mrg" "$out/heldout.mrg"
+
+printf '\nThe model, the trees and the drawing are in %s.\n' "$out"

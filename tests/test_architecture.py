@@ -1,0 +1,315 @@
+"""The shape of the package: who may import whom, what help costs, and words that stay out."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import eigentree
+from eigentree.cli.app import VERBS
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCE = ROOT / "src"
+PACKAGE = SOURCE / "eigentree"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+BASE = {"errors", "shapes", "_random", "_accel"}
+# Layer -> the layers that it may import; a layer always may import itself.
+ARROWS = {
+    "errors": set(),
+    "shapes": {"errors"},
+    "_random": {"errors"},
+    "_accel": {"errors"},
+    "data": set(),
+    "corpus": {"errors"},
+    "linalg": BASE,
+    "model_files": {"errors", "shapes"},
+    "words": BASE | {"corpus"},
+    "grammar": BASE | {"corpus", "linalg"},
+    "chart": BASE | {"corpus", "linalg", "grammar"},
+    "learn": BASE | {"corpus", "linalg", "grammar", "words", "chart"},
+    "evaluate": BASE | {"corpus"},
+    "report": BASE | {"corpus", "evaluate"},
+    "simulate": BASE | {"corpus", "linalg", "grammar"},
+    "parsers": BASE
+    | {"corpus", "linalg", "grammar", "chart", "learn", "words", "model_files", "evaluate"},
+}
+ANYTHING = {"cli", ""}  # the verbs, and the table of public names
+
+# What a layer may import from outside the standard library.
+OUTSIDE = {
+    "corpus": set(),
+    "errors": set(),
+    "cli": {"numpy", "rich", "typer"},
+}
+ONLY_IN = {
+    "numba": {"_accel"},
+    "matplotlib": {"report"},
+    "pycrfsuite": {"words"},
+    "safetensors": {"model_files"},
+    "typer": {"cli"},
+}
+IMPORT_NAMES = {"python-crfsuite": "pycrfsuite", "scikit-learn": "sklearn"}
+
+
+class Import(NamedTuple):
+    module: str  # that imports
+    target: str
+    at_load: bool  # not inside a function
+
+    @property
+    def layer(self) -> str:
+        return layer(self.module)
+
+
+def dotted(path: Path) -> str:
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def layer(module: str) -> str:
+    return module.split(".")[1] if "." in module else ""
+
+
+def imports_of(path: Path) -> Iterator[Import]:
+    stack: list[tuple[ast.AST, bool]] = [(ast.parse(path.read_text("utf-8")), True)]
+    while stack:
+        node, at_load = stack.pop()
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield Import(dotted(path), alias.name, at_load)
+        elif isinstance(node, ast.ImportFrom):
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                inner = SOURCE.joinpath(*whole.split("."))
+                is_module = inner.is_dir() or inner.with_suffix(".py").is_file()
+                yield Import(dotted(path), whole if is_module else str(node.module), at_load)
+        inside = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        stack.extend((child, at_load and not inside) for child in ast.iter_child_nodes(node))
+
+
+IMPORTS = [each for path in MODULES for each in imports_of(path)]
+INNER = [each for each in IMPORTS if each.target.split(".")[0] == "eigentree"]
+OUTER = [
+    each._replace(target=each.target.split(".")[0])
+    for each in IMPORTS
+    if each.target.split(".")[0] not in sys.stdlib_module_names | {"eigentree", "__future__"}
+]
+
+
+def test_every_layer_has_its_arrows():
+    layers = {layer(dotted(path)) for path in MODULES}
+    assert layers - set(ARROWS) - ANYTHING == set()
+
+
+def test_arrows_between_layers_go_one_way():
+    wrong = {
+        f"{each.module} imports {each.target}"
+        for each in INNER
+        if each.layer not in ANYTHING
+        and layer(each.target) not in ARROWS[each.layer] | {each.layer}
+    }
+    assert wrong == set()
+
+
+def test_only_em_runs_the_chart_while_learning():
+    wrong = {
+        f"{each.module} imports {each.target}"
+        for each in INNER
+        if each.layer == "learn"
+        and layer(each.target) == "chart"
+        and each.module != "eigentree.learn.em"
+        and not each.target.startswith("eigentree.chart.on_tree")
+    }
+    assert wrong == set()
+
+
+def test_parsing_does_not_load_the_learners():
+    wrong = {
+        f"{each.module} imports {each.target}"
+        for each in INNER
+        if each.at_load and layer(each.target) == "learn"
+        if each.layer != "learn" and each.module != "eigentree.cli.train"
+    }
+    assert wrong == set()
+
+
+def test_kernels_import_little():
+    allowed = {"math", "numpy", "__future__", "eigentree._accel"}
+    wrong = {
+        f"{each.module} imports {each.target}"
+        for each in IMPORTS
+        if "_kernels" in each.module
+        if each.target not in allowed and not each.target.startswith("numpy.")
+    }
+    assert wrong == set()
+
+
+def test_outside_packages_enter_where_they_belong():
+    wrong = {
+        f"{each.module} imports {each.target}"
+        for each in OUTER
+        if each.target not in OUTSIDE.get(each.layer, {each.target})
+        or each.layer not in ONLY_IN.get(each.target, {each.layer})
+    }
+    assert wrong == set()
+
+
+def test_dependencies_are_those_imported():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    names = [re.split(r"[<>=~!\[ ]", line)[0] for line in project["dependencies"]]
+    assert {IMPORT_NAMES.get(name, name) for name in names} == {each.target for each in OUTER}
+
+
+def test_nothing_is_unpickled():
+    carriers = {"pickle", "cPickle", "dill", "cloudpickle", "joblib", "marshal", "shelve"}
+    assert {each.module for each in IMPORTS if each.target.split(".")[0] in carriers} == set()
+    calls = [path.name for path in MODULES if "allow_pickle=True" in path.read_text("utf-8")]
+    assert calls == []
+
+
+def test_no_function_calls_itself():
+    # Trees are deeper than Python's stack, so everything that walks keeps a stack of its own.
+    wrong = []
+    for path in MODULES:
+        for outer in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(outer, ast.FunctionDef):
+                calls = (node.func for node in ast.walk(outer) if isinstance(node, ast.Call))
+                if any(isinstance(call, ast.Name) and call.id == outer.name for call in calls):
+                    wrong.append(f"{dotted(path)}.{outer.name}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("name", sorted(set(eigentree.__all__) - {"__version__"}))
+def test_public_names_load(name):
+    assert getattr(eigentree, name).__module__.startswith("eigentree")
+
+
+def test_unknown_public_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="no attribute 'Forest'"):
+        _ = eigentree.Forest
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_its_file(verb):
+    assert VERBS[verb].module == f"eigentree.cli.{verb}"
+    assert (PACKAGE / "cli" / f"{verb}.py").is_file()
+
+
+HEAVY = ("numpy", "numba", "scipy", "sklearn", "matplotlib", "pycrfsuite", "safetensors")
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "import eigentree",
+        "from eigentree.cli.app import main; main(['--help'])",
+        "from eigentree.cli.app import main; main(['--version'])",
+    ],
+)
+def test_start_up_loads_nothing_heavy(work):
+    # Seconds differ between machines; the modules that would cost them do not.
+    script = (
+        "import atexit, sys\n"
+        "def tell():\n"
+        f"    print(*sorted(set({HEAVY}) & set(sys.modules)), file=sys.stderr)\n"
+        "atexit.register(tell)\n" + work
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.strip() == ""
+
+
+# Words -----------------------------------------------------------------------------------
+
+AMERICAN = re.compile(
+    r"""(?ix) (?<![a-z])(?:
+      (?:un|re|de|pre)?(?:binar|normal|initial|token|lexical|general|special|optim|parametr
+        |parameter|minim|maxim|random|regular|recogn|summar|organ|serial|vector|visual
+        |factor|markov|penal|character|categor|emphas|memor|synchron|standard|util|real
+        |rational|final|neutral|marginal|visual|local|symbol)iz(?:e|ed|es|er|ers|ing|ation|ations)
+      | analyz\w* | (?:un)?color(?:s|ed|ing|ful)? | (?:mis)?behavior\w* | neighbor\w* | favor\w*
+      | center(?:s|ed|ing)? | labor | honor\w* | catalog(?:s|ed)? | gray(?:s|ed)?
+      | (?:un|re|mis)?label(?:ed|ing|er) | model(?:ed|ing|er) | travel(?:ed|ing) | cancel(?:ed|ing)
+      | signal(?:ed|ing) | artifact\w* | defense
+    )(?![a-z])"""
+)
+SECRETS = re.compile(
+    r"""(?ix) \b(?:todo|fixme|xxx)\b | /work/ | /root/ | /tmp/ | \b(?:issue|session)\s*\#?\d
+      | shared/(?:papers|design|style|users|findings|derivations|inputs)
+      | pypi\.org | pythonhosted | npmjs | deb\.debian"""
+)
+CODE = re.compile(r"^```.*?^```|`[^`\n]*`|<[^>\n]*>|\]\([^)]*\)", re.MULTILINE | re.DOTALL)
+
+FOLDERS = ("src", "tests", "docs", "examples", "benchmarks", "validation", ".ci")
+SUFFIXES = {".py", ".md", ".toml", ".sh", ".cff", ".bib"}
+TEXTS = sorted(
+    path
+    for folder in (*FOLDERS, ".")
+    for path in (ROOT / folder).glob("*" if folder == "." else "**/*")
+    if (path.suffix in SUFFIXES or path.name in {"Makefile", "run"})
+    and path.is_file()
+    and "__pycache__" not in path.parts
+    and path != Path(__file__).resolve()
+)
+
+
+def prose_of(path: Path) -> list[str]:
+    """Docstrings, comments and the names that a file defines; all of a page but its code."""
+    text = path.read_text("utf-8")
+    if path.suffix != ".py":
+        return CODE.sub(" ", text).splitlines() if path.suffix == ".md" else []
+    found = [line.split("#", 1)[1] for line in text.splitlines() if re.search(r"(^|\s)# ", line)]
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef):
+            found.extend(CODE.sub(" ", ast.get_docstring(node) or "").splitlines())
+        if isinstance(node, ast.ClassDef | ast.FunctionDef):
+            found.append(re.sub(r"_|(?<=[a-z])(?=[A-Z])", " ", node.name))
+        if isinstance(node, ast.arg):
+            found.append(node.arg.replace("_", " "))
+    return found
+
+
+def test_spelling_is_british():
+    wrong = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in TEXTS
+        for line in prose_of(path)
+        if AMERICAN.search(line)
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("text", "american"),
+    [
+        ("it is normalized", True),
+        ("it is normalised", False),
+        ("the neighbors", True),
+        ("a modeled labeling", True),
+        ("a modelled labelling", False),
+        ("colour, centre, realise", False),
+        ("size, prize, seizing", False),
+    ],
+)
+def test_spelling_list_tells_them_apart(text, american):
+    assert bool(AMERICAN.search(text)) is american
+
+
+def test_texts_refer_to_nothing_outside_the_project():
+    wrong = [
+        f"{path.relative_to(ROOT)}: {line.strip()}"
+        for path in TEXTS
+        if path.suffix != ".bib"
+        for line in path.read_text("utf-8").splitlines()
+        if SECRETS.search(line)
+    ]
+    assert wrong == []
