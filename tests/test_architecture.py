@@ -31,7 +31,7 @@ ARROWS = {
     "data": set(),
     "corpus": {"errors"},
     "linalg": BASE,
-    "model_files": {"errors", "shapes"},
+    "model_files": {"errors", "shapes", "corpus"},
     "words": BASE | {"corpus"},
     "grammar": BASE | {"corpus", "linalg"},
     "chart": BASE | {"corpus", "linalg", "grammar"},
@@ -115,6 +115,7 @@ def test_arrows_between_layers_go_one_way():
         f"{each.module} imports {each.target}"
         for each in INNER
         if each.layer not in ANYTHING
+        and each.target != "eigentree"  # its version
         and layer(each.target) not in ARROWS[each.layer] | {each.layer}
     }
     assert wrong == set()

@@ -1,0 +1,197 @@
+r"""Opening and writing text files: encodings, compression, standard streams, whole files.
+
+Text is UTF-8, with or without a byte-order mark.  Lines end at ``\n``, ``\r\n`` and ``\r``
+and nowhere else: U+2028, U+0085 and form feeds may stand inside words.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import os
+import secrets
+import shutil
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, BinaryIO, Literal, NamedTuple, TextIO, cast, overload
+
+from eigentree.errors import EigentreeError, TreebankFormatError
+
+STANDARD_STREAM = "-"
+_GZIP_MAGIC = b"\x1f\x8b"
+_UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_PEEKED_BYTES = 4096
+_SNIPPET_BEFORE = 20
+_SNIPPET_AFTER = 30
+
+
+class Problem(NamedTuple):
+    """Something wrong, or worth telling, at one place of a file; lines and columns count from 1."""
+
+    file: str
+    line: int
+    column: int
+    message: str
+    snippet: str
+
+    def __str__(self) -> str:
+        seen = f": {self.snippet}" if self.snippet else ""
+        return f"{self.file}:{self.line}:{self.column}: {self.message}{seen}"
+
+
+def snippet_at(text: str, column: int) -> str:
+    """The characters around a column (from 1) of a line, cut to about fifty."""
+    text = text.rstrip("\r\n")
+    start, end = max(0, column - 1 - _SNIPPET_BEFORE), column - 1 + _SNIPPET_AFTER
+    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+
+
+@contextlib.contextmanager
+def open_text(path: str | Path) -> Iterator[TextIO]:
+    """Open a text file for reading, plain or compressed with gzip.
+
+    Parameters
+    ----------
+    path
+        A path, or ``-`` for standard input.  Compression is told from the first bytes and
+        not from the name.
+
+    Raises
+    ------
+    TreebankFormatError
+        When the file can't be opened, is UTF-16 or another encoding than UTF-8, holds
+        NUL bytes, or is a damaged gzip file; also while the body of the ``with`` reads it.
+    """
+    name = "<standard input>" if str(path) == STANDARD_STREAM else str(path)
+    with contextlib.ExitStack() as stack:
+        try:
+            buffered = _open_bytes(path, stack)
+            text = io.TextIOWrapper(_uncompressed(buffered, name), encoding="utf-8-sig")
+        except OSError as error:
+            why = error.strerror or error
+            raise TreebankFormatError(f"{name}: can't be read: {why}") from error
+        try:
+            yield text
+        except UnicodeDecodeError as error:
+            raise TreebankFormatError(_undecodable(path, name, error)) from error
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise TreebankFormatError(f"{name}: damaged gzip file: {error}") from error
+        finally:
+            with contextlib.suppress(ValueError):
+                text.detach()
+
+
+def _open_bytes(path: str | Path, stack: contextlib.ExitStack) -> io.BufferedReader:
+    """The bytes of a file or of standard input, which stays open afterwards."""
+    if str(path) != STANDARD_STREAM:
+        return stack.enter_context(Path(path).open("rb"))
+    stream = sys.stdin.buffer
+    if isinstance(stream, io.BufferedReader):
+        return stream
+    reader: io.BufferedReader = io.BufferedReader(cast(io.RawIOBase, stream))
+    stack.callback(reader.detach)
+    return reader
+
+
+def _uncompressed(buffered: io.BufferedReader, name: str) -> BinaryIO:
+    if buffered.peek(len(_GZIP_MAGIC))[: len(_GZIP_MAGIC)] == _GZIP_MAGIC:
+        buffered = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=buffered)))
+    try:
+        start = buffered.peek(_PEEKED_BYTES)[:_PEEKED_BYTES]
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise TreebankFormatError(f"{name}: damaged gzip file: {error}") from error
+    if start[:2] in _UTF16_MARKS:
+        raise TreebankFormatError(f"{name}: the text is UTF-16; convert it to UTF-8 first")
+    if b"\0" in start:
+        raise TreebankFormatError(f"{name}: holds NUL bytes (UTF-16?); UTF-8 text is expected")
+    return buffered
+
+
+def _undecodable(path: str | Path, name: str, error: UnicodeDecodeError) -> str:
+    """Say where the first byte that isn't UTF-8 stands, as far as the file can be read again."""
+    what = f"byte 0x{error.object[error.start]:02x} is not UTF-8"
+    remedy = "the text may be Latin-1; convert it to UTF-8 first"
+    if str(path) == STANDARD_STREAM or not Path(path).is_file():
+        return f"{name}: {what}; {remedy}"
+    with Path(path).open("rb") as raw, _uncompressed(raw, name) as lines:
+        for number, line in enumerate(lines, start=1):
+            try:
+                line.decode("utf-8")
+            except UnicodeDecodeError as located:
+                column = len(line[: located.start].decode("utf-8")) + 1
+                snippet = snippet_at(line.decode("latin-1"), column)
+                return str(Problem(name, number, column, f"{what}; {remedy}", snippet))
+    return f"{name}: {what}; {remedy}"
+
+
+@overload
+def write_whole(
+    path: str | Path, *, binary: Literal[False] = False
+) -> contextlib.AbstractContextManager[TextIO]: ...
+@overload
+def write_whole(
+    path: str | Path, *, binary: Literal[True]
+) -> contextlib.AbstractContextManager[BinaryIO]: ...
+
+
+def write_whole(
+    path: str | Path, *, binary: bool = False
+) -> contextlib.AbstractContextManager[Any]:
+    """Open a file for writing that appears whole or not at all.
+
+    A temporary file beside the target takes the content and is renamed when the ``with``
+    block ends well; otherwise it is removed and an older target stays as it was.
+
+    Parameters
+    ----------
+    path
+        A path, or ``-`` for standard output.  Devices and pipes are written directly.
+    binary
+        Whether bytes are written; otherwise UTF-8 text with line feeds at line ends.
+
+    Raises
+    ------
+    EigentreeError
+        When the file can't be created.
+    """
+    return _write_whole(path, binary)
+
+
+@contextlib.contextmanager
+def _write_whole(path: str | Path, binary: bool) -> Iterator[IO[Any]]:
+    if str(path) == STANDARD_STREAM:
+        stream: IO[Any] = sys.stdout.buffer if binary else sys.stdout
+        yield stream
+        stream.flush()
+        return
+    # A link keeps pointing where it points: its target is what gets replaced.
+    target = Path(os.path.realpath(path))
+    replaces = not target.exists() or target.is_file()
+    written = (
+        target.with_name(f".{target.name}.{secrets.token_hex(4)}.part") if replaces else target
+    )
+    try:
+        stream = _open_new(written, binary, exclusive=replaces)
+    except OSError as error:
+        raise EigentreeError(f"{path}: can't be written: {error.strerror or error}") from error
+    try:
+        with stream:
+            yield stream
+        if replaces:
+            if target.exists():
+                shutil.copymode(target, written)
+            written.replace(target)
+    except BaseException:
+        if replaces:
+            written.unlink(missing_ok=True)
+        raise
+
+
+def _open_new(path: Path, binary: bool, *, exclusive: bool) -> IO[Any]:
+    mode = "x" if exclusive else "w"
+    if binary:
+        return path.open(mode + "b")
+    return path.open(mode, encoding="utf-8", newline="\n")

@@ -1,0 +1,175 @@
+"""The command line around the verbs: exit codes, messages, progress, a reader that leaves."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import types
+
+import pytest
+
+from eigentree import __version__
+from eigentree.cli import _common, app
+from eigentree.errors import TreebankFormatError
+
+
+@pytest.fixture
+def verb(monkeypatch):
+    """Adds a verb ``act`` that calls a function of the test's choosing."""
+
+    def add(work):
+        def act() -> object:
+            return work()
+
+        module = types.ModuleType("eigentree.cli.act")
+        module.act = act
+        monkeypatch.setitem(sys.modules, "eigentree.cli.act", module)
+        monkeypatch.setitem(app.VERBS, "act", app.Verb("eigentree.cli.act", "Act."))
+
+    return add
+
+
+def run(*arguments: str) -> int:
+    with pytest.raises(SystemExit, match=r"^\d*$") as leaving:
+        app.main(arguments)
+    return leaving.value.code
+
+
+def fail_with(error: BaseException):
+    def work() -> None:
+        raise error
+
+    return work
+
+
+def test_help_lists_every_verb(capsys):
+    assert run("--help") == 0
+    listed = capsys.readouterr().out.split("Commands:")[1]
+    assert re.findall(r"^  ([a-z]+) ", listed, re.MULTILINE) == list(app.VERBS)
+
+
+def test_version(capsys):
+    assert run("--version") == 0
+    assert capsys.readouterr().out == f"eigentree {__version__}\n"
+
+
+def test_a_verb_writes_and_ends_with_zero(verb, capsys):
+    verb(lambda: print("done"))  # noqa: T201
+    assert run("act") == 0
+    assert capsys.readouterr() == ("done\n", "")
+
+
+def test_help_of_a_verb_comes_from_its_file(verb, capsys):
+    verb(lambda: None)
+    assert run("act", "--help") == 0
+    assert capsys.readouterr().out.startswith("Usage: eigentree act")
+
+
+@pytest.mark.parametrize("wrong", [["prase"], ["act", "--depht", "3"], ["--nothing"]])
+def test_words_that_mean_nothing_end_with_two(verb, capsys, wrong):
+    verb(lambda: None)
+    assert run(*wrong) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "No such" in err
+
+
+def test_bad_input_is_one_line_and_two(verb, capsys):
+    verb(fail_with(TreebankFormatError("my.mrg:3: a bracket\nis missing")))
+    assert run("act") == 2
+    assert capsys.readouterr() == ("", "eigentree: my.mrg:3: a bracket is missing\n")
+
+
+def test_a_missing_file_is_one_line_and_two(verb, capsys, tmp_path):
+    verb(lambda: (tmp_path / "none.mrg").read_text())
+    assert run("act") == 2
+    assert capsys.readouterr().err == (
+        f"eigentree: {tmp_path / 'none.mrg'}: No such file or directory\n"
+    )
+
+
+def test_failed_work_is_one_line_and_one(verb, capsys):
+    verb(fail_with(ZeroDivisionError("by nought")))
+    assert run("act") == 1
+    assert capsys.readouterr().err == (
+        "eigentree: ZeroDivisionError: by nought (add --debug to see where)\n"
+    )
+
+
+@pytest.mark.parametrize("arguments", [("--debug", "act"), ("act", "--debug")])
+def test_debug_shows_where(verb, capsys, arguments):
+    verb(fail_with(ZeroDivisionError("by nought")))
+    assert run(*arguments) == 1
+    err = capsys.readouterr().err
+    assert "Traceback" in err
+    assert "in fail_with" in err or "in work" in err
+    assert err.endswith("eigentree: ZeroDivisionError: by nought\n")
+
+
+def test_debug_after_two_dashes_is_a_word():
+    assert app._debug_first(["parse", "--", "--debug"]) == ["parse", "--", "--debug"]
+    assert app._debug_first(["parse", "--debug", "--", "a"]) == ["--debug", "parse", "--", "a"]
+
+
+def test_a_verb_chooses_its_exit_code(verb):
+    import typer
+
+    verb(fail_with(typer.Exit(1)))
+    assert run("act") == 1
+
+
+def test_interruption_ends_as_the_shell_expects(verb):
+    verb(fail_with(KeyboardInterrupt()))
+    assert run("act") == 130
+
+
+def test_a_reader_that_leaves_is_no_news():
+    script = (
+        "import sys, types\n"
+        "from eigentree.cli import app\n"
+        "module = types.ModuleType('endless')\n"
+        "def act():\n"
+        "    while True:\n"
+        "        sys.stdout.write('(S (X x))\\n')\n"
+        "module.act = act\n"
+        "sys.modules['endless'] = module\n"
+        "app.VERBS['act'] = app.Verb('endless', 'Act.')\n"
+        "app.main(['act'])\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", script], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout.readline() == b"(S (X x))\n"
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait() == 141
+
+
+def test_progress_off_a_terminal_is_silent_when_quick(capsys):
+    assert list(_common.track("abc", "spelling", 3)) == ["a", "b", "c"]
+    assert capsys.readouterr() == ("", "")
+
+
+def test_progress_off_a_terminal_tells_now_and_then(capsys, monkeypatch):
+    clock = iter([0.0, 4.0, 11.0, 12.0, 21.5, 30.0])
+    monkeypatch.setattr(_common.time, "monotonic", lambda: next(clock))
+    with _common.progress("parsing", 40) as advance:
+        for _ in range(4):
+            advance(10)
+    assert capsys.readouterr().err == (
+        "parsing: 20 of 40 after 11 s\nparsing: 40 of 40 after 22 s\nparsing: 40 done in 30 s\n"
+    )
+
+
+def test_progress_on_a_terminal_keeps_to_standard_error(capsys, monkeypatch):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    assert list(_common.track(range(3), "counting", 3)) == [0, 1, 2]
+    assert capsys.readouterr().out == ""
+
+
+def test_quiet_is_quiet(capsys, monkeypatch):
+    monkeypatch.setattr(_common, "SECONDS_BETWEEN_LINES", 0.0)
+    assert list(_common.track(range(3), "counting", 3, quiet=True)) == [0, 1, 2]
+    _common.message("done", quiet=True)
+    assert capsys.readouterr() == ("", "")

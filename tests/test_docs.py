@@ -1,0 +1,197 @@
+"""README and docs tell the truth: what they show is run, what they link to is there.
+
+A block fenced as ``console`` holds lines ``$ command`` (``> `` goes on with the same command)
+and below each what it prints on standard output, where ``...`` stands for anything; a command
+with nothing below it must only succeed.  A block fenced as ``pycon`` is a doctest.  The blocks
+of one page run in order in one empty folder.  A block fenced as ``sh`` is set-up and is not
+run: it may hold nothing but the few commands listed here.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import eigentree
+from eigentree.cli.app import VERBS
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = sorted(
+    [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")],
+    key=lambda page: page.relative_to(ROOT).parts,
+)
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SET_UP = re.compile(r"make (test|demo|clean)( SENTENCE=\"[^\"]+\")?( +#.*)?|pip install \.")
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+MINUTES = 5 * 60
+
+named = pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+class Block(NamedTuple):
+    language: str
+    text: str
+    line: int
+
+
+class Command(NamedTuple):
+    text: str
+    expected: str
+
+
+def blocks_of(page: Path) -> list[Block]:
+    text = page.read_text("utf-8")
+    return [
+        Block(found[1], found[2], text.count("\n", 0, found.start()) + 2)
+        for found in FENCE.finditer(text)
+    ]
+
+
+def commands_of(block: Block) -> list[Command]:
+    commands: list[Command] = []
+    continuing = False
+    for line in block.text.splitlines():
+        if line.startswith("$ "):
+            commands.append(Command(line[2:], ""))
+            continuing = True
+        elif continuing and line.startswith("> "):
+            commands[-1] = Command(f"{commands[-1].text}\n{line[2:]}", "")
+        else:
+            continuing = False
+            text, expected = commands[-1]
+            commands[-1] = Command(text, f"{expected}{line}\n")
+    return commands
+
+
+def run_command(command: Command, folder: Path) -> str:
+    environment = {
+        **os.environ,
+        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "COLUMNS": "100",
+        "NO_COLOR": "1",
+        "PYTHONIOENCODING": "utf-8",
+    }
+    done = subprocess.run(
+        ["sh", "-c", command.text],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        encoding="utf-8",
+        timeout=MINUTES,
+    )
+    assert done.returncode == 0, f"$ {command.text}\n{done.stdout}{done.stderr}"
+    return done.stdout
+
+
+def check_command(command: Command, folder: Path) -> None:
+    printed = run_command(command, folder)
+    if command.expected.strip():
+        matches = doctest.OutputChecker().check_output(command.expected, printed, FLAGS)
+        assert matches, f"$ {command.text}\n{printed}is not\n{command.expected}"
+
+
+def check_session(block: Block, page: Path, names: dict[str, object]) -> None:
+    test = doctest.DocTestParser().get_doctest(block.text, names, page.name, str(page), block.line)
+    assert test.examples, f"{page}:{block.line}: a session without >>>"
+    report: list[str] = []
+    doctest.DocTestRunner(optionflags=FLAGS).run(test, out=report.append, clear_globs=False)
+    names.update(test.globs)
+    assert report == [], "".join(report)
+
+
+@named
+def test_what_a_page_shows_is_so(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    for block in blocks_of(page):
+        if block.language == "console":
+            for command in commands_of(block):
+                check_command(command, tmp_path)
+        elif block.language == "pycon":
+            check_session(block, page, names)
+
+
+@named
+def test_what_is_not_run_is_only_set_up(page):
+    for block in blocks_of(page):
+        assert block.language in {"console", "pycon", "sh", "text", "toml", "json"}, block
+        assert ">>>" not in block.text or block.language == "pycon"
+        if block.language == "sh":
+            for line in block.text.splitlines():
+                assert SET_UP.fullmatch(line), f"{page}:{block.line}: {line}"
+        if block.language == "text":
+            assert not re.search(r"^(\$ |eigentree )", block.text, re.MULTILINE), block
+
+
+@named
+def test_links_lead_somewhere(page):
+    text = FENCE.sub("", page.read_text("utf-8"))
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text)
+    local = [target for target in targets if not re.match(r"[a-z]+:", target)]
+    missing = [target for target in local if not (page.parent / target).exists()]
+    assert missing == []
+
+
+def test_make_targets_of_the_readme_exist():
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    asked = set(re.findall(r"\bmake ([a-z]+)", (ROOT / "README.md").read_text("utf-8")))
+    assert asked >= {"demo", "test"}
+    assert {name for name in asked if not re.search(rf"^{name}:", makefile, re.MULTILINE)} == set()
+
+
+def test_every_verb_is_told_of():
+    told = "".join(page.read_text("utf-8") for page in PAGES)
+    assert {verb for verb in VERBS if f"eigentree {verb}" not in told} == set()
+
+
+def test_every_citation_is_in_the_references():
+    keys = re.findall(r"^@\w+\{([\w-]+),", (ROOT / "docs/references.bib").read_text("utf-8"), re.M)
+    assert len(keys) == len(set(keys))
+    cited = {key for page in PAGES for key in re.findall(r"\[@([\w-]+)\]", page.read_text("utf-8"))}
+    assert cited - set(keys) == set()
+    assert len(cited) >= 5
+
+
+def test_reading_order_names_files_that_exist():
+    page = (ROOT / "docs" / "reading-order.md").read_text("utf-8")
+    files = re.findall(r"`((?:src|tests|docs)/[^`]+)`", page)
+    assert len(files) >= 10
+    assert [file for file in files if not (ROOT / file).exists()] == []
+
+
+def test_versions_agree():
+    citation = (ROOT / "CITATION.cff").read_text("utf-8")
+    assert f'\nversion: "{eigentree.__version__}"\n' in citation
+    assert f"## {eigentree.__version__}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+# The checker itself, which must be able to say no. --------------------------------------
+
+
+def test_a_block_is_split_into_commands():
+    block = Block("console", "$ cat <<E\n> a\n> E\na\n$ true\n", 1)
+    assert commands_of(block) == [Command("cat <<E\na\nE", "a\n"), Command("true", "")]
+
+
+def test_a_wrong_output_is_found(tmp_path):
+    check_command(Command("echo one; echo two", "one\n...\n"), tmp_path)
+    with pytest.raises(AssertionError, match="is not\ntwo"):
+        check_command(Command("echo one", "two\n"), tmp_path)
+
+
+def test_a_failing_command_is_found(tmp_path):
+    with pytest.raises(AssertionError, match="eigentree: error|No such command"):
+        check_command(Command("eigentree fly", ""), tmp_path)
+
+
+def test_a_wrong_session_is_found(tmp_path):
+    with pytest.raises(AssertionError, match="Got:"):
+        check_session(Block("pycon", ">>> 1 + 1\n3\n", 1), tmp_path, {})
