@@ -8,14 +8,14 @@ data=src/eigentree/data/demo
 out=demo-output
 mkdir -p "$out"
 
-show() {
-    printf '\n$ %s\n' "$*"
-    "$@"
+show() { # a command as one string, since some redirect
+    printf '\n$ %s\n' "$1"
+    eval "$1"
 }
 
-show eigentree check "$data/train.mrg"
-show eigentree train "$data/train.mrg" --dev "$data/heldout.mrg" -o "$out/demo.egt" \
-    --method spectral --states 8 --seed 1
+show "eigentree check $data/train.mrg"
+show "eigentree train $data/train.mrg --dev $data/heldout.mrg -o $out/demo.egt \
+--method spectral --states 8 --seed 1"
 
 if [ -n "${SENTENCE:-}" ]; then
     printf '%s\n' "$SENTENCE" >"$out/sentences.txt"
@@ -26,15 +26,14 @@ She said that the children were sleeping .
 Where did you leave the keys ?
 END
 fi
-printf '\nSentences:\n'
-cat "$out/sentences.txt"
-show eigentree parse --model "$out/demo.egt" --input tokens --output json "$out/sentences.txt"
-eigentree parse --model "$out/demo.egt" --input tokens "$out/sentences.txt" >"$out/sentences.mrg"
-show eigentree draw "$out/sentences.mrg"
-show eigentree draw "$out/sentences.mrg" --format svg -o "$out/sentences.svg"
+show "cat $out/sentences.txt"
+show "eigentree parse --model $out/demo.egt --output json <$out/sentences.txt"
+show "eigentree parse --model $out/demo.egt <$out/sentences.txt >$out/sentences.mrg"
+show "eigentree draw $out/sentences.mrg"
+show "eigentree draw $out/sentences.mrg --format svg -o $out/sentences.svg"
 
-printf '\nHeld-out trees, from their words alone:\n'
-eigentree parse --model "$out/demo.egt" --input trees "$data/heldout.mrg" >"$out/heldout.mrg"
-show eigentree evaluate "$data/heldout.mrg" "$out/heldout.mrg"
+printf '\nTrees that the parser has not seen, by their words and tags:\n'
+show "eigentree parse --model $out/demo.egt --input trees <$data/heldout.mrg >$out/heldout.mrg"
+show "eigentree evaluate $data/heldout.mrg $out/heldout.mrg"
 
-printf '\nThe model, the trees and the drawing are in %s.\n' "$out"
+printf '\nThe model, the trees and the drawing are in %s/.\n' "$out"
