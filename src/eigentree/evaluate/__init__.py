@@ -1,1 +1,37 @@
-"""Scores of parsed trees against gold trees, and whether differences are real."""
+"""Scores of parses: brackets against gold trees, and how sure the figures are."""
+
+from eigentree.evaluate.parseval import Alignment, align_by_words, is_punctuation, score
+from eigentree.evaluate.result import LabelScore, ParsevalResult, SentenceScore, Summary
+from eigentree.evaluate.settings import (
+    EVALB_COLLINS,
+    OWN,
+    ParsevalOptions,
+    read_parameters,
+)
+from eigentree.evaluate.significance import (
+    Interval,
+    PairedTest,
+    bootstrap_interval,
+    corpus_f1,
+    paired_test,
+)
+
+__all__ = [
+    "EVALB_COLLINS",
+    "OWN",
+    "Alignment",
+    "Interval",
+    "LabelScore",
+    "PairedTest",
+    "ParsevalOptions",
+    "ParsevalResult",
+    "SentenceScore",
+    "Summary",
+    "align_by_words",
+    "bootstrap_interval",
+    "corpus_f1",
+    "is_punctuation",
+    "paired_test",
+    "read_parameters",
+    "score",
+]

@@ -1,0 +1,166 @@
+"""What counts when trees are compared: named settings, and EVALB parameter files.
+
+Two settings are ready made.  `EVALB_COLLINS` is the arithmetic of the reference program EVALB
+with its file COLLINS.prm, by which results on the Penn Treebank are published.  `OWN` is meant
+for any treebank and tag set: it leaves out punctuation by its characters instead of its tags,
+and counts a sentence without a parse as wholly wrong instead of passing over it.
+"""
+
+from __future__ import annotations
+
+import codecs
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from eigentree.errors import SettingsError
+
+ROOT_LABELS = ("", "ROOT", "TOP", "VROOT")
+
+
+@dataclass(frozen=True, slots=True)
+class ParsevalOptions:
+    """What is left out and what is held equal before brackets are counted.
+
+    Parameters
+    ----------
+    name
+        How reports call these settings.
+    delete_labels
+        A preterminal with such a label goes with its word, before positions are counted; a
+        phrase loses its bracket and keeps what is in it.  Phrases that become empty vanish.
+    drop_punctuation
+        Leave out the words that consist of punctuation, whatever their tags.
+    length_delete_labels
+        Preterminals that don't count for the length of a sentence, on which the cut-off
+        depends.  Punctuation counts for the length even where it is left out of the spans.
+    quote_labels
+        Tags between which EVALB forgives confusion: when the numbers of words differ, a quote
+        mark (``'``, ``"`` or ``/``) that was left out on one side alone comes back.
+    equal_labels, equal_words
+        Pairs that count as the same, in both directions; not transitive.
+    labelled
+        Compare labels, or spans alone.
+    label_separators
+        The label of a phrase ends before the first of these characters.
+    root_labels
+        Names of an outermost bracket that isn't counted.  Empty to count it, as the reference
+        program does with each name that isn't among its delete labels.
+    cut_off
+        Longest sentence of the second summary, in words; None for no second summary.
+    missing
+        What becomes of a gold sentence with no comparable parse: "skip" leaves it out of the
+        figures, "miss" counts all its brackets as not found.
+    """
+
+    name: str = "own"
+    delete_labels: tuple[str, ...] = ()
+    drop_punctuation: bool = False
+    length_delete_labels: tuple[str, ...] = ()
+    quote_labels: tuple[str, ...] = ()
+    equal_labels: tuple[tuple[str, str], ...] = ()
+    equal_words: tuple[tuple[str, str], ...] = ()
+    labelled: bool = True
+    label_separators: str = ""
+    root_labels: tuple[str, ...] = ROOT_LABELS
+    cut_off: int | None = None
+    missing: Literal["skip", "miss"] = "miss"
+
+    def to_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+EVALB_COLLINS = ParsevalOptions(
+    name="EVALB, COLLINS.prm",
+    delete_labels=("TOP", "-NONE-", ",", ":", "``", "''", "."),
+    length_delete_labels=("-NONE-",),
+    equal_labels=(("ADVP", "PRT"),),
+    label_separators="-=",
+    cut_off=40,
+    missing="skip",
+)
+
+OWN = ParsevalOptions(
+    name="own",
+    delete_labels=("-NONE-",),
+    drop_punctuation=True,
+    length_delete_labels=("-NONE-",),
+)
+
+_LABELS = ("DELETE_LABEL", "DELETE_LABEL_FOR_LENGTH", "QUOTE_LABEL")
+_PAIRS = ("EQ_LABEL", "EQ_WORD")
+_NUMBERS = ("DEBUG", "MAX_ERROR", "CUTOFF_LEN", "LABELED")
+
+
+def read_parameters(path: str | Path) -> ParsevalOptions:
+    """Read the parameter file of the reference program.
+
+    Each line holds a keyword and its value; lines that begin with ``#`` and lines of fewer
+    than three characters say nothing.  DEBUG and MAX_ERROR are accepted and have no effect:
+    every sentence is always reported, and no number of errors ends the work.
+
+    Parameters
+    ----------
+    path
+        A file such as COLLINS.prm, in UTF-8.
+
+    Raises
+    ------
+    SettingsError
+        For an unknown keyword or a value of the wrong form, with file and line.
+    """
+    labels: dict[str, list[str]] = {keyword: [] for keyword in _LABELS}
+    pairs: dict[str, list[tuple[str, str]]] = {keyword: [] for keyword in _PAIRS}
+    numbers = {"CUTOFF_LEN": 40, "LABELED": 1}
+    for number, line in enumerate(_lines(path), start=1):
+        line = line.rstrip(" \t\r")
+        if line.startswith("#") or len(line) < 3:
+            continue
+        keyword, *rest = line.split(None, 1)
+        value = rest[0] if rest else ""
+        where = f"{path}:{number}: {keyword}"
+        if keyword in _LABELS:
+            if not value:
+                raise SettingsError(f"{where} has no value, which must be a label")
+            labels[keyword].append(value)
+        elif keyword in _PAIRS:
+            words = value.split()
+            if len(words) != 2:
+                raise SettingsError(f"{where} has the value {value!r}, which must be two words")
+            pairs[keyword].append((words[0], words[1]))
+        elif keyword in _NUMBERS:
+            numbers[keyword] = _integer(value, where)
+        else:
+            known = ", ".join((*_LABELS, *_PAIRS, *_NUMBERS))
+            raise SettingsError(f"{where} is not a keyword, which must be one of {known}")
+    return ParsevalOptions(
+        name=f"EVALB, {Path(path).name}",
+        delete_labels=tuple(labels["DELETE_LABEL"]),
+        length_delete_labels=tuple(labels["DELETE_LABEL_FOR_LENGTH"]),
+        quote_labels=tuple(labels["QUOTE_LABEL"]),
+        equal_labels=tuple(pairs["EQ_LABEL"]),
+        equal_words=tuple(pairs["EQ_WORD"]),
+        labelled=numbers["LABELED"] != 0,
+        label_separators="-=",
+        cut_off=numbers["CUTOFF_LEN"],
+        missing="skip",
+    )
+
+
+def _lines(path: str | Path) -> list[str]:
+    data = Path(path).read_bytes()
+    try:
+        text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise SettingsError(
+            f"{path}:{line}: byte {data[error.start]:#04x} isn't UTF-8, which the file must be"
+        ) from None
+    return text.split("\n")
+
+
+def _integer(value: str, where: str) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        raise SettingsError(f"{where} has the value {value!r}, which must be an integer") from None
