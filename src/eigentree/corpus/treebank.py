@@ -13,6 +13,7 @@ from typing import Literal, NamedTuple, TextIO
 
 from eigentree.corpus.brackets import OnError, read_brackets
 from eigentree.corpus.cleaning import CleaningOptions, clean, wrapper_of
+from eigentree.corpus.export import read_export
 from eigentree.corpus.files import STANDARD_STREAM, Problem, open_text
 from eigentree.corpus.trees import Tree
 
@@ -151,12 +152,8 @@ def _records(
     if format == "brackets":
         yield from read_brackets(text, name=name, on_error=on_error, notice=notice)
         return
-    from eigentree.corpus.export import read_export
-
     edge_labels = cleaning is None or cleaning.keep_function_tags
-    for sentence in read_export(
-        text, name=name, on_error=on_error, edge_labels=edge_labels, notice=notice
-    ):
+    for sentence in read_export(text, name=name, on_error=on_error, edge_labels=edge_labels):
         counts["crossing_trees"] += sentence.n_crossing > 0
         counts["crossing_nodes"] += sentence.n_crossing
         yield sentence.tree, sentence.line, sentence.problem
