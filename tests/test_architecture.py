@@ -189,6 +189,36 @@ def test_no_function_calls_itself():
     assert wrong == []
 
 
+SECTION = re.compile(r"^(?:Parameters|Attributes)\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", re.M | re.S)
+
+
+def arguments_of(node: ast.FunctionDef | ast.ClassDef) -> set[str]:
+    """What may be documented: a function's arguments; a class's fields and its own making."""
+    if isinstance(node, ast.FunctionDef):
+        every = node.args
+        named = [*every.posonlyargs, *every.args, *every.kwonlyargs, every.vararg, every.kwarg]
+        return {arg.arg for arg in named if arg}
+    names = set()
+    for part in node.body:
+        if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
+            names.add(part.target.id)
+        elif isinstance(part, ast.FunctionDef):
+            names |= {part.name} | (arguments_of(part) if part.name == "__init__" else set())
+    return names
+
+
+@pytest.mark.parametrize("path", MODULES, ids=dotted)
+def test_docstrings_name_what_is_there(path):
+    wrong = []
+    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            for section in SECTION.findall(ast.get_docstring(node) or ""):
+                heads = re.findall(r"^(\w[^:\n]*)", section, re.MULTILINE)
+                names = {name.strip(" *") for head in heads for name in head.split(",")}
+                wrong += [f"{node.name}: {name}" for name in names - arguments_of(node)]
+    assert wrong == []
+
+
 @pytest.mark.parametrize("name", sorted(set(eigentree.__all__) - {"__version__"}))
 def test_public_names_load(name):
     assert getattr(eigentree, name).__module__.startswith("eigentree")

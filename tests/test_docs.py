@@ -94,9 +94,9 @@ def run_command(command: Command, folder: Path) -> str:
 
 def check_command(command: Command, folder: Path) -> None:
     printed = run_command(command, folder)
-    if command.expected.strip():
-        if not doctest.OutputChecker().check_output(command.expected, printed, FLAGS):
-            pytest.fail(f"$ {command.text}\n{printed}is not\n{command.expected}")
+    matches = doctest.OutputChecker().check_output(command.expected, printed, FLAGS)
+    if command.expected.strip() and not matches:
+        pytest.fail(f"$ {command.text}\n{printed}is not\n{command.expected}")
 
 
 def check_session(block: Block, page: Path, names: dict[str, object]) -> None:

@@ -12,9 +12,15 @@ __version__ = "0.1.0"
 
 # In reading order: data, transforms, models, parsing, scores.  One row is one public name.
 _PUBLIC = {
-    "EigentreeError": "eigentree.errors",
-    "Span": "eigentree.corpus.trees",
     "Tree": "eigentree.corpus.trees",
+    "Span": "eigentree.corpus.trees",
+    "parse_tree": "eigentree.corpus.brackets",
+    "format_tree": "eigentree.corpus.brackets",
+    "EigentreeError": "eigentree.errors",
+    "TreebankFormatError": "eigentree.errors",
+    "GrammarError": "eigentree.errors",
+    "ModelFileError": "eigentree.errors",
+    "SettingsError": "eigentree.errors",
 }
 
 __all__ = ["__version__", *_PUBLIC]
