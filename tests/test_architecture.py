@@ -198,7 +198,8 @@ def arguments_of(node: ast.FunctionDef | ast.ClassDef) -> set[str]:
         every = node.args
         named = [*every.posonlyargs, *every.args, *every.kwonlyargs, every.vararg, every.kwarg]
         return {arg.arg for arg in named if arg}
-    names = set()
+    stored = (part for part in ast.walk(node) if isinstance(part, ast.Attribute))
+    names = {part.attr for part in stored if isinstance(part.ctx, ast.Store)}
     for part in node.body:
         if isinstance(part, ast.AnnAssign) and isinstance(part.target, ast.Name):
             names.add(part.target.id)
