@@ -93,9 +93,16 @@ class HeadRules:
         """The labels that have steps of their own."""
         return frozenset(self._steps) - {_ANY_LABEL}
 
+    @property
+    def mentioned(self) -> frozenset[str]:
+        """The labels that are named as children."""
+        steps = (step for steps in self._steps.values() for step in steps)
+        listed = frozenset(label for step in steps for label in step.labels)
+        return listed | self._punctuation | self._coordination
+
     def has(self, label: str) -> bool:
         """Whether a label has steps of its own, as it stands or without function tags."""
-        return label in self._steps or _plain(label) in self._steps
+        return label in self._steps or plain_label(label) in self._steps
 
     def head(self, label: str, children: Sequence[str]) -> int:
         """Position of the head among the labels of a phrase's children.
@@ -121,7 +128,7 @@ class HeadRules:
             for position, child in enumerate(children):
                 if child.endswith(self._functions):
                     return position
-        own = self._steps.get(label) or self._steps.get(_plain(label)) or []
+        own = self._steps.get(label) or self._steps.get(plain_label(label)) or []
         found = (self._find(step, children) for step in (*own, *self._default))
         # The last of the default steps takes any child, so one is always found.
         return self._first_conjunct(next(each for each in found if each >= 0), children)
@@ -238,11 +245,15 @@ def read_head_rules(lines: Iterable[str], *, name: str = "<table>") -> HeadRules
 
 def _is_one_of(label: str, wanted: Iterable[str]) -> bool:
     """Whether a label, as it stands or without function tags, is among others."""
-    return label in wanted or _plain(label) in wanted
+    return label in wanted or plain_label(label) in wanted
 
 
-def _plain(label: str) -> str:
-    """A label up to the first mark of function tags, indices or alternatives."""
+def plain_label(label: str) -> str:
+    """A label up to the first mark of function tags, indices or alternatives.
+
+    >>> plain_label("NP-SBJ-1"), plain_label("ADVP|PRT"), plain_label("-LRB-")
+    ('NP', 'ADVP', '-LRB-')
+    """
     for mark in "-=|":
         end = label.find(mark, 1)
         if end > 0 and label[0] != "-":
