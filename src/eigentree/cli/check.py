@@ -1,0 +1,180 @@
+"""The verb ``check``: say what is in a treebank and what is wrong with it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from eigentree.cli._common import BAD_INPUT, JsonOption, message
+from eigentree.errors import SettingsError
+
+if TYPE_CHECKING:
+    from eigentree.corpus.check import TreebankReport
+
+_MOST_LABELS = 60
+_MOST_CHAINS = 12
+_WIDTH_IN_PIPES = 100
+_SHOWN_AS = {
+    "trees": "trees",
+    "words": "words",
+    "distinct_words": "distinct words",
+    "words_seen_once": "words seen once",
+    "phrases": "phrases",
+    "rules": "distinct rules, before binarisation",
+    "rules_seen_once": "rules seen once",
+    "unary_phrases": "phrases over one phrase",
+    "same_unary": "of its own label, joined by cleaning",
+    "empty_elements": "empty elements removed",
+    "vanished": "trees with nothing else",
+    "no_parse": "marks of no parse",
+    "crossing_trees": "trees with crossing branches",
+    "crossing_nodes": "nodes with crossing branches",
+    "height": "levels of the highest tree",
+    "children": "children of the widest node",
+    "problems": "problems",
+    "notices": "notices",
+}
+
+
+def check(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(help="Bracket or NEGRA export files; - is standard input; gzip is seen."),
+    ] = None,
+    on_error: Annotated[
+        Literal["skip", "raise"],
+        typer.Option(help="List malformed trees and go on, or stop at the first."),
+    ] = "skip",
+    form: Annotated[
+        Literal["auto", "brackets", "export"], typer.Option("--format", help="Of all files.")
+    ] = "auto",
+    trace_labels: Annotated[
+        str, typer.Option(help="Preterminals to remove with their words; blanks between them.")
+    ] = "-NONE-",
+    trace_words: Annotated[
+        str, typer.Option(help="Words to remove wherever they are; blanks between them.")
+    ] = "",
+    separators: Annotated[
+        str, typer.Option(help="A phrase's label ends before the first of these characters.")
+    ] = "-=",
+    keep_function_tags: Annotated[
+        bool, typer.Option("--keep-function-tags", help="Cut only indices off labels.")
+    ] = False,
+    cut_tags: Annotated[
+        bool, typer.Option("--cut-tags", help="Cut the labels of words as well.")
+    ] = False,
+    limit: Annotated[int, typer.Option(min=0, help="Places to list of each kind of oddity.")] = 5,
+    print_heads: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TABLE", help="Print a head table (english, negra ...) to edit, and stop."
+        ),
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what is in a treebank, what is odd about it and which settings would suit it.
+
+    The exit code is 2 when a tree could not be read.
+    """
+    if print_heads is not None:
+        from eigentree.corpus.heads import head_rules
+
+        sys.stdout.write(head_rules(print_heads).format())
+        return
+    if not files:
+        raise SettingsError("no file was given; name at least one, or - for standard input")
+    from eigentree.corpus.check import examine
+    from eigentree.corpus.cleaning import CleaningOptions
+    from eigentree.corpus.treebank import read_treebank
+
+    cleaning = CleaningOptions(
+        trace_labels=tuple(trace_labels.split()),
+        trace_words=tuple(trace_words.split()),
+        function_separators=separators,
+        keep_function_tags=keep_function_tags,
+        cut_tags=cut_tags,
+    )
+    treebank = read_treebank(files, on_error=on_error, cleaning=None, format=form)
+    report = examine(treebank, cleaning=cleaning, limit=limit)
+    if as_json:
+        json.dump({"files": files, **report.to_json()}, sys.stdout, ensure_ascii=False, indent=1)
+        sys.stdout.write("\n")
+    else:
+        _print_report(report)
+    if treebank.problems:
+        message(f"{len(treebank.problems)} trees could not be read")
+        raise typer.Exit(BAD_INPUT)
+
+
+def _print_report(report: TreebankReport) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    console = Console(
+        highlight=False,
+        markup=False,
+        emoji=False,
+        width=None if sys.stdout.isatty() else _WIDTH_IN_PIPES,
+    )
+
+    def heading(text: str) -> None:
+        console.print(Text(f"\n{text}", style="bold"))
+
+    table = Table(box=None, show_header=False, pad_edge=False)
+    table.add_column(justify="right")
+    table.add_column()
+    for name, shown in _SHOWN_AS.items():
+        if report.counts.get(name):
+            table.add_row(f"{report.counts[name]:,}", shown)
+    console.print(table)
+    if report.wrapper is not None:
+        console.print(Text(f"outer bracket: ({report.wrapper} ...)"))
+    if report.lengths:
+        heading("Words in a sentence")
+        console.print(Text("   ".join(f"{name}: {n:,}" for name, n in report.lengths.items())))
+    for title, counts, most in (
+        ("Phrase labels", report.labels, _MOST_LABELS),
+        ("Part-of-speech tags", report.tags, _MOST_LABELS),
+        ("Function tags", report.function_tags, _MOST_LABELS),
+        ("Unary chains", report.unary_chains, _MOST_CHAINS),
+    ):
+        if counts:
+            heading(f"{title} ({len(counts)})")
+            console.print(Text("   ".join(_most_frequent(counts, most))))
+    for title, lines in _places(report):
+        heading(title)
+        for line in lines:
+            console.print(Text(f"  {line}"), soft_wrap=True)
+    heading("Suggested settings")
+    for suggestion in report.suggestions:
+        line = f"  {suggestion.setting}: {suggestion.value} ({suggestion.reason})"
+        console.print(Text(line), soft_wrap=True)
+
+
+def _most_frequent(counts: dict[str, int], most: int) -> Iterator[str]:
+    for label, n in list(counts.items())[:most]:
+        # No break between a label and its number.
+        yield f"{label or '(nameless)'}\u00a0{n:,}".replace(" > ", "\u00a0>\u00a0")
+    if len(counts) > most:
+        yield f"and {len(counts) - most} more"
+
+
+def _places(report: TreebankReport) -> Iterator[tuple[str, Iterable[str]]]:
+    """Titles and lines of everything that has a place."""
+    for title, count, lines in (
+        ("Problems", report.counts["problems"], report.problems),
+        ("Notices", report.counts["notices"], report.notices),
+    ):
+        if count:
+            yield f"{title} ({count:,})", lines
+    for kind, count in report.oddity_counts.items():
+        found = (oddity for oddity in report.oddities if oddity.kind == kind)
+        yield (
+            f"{kind.capitalize()} ({count:,})",
+            [f"{oddity.place}: {oddity.detail}" for oddity in found],
+        )
