@@ -1,0 +1,32 @@
+"""The only import of numba, and so the one place where kernels are compiled.
+
+`kernel` turns a function over arrays, integers and floats into machine code at its first
+call and keeps the result on disk for the next process.  Two environment variables matter:
+``NUMBA_DISABLE_JIT=1`` runs every kernel as plain Python (for coverage, on small sizes), and
+``NUMBA_CACHE_DIR`` moves the cache.
+
+Sums may be reordered (so that they use vector registers), products and sums contracted, and
+the sign of a zero ignored; NaN and infinity keep their meaning, and one machine always gives
+the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from numba import njit
+
+Function = TypeVar("Function", bound=Callable[..., object])
+
+_OPTIONS = {
+    "cache": True,
+    "nogil": True,
+    "error_model": "numpy",
+    "fastmath": {"reassoc", "contract", "nsz"},
+}
+
+
+def kernel(function: Function) -> Function:
+    """Compile a kernel; its body must also be valid as plain Python."""
+    return njit(**_OPTIONS)(function)  # type: ignore[no-any-return]

@@ -1,0 +1,390 @@
+"""Kernels of the inside-outside algorithm over latent states, on a packed forest.
+
+For an item p built by rule r from the edges (l, q) of a group,
+
+    inside(p) = sum over groups  T_r . sum over edges inside(l) x inside(q)
+    outside(l) += (outside(p) . T_r) . inside(q),   outside(q) likewise,
+    value(edge) = outside(p) . T_r . (inside(l) x inside(q))
+
+with T_r in dense form or in the form of samples (`eigentree.grammar.lpcfg`).  A group
+costs one pass over T_r, an edge O(K^2) on top.
+
+Values may be signed, so there are no logarithms.  Each item's inside vector is scaled by a
+power of two so that its largest entry lies in [0.5, 1); the scale of its outside vector is
+set against it and the sentence's value, so that inside . outside is the item's marginal.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from eigentree._accel import kernel
+
+# The exponent of an inside vector that is zero.
+ZERO = -(1 << 30)
+LOWEST_SHIFT = -1000
+
+
+@kernel
+def group_reference(exponent, forest, item):  # type: ignore[no-untyped-def]
+    """The largest exponent among the products that build an item."""
+    reference = ZERO
+    first = forest.group_edges[forest.item_groups[item]]
+    last = forest.group_edges[forest.item_groups[item + 1]]
+    for edge in range(first, last):
+        left, right = exponent[forest.edge_left[edge]], exponent[forest.edge_right[edge]]
+        if left != ZERO and right != ZERO:
+            reference = max(reference, left + right)
+    return reference
+
+
+@kernel
+def matrix_vector(matrix, first, n_rows, vector, out):  # type: ignore[no-untyped-def]
+    """out[s] = row s of a matrix, stored flat from `first` on, times the vector."""
+    n_columns = len(vector)
+    for s in range(n_rows):
+        row = matrix[first + s * n_columns : first + (s + 1) * n_columns]
+        total = 0.0
+        for k in range(n_columns):
+            total += row[k] * vector[k]
+        out[s] = total
+
+
+@kernel
+def add_transposed(matrix, first, n_rows, weights, out):  # type: ignore[no-untyped-def]
+    """out += the transpose of a matrix, stored flat from `first` on, times the weights."""
+    n_columns = len(out)
+    for s in range(n_rows):
+        row = matrix[first + s * n_columns : first + (s + 1) * n_columns]
+        weight = weights[s]
+        for k in range(n_columns):
+            out[k] += weight * row[k]
+
+
+@kernel
+def dot(x, y):  # type: ignore[no-untyped-def]
+    total = 0.0
+    for k in range(len(x)):
+        total += x[k] * y[k]
+    return total
+
+
+@kernel
+def inside_pass(forest, grammar, vector_start, inside, exponent, backed_off, scratch):  # type: ignore[no-untyped-def]
+    """Fill inside vectors, exponents, and F . inside of each item (``backed_off``).
+
+    The vector of item i stands at ``vector_start[i]:vector_start[i+1]``.
+    """
+    for item in range(len(forest.item_symbol)):
+        symbol = forest.item_symbol[item]
+        out = inside[vector_start[item] : vector_start[item + 1]]
+        states = grammar.state_start[symbol]
+        reference = 0
+        entry = forest.item_entry[item]
+        if entry >= 0:
+            first = grammar.lexical_start[entry]
+            for h in range(len(out)):
+                out[h] = grammar.lexical[first + h] * forest.item_weight[item]
+        elif entry == -1:
+            for h in range(len(out)):
+                out[h] = grammar.unseen_word[states + h] * forest.item_weight[item]
+        else:
+            reference = group_reference(exponent, forest, item)
+            for h in range(len(out)):
+                out[h] = 0.0
+            if reference != ZERO:
+                for group in range(forest.item_groups[item], forest.item_groups[item + 1]):
+                    if grammar.dense_start[forest.group_rule[group]] >= 0:
+                        inside_dense(
+                            forest, grammar, vector_start, inside, exponent,
+                            group, reference, out, scratch,
+                        )  # fmt: skip
+                    else:
+                        inside_samples(
+                            forest, grammar, vector_start, inside, exponent,
+                            backed_off, group, reference, out, scratch,
+                        )  # fmt: skip
+        largest = 0.0
+        for h in range(len(out)):
+            largest = max(largest, abs(out[h]))
+        if largest == 0.0 or reference == ZERO:
+            exponent[item] = ZERO
+            continue
+        _, shift = math.frexp(largest)
+        scale = math.ldexp(1.0, -shift)
+        for h in range(len(out)):
+            out[h] *= scale
+        exponent[item] = reference + shift
+        backed_off[item] = dot(grammar.inside_mean[states : states + len(out)], out)
+
+
+@kernel
+def inside_dense(  # type: ignore[no-untyped-def]
+    forest, grammar, vector_start, inside, exponent, group, reference, out, scratch
+):
+    rule = forest.group_rule[group]
+    n_left = state_count(grammar, rule, 1)
+    n_right = state_count(grammar, rule, 2)
+    product = scratch[0, : n_left * n_right]
+    for k in range(len(product)):
+        product[k] = 0.0
+    found = False
+    for edge in range(forest.group_edges[group], forest.group_edges[group + 1]):
+        left, right = forest.edge_left[edge], forest.edge_right[edge]
+        if exponent[left] == ZERO or exponent[right] == ZERO:
+            continue
+        shift = exponent[left] + exponent[right] - reference
+        if shift < LOWEST_SHIFT:
+            continue
+        found = True
+        scale = math.ldexp(1.0, shift)
+        x = inside[vector_start[left] : vector_start[left + 1]]
+        y = inside[vector_start[right] : vector_start[right + 1]]
+        for i in range(n_left):
+            value = x[i] * scale
+            row = product[i * n_right : (i + 1) * n_right]
+            for j in range(n_right):
+                row[j] += value * y[j]
+    if not found:
+        return
+    first = grammar.dense_start[rule]
+    for h in range(len(out)):
+        row = grammar.dense[first + h * len(product) : first + (h + 1) * len(product)]
+        total = 0.0
+        for k in range(len(product)):
+            total += row[k] * product[k]
+        out[h] += total
+
+
+@kernel
+def state_count(grammar, rule, mode):  # type: ignore[no-untyped-def]
+    symbol = grammar.rule_symbols[rule, mode]
+    return grammar.state_start[symbol + 1] - grammar.state_start[symbol]
+
+
+@kernel
+def inside_samples(  # type: ignore[no-untyped-def]
+    forest, grammar, vector_start, inside, exponent, backed_off, group, reference, out, scratch
+):
+    rule = forest.group_rule[group]
+    n = grammar.n_samples[rule]
+    smoothing = grammar.smoothing[rule]
+    rest = 1.0 - smoothing
+    second, third = rest * smoothing / 3.0, rest * rest * smoothing
+    p, q, v = scratch[0, :n], scratch[1, :n], scratch[2, :n]
+    for s in range(n):
+        v[s] = 0.0
+    constant, product_of_means = 0.0, 0.0
+    for edge in range(forest.group_edges[group], forest.group_edges[group + 1]):
+        left, right = forest.edge_left[edge], forest.edge_right[edge]
+        if exponent[left] == ZERO or exponent[right] == ZERO:
+            continue
+        shift = exponent[left] + exponent[right] - reference
+        if shift < LOWEST_SHIFT:
+            continue
+        scale = math.ldexp(1.0, shift)
+        x = inside[vector_start[left] : vector_start[left + 1]]
+        y = inside[vector_start[right] : vector_start[right + 1]]
+        matrix_vector(grammar.samples, grammar.sample_start[rule, 1], n, x, p)
+        matrix_vector(grammar.samples, grammar.sample_start[rule, 2], n, y, q)
+        mean_p, mean_q, mean_pq = 0.0, 0.0, 0.0
+        for s in range(n):
+            mean_p += p[s]
+            mean_q += q[s]
+            mean_pq += p[s] * q[s]
+        mean_p, mean_q, mean_pq = mean_p / n, mean_q / n, mean_pq / n
+        for s in range(n):
+            v[s] += scale * (smoothing * p[s] * q[s] + second * (p[s] * mean_q + q[s] * mean_p))
+        constant += scale * (second * mean_pq + third * mean_p * mean_q)
+        product_of_means += scale * backed_off[left] * backed_off[right]
+    for s in range(n):
+        v[s] = (v[s] + constant) * grammar.ratio[rule] / n
+    add_transposed(grammar.samples, grammar.sample_start[rule, 0], n, v, out)
+    weight = grammar.ratio[rule] * rest * rest * rest * product_of_means
+    states = grammar.state_start[grammar.rule_symbols[rule, 0]]
+    for h in range(len(out)):
+        out[h] += weight * grammar.outside_mean[states + h]
+
+
+@kernel
+def root_value(forest, grammar, vector_start, inside, exponent):  # type: ignore[no-untyped-def]
+    """Mantissa and exponent of the sentence's value, summed over the root items."""
+    reference = ZERO
+    for item in forest.roots:
+        reference = max(reference, exponent[item])
+    total = 0.0
+    if reference == ZERO:
+        return total, reference
+    for item in forest.roots:
+        if exponent[item] == ZERO or exponent[item] - reference < LOWEST_SHIFT:
+            continue
+        x = inside[vector_start[item] : vector_start[item + 1]]
+        states = grammar.state_start[forest.item_symbol[item]]
+        weights = grammar.root[states : states + len(x)]
+        total += math.ldexp(1.0, exponent[item] - reference) * dot(weights, x)
+    return total, reference
+
+
+@kernel
+def outside_pass(  # type: ignore[no-untyped-def]
+    forest, grammar, vector_start, inside, exponent, backed_off, total, reference,
+    outside, edge_value, scratch,
+):  # fmt: skip
+    """Fill outside vectors (zero before) and the marginal of each edge.
+
+    ``total`` and ``reference`` are the sentence's value, not zero.
+    """
+    for item in forest.roots:
+        if exponent[item] == ZERO or exponent[item] - reference < LOWEST_SHIFT:
+            continue
+        states = grammar.state_start[forest.item_symbol[item]]
+        scale = math.ldexp(1.0, exponent[item] - reference) / total
+        out = outside[vector_start[item] : vector_start[item + 1]]
+        for h in range(len(out)):
+            out[h] = grammar.root[states + h] * scale
+    for item in range(len(forest.item_symbol) - 1, -1, -1):
+        if exponent[item] == ZERO or forest.item_entry[item] != -2:
+            continue
+        above = outside[vector_start[item] : vector_start[item + 1]]
+        for group in range(forest.item_groups[item], forest.item_groups[item + 1]):
+            if grammar.dense_start[forest.group_rule[group]] >= 0:
+                outside_dense(
+                    forest, grammar, vector_start, inside, exponent,
+                    group, exponent[item], above, outside, edge_value, scratch,
+                )  # fmt: skip
+            else:
+                outside_samples(
+                    forest, grammar, vector_start, inside, exponent, backed_off,
+                    group, exponent[item], above, outside, edge_value, scratch,
+                )  # fmt: skip
+
+
+@kernel
+def outside_dense(  # type: ignore[no-untyped-def]
+    forest, grammar, vector_start, inside, exponent,
+    group, reference, above, outside, edge_value, scratch,
+):  # fmt: skip
+    rule = forest.group_rule[group]
+    n_left = state_count(grammar, rule, 1)
+    n_right = state_count(grammar, rule, 2)
+    matrix = scratch[0, : n_left * n_right]
+    for k in range(len(matrix)):
+        matrix[k] = 0.0
+    first = grammar.dense_start[rule]
+    for h in range(len(above)):
+        row = grammar.dense[first + h * len(matrix) : first + (h + 1) * len(matrix)]
+        value = above[h]
+        for k in range(len(matrix)):
+            matrix[k] += value * row[k]
+    for edge in range(forest.group_edges[group], forest.group_edges[group + 1]):
+        left, right = forest.edge_left[edge], forest.edge_right[edge]
+        if exponent[left] == ZERO or exponent[right] == ZERO:
+            continue
+        shift = exponent[left] + exponent[right] - reference
+        if shift < LOWEST_SHIFT:
+            continue
+        scale = math.ldexp(1.0, shift)
+        x = inside[vector_start[left] : vector_start[left + 1]]
+        y = inside[vector_start[right] : vector_start[right + 1]]
+        out_left = outside[vector_start[left] : vector_start[left + 1]]
+        out_right = outside[vector_start[right] : vector_start[right + 1]]
+        value = 0.0
+        for i in range(n_left):
+            row = matrix[i * n_right : (i + 1) * n_right]
+            total = 0.0
+            for j in range(n_right):
+                total += row[j] * y[j]
+            weight = x[i] * scale
+            for j in range(n_right):
+                out_right[j] += weight * row[j]
+            total *= scale
+            out_left[i] += total
+            value += x[i] * total
+        edge_value[edge] = value
+
+
+@kernel
+def outside_samples(  # type: ignore[no-untyped-def]
+    forest, grammar, vector_start, inside, exponent, backed_off,
+    group, reference, above, outside, edge_value, scratch,
+):  # fmt: skip
+    """The derivative of `inside_samples`, edge by edge.
+
+    With d = ratio Z outside(p) / n and D, Dp, Dq its sums with 1, p and q, the derivative
+    by p is  d (lambda q + c2 mean(q)) + (c2 Dq + c2 D q + c3 D mean(q)) / n,  and by q
+    likewise, where c2 = (1 - lambda) lambda / 3 and c3 = (1 - lambda)^2 lambda.
+    """
+    rule = forest.group_rule[group]
+    n = grammar.n_samples[rule]
+    smoothing = grammar.smoothing[rule]
+    rest = 1.0 - smoothing
+    second, third = rest * smoothing / 3.0, rest * rest * smoothing
+    p, q, d, by = scratch[0, :n], scratch[1, :n], scratch[2, :n], scratch[3, :n]
+    matrix_vector(grammar.samples, grammar.sample_start[rule, 0], n, above, d)
+    sum_d = 0.0
+    for s in range(n):
+        d[s] *= grammar.ratio[rule] / n
+        sum_d += d[s]
+    states = grammar.state_start[grammar.rule_symbols[rule, 0]]
+    above_mean = dot(grammar.outside_mean[states : states + len(above)], above)
+    zeroth = grammar.ratio[rule] * rest * rest * rest * above_mean
+    left_states = grammar.state_start[grammar.rule_symbols[rule, 1]]
+    right_states = grammar.state_start[grammar.rule_symbols[rule, 2]]
+    for edge in range(forest.group_edges[group], forest.group_edges[group + 1]):
+        left, right = forest.edge_left[edge], forest.edge_right[edge]
+        if exponent[left] == ZERO or exponent[right] == ZERO:
+            continue
+        shift = exponent[left] + exponent[right] - reference
+        if shift < LOWEST_SHIFT:
+            continue
+        scale = math.ldexp(1.0, shift)
+        x = inside[vector_start[left] : vector_start[left + 1]]
+        y = inside[vector_start[right] : vector_start[right + 1]]
+        matrix_vector(grammar.samples, grammar.sample_start[rule, 1], n, x, p)
+        matrix_vector(grammar.samples, grammar.sample_start[rule, 2], n, y, q)
+        sum_p, sum_q, sum_dp, sum_dq = 0.0, 0.0, 0.0, 0.0
+        for s in range(n):
+            sum_p += p[s]
+            sum_q += q[s]
+            sum_dp += d[s] * p[s]
+            sum_dq += d[s] * q[s]
+        mean_p, mean_q = sum_p / n, sum_q / n
+        out_left = outside[vector_start[left] : vector_start[left + 1]]
+        out_right = outside[vector_start[right] : vector_start[right + 1]]
+
+        constant = (second * sum_dq + third * sum_d * mean_q) / n
+        slope = second * sum_d / n
+        for s in range(n):
+            by[s] = scale * (
+                d[s] * (smoothing * q[s] + second * mean_q) + constant + slope * q[s]
+            )
+        value = 0.0
+        for s in range(n):
+            value += by[s] * p[s]
+        add_transposed(grammar.samples, grammar.sample_start[rule, 1], n, by, out_left)
+        weight = scale * zeroth * backed_off[right]
+        for h in range(len(out_left)):
+            out_left[h] += weight * grammar.inside_mean[left_states + h]
+        edge_value[edge] = value + weight * backed_off[left]
+
+        constant = (second * sum_dp + third * sum_d * mean_p) / n
+        for s in range(n):
+            by[s] = scale * (
+                d[s] * (smoothing * p[s] + second * mean_p) + constant + slope * p[s]
+            )
+        add_transposed(grammar.samples, grammar.sample_start[rule, 2], n, by, out_right)
+        weight = scale * zeroth * backed_off[left]
+        for h in range(len(out_right)):
+            out_right[h] += weight * grammar.inside_mean[right_states + h]
+
+
+@kernel
+def item_products(vector_start, inside, outside, exponent, marginal):  # type: ignore[no-untyped-def]
+    for item in range(len(exponent)):
+        if exponent[item] == ZERO:
+            marginal[item] = 0.0
+        else:
+            part = slice(vector_start[item], vector_start[item + 1])
+            marginal[item] = dot(inside[part], outside[part])

@@ -1,0 +1,210 @@
+"""From marginals to one tree: what "best" means is chosen here.
+
+Minimum Bayes risk (labelled recall, Goodman 1996) takes the tree with the largest sum of
+marginals, so the one with most parts right in expectation.  The parts may be
+
+``rules``
+    uses of rules, mu(a -> b c, i, k, j), and mu(a, i, i) for words: the objective of Cohen
+    et al. (2013, section 2.1, footnote 3);
+``spans``
+    symbols over spans, mu(a, i, j);
+``brackets``
+    the labelled brackets of the tree after un-binarising, which scores count: collapsed
+    chains count each of their labels, intermediate symbols nothing.
+
+``max-rule`` takes the tree with the largest product of rule marginals (Petrov and Klein
+2007), ``viterbi`` the most probable derivation of a grammar with one state a symbol.  All are
+constrained by the grammar: only trees of the forest can come out.
+
+Marginals of signed grammars may be negative; all decoders take absolute values (Cohen et
+al. 2013, section 3.3), unless told not to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree.chart import _kernels_decode as kernels
+from eigentree.chart.forest import Forest
+from eigentree.chart.inside_outside import Marginals
+from eigentree.corpus.binarise import BinaryTree
+from eigentree.errors import SettingsError
+from eigentree.grammar.lpcfg import LPCFG
+from eigentree.grammar.symbols import SymbolTable
+
+Floats = NDArray[np.float64]
+Objective = Literal["rules", "spans", "brackets", "max-rule", "viterbi"]
+OBJECTIVES: tuple[str, ...] = get_args(Objective)
+
+
+class Gains(NamedTuple):
+    """What each part of a tree adds to a decoder's objective.
+
+    Attributes
+    ----------
+    item : float64, axes (items)
+    edge : float64, axes (edges)
+    root : float64, axes (roots)
+    """
+
+    item: Floats
+    edge: Floats
+    root: Floats
+
+
+class Decoded(NamedTuple):
+    """The best tree of a forest.
+
+    Attributes
+    ----------
+    tree
+        Its binary form.
+    items : int32, axes (nodes)
+        The forest's item at each node of the tree.
+    value : float
+        The objective: expected number of correct parts, or a sum of logarithms.
+    """
+
+    tree: BinaryTree
+    items: NDArray[np.int32]
+    value: float
+
+
+def decode(
+    forest: Forest, gains: Gains, symbols: SymbolTable, words: Sequence[str]
+) -> Decoded | None:
+    """The tree of the forest with the largest sum of gains; None if no tree has a finite one.
+
+    Cost
+    ----
+    Linear in the number of edges.
+    """
+    n_items = forest.n_items
+    best = np.empty(n_items)
+    choice = np.empty(n_items, dtype=np.int32)
+    kernels.best_edges(forest, gains.item, gains.edge, best, choice)
+    at_root = best[forest.roots] + gains.root
+    if not np.max(at_root, initial=-np.inf) > -np.inf:
+        return None
+    root = int(forest.roots[int(np.argmax(at_root))])
+    nodes, left, right = (np.empty(2 * len(words) - 1, dtype=np.int32) for _ in range(3))
+    count = kernels.collect(forest, choice, root, nodes, left, right)
+    assert count == len(nodes)
+    tree = BinaryTree(
+        [symbols[a] for a in forest.item_symbol[nodes]],
+        left.tolist(),
+        right.tolist(),
+        None,
+        list(words),
+    )
+    return Decoded(tree, nodes, float(np.max(at_root)))
+
+
+def gains(
+    objective: Objective,
+    forest: Forest,
+    marginals: Marginals,
+    grammar: LPCFG,
+    *,
+    absolute: bool = True,
+) -> Gains:
+    """The gains of a decoder.
+
+    Parameters
+    ----------
+    objective
+        One of `OBJECTIVES`.
+    absolute
+        Whether negative marginals count by their size.
+    """
+    try:
+        rule = _GAINS[objective]
+    except KeyError:
+        raise SettingsError(
+            f"objective is {objective!r}; it must be one of {', '.join(OBJECTIVES)}"
+        ) from None
+    if absolute:
+        marginals = marginals._replace(item=np.abs(marginals.item), edge=np.abs(marginals.edge))
+    return rule(forest, marginals, grammar)
+
+
+def _rules(forest: Forest, marginals: Marginals, grammar: LPCFG) -> Gains:
+    item = np.where(forest.item_entry == -2, 0.0, marginals.item)
+    return Gains(item, marginals.edge, np.zeros(len(forest.roots)))
+
+
+def _spans(forest: Forest, marginals: Marginals, grammar: LPCFG) -> Gains:
+    return Gains(marginals.item, np.zeros(forest.n_edges), np.zeros(len(forest.roots)))
+
+
+def _brackets(forest: Forest, marginals: Marginals, grammar: LPCFG) -> Gains:
+    start, label = phrase_labels(grammar.backbone.symbols)
+    sizes = np.diff(start)[forest.item_symbol]
+    item = np.repeat(np.arange(forest.n_items), sizes)
+    offset = np.arange(len(item)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    labels = label[start[forest.item_symbol][item] + offset]
+    key = (forest.item_start[item].astype(np.int64) << 40) | (
+        forest.item_end[item].astype(np.int64) << 20
+    ) | labels
+    _, bracket = np.unique(key, return_inverse=True)
+    marginal = np.bincount(bracket, marginals.item[item])[bracket] if len(key) else np.zeros(0)
+    gain = np.bincount(item, marginal, forest.n_items)
+    # Trees with the same brackets are told apart by their rules.
+    return Gains(gain, 1e-6 * marginals.edge, np.zeros(len(forest.roots)))
+
+
+def _max_rule(forest: Forest, marginals: Marginals, grammar: LPCFG) -> Gains:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        item = np.where(forest.item_entry == -2, 0.0, np.log(marginals.item))
+        edge = np.log(marginals.edge)
+        root = np.log(marginals.item[forest.roots])
+    return Gains(*(np.nan_to_num(part, nan=-np.inf) for part in (item, edge, root)))
+
+
+def _viterbi(forest: Forest, marginals: Marginals, grammar: LPCFG) -> Gains:
+    if grammar.n_states.max() > 1:
+        raise SettingsError(
+            f"viterbi needs one state a symbol; the grammar has up to {grammar.n_states.max()}"
+        )
+    backbone = grammar.backbone
+    with np.errstate(divide="ignore"):
+        item = np.where(forest.item_entry == -2, 0.0, np.log(forest.item_weight))
+        rules = np.log(backbone.probability)[forest.group_rule]
+        edge = np.repeat(rules, np.diff(forest.group_edges))
+        root = np.log(backbone.root[forest.item_symbol[forest.roots]])
+    return Gains(item, edge, root)
+
+
+_GAINS: dict[str, Callable[[Forest, Marginals, LPCFG], Gains]] = {
+    "rules": _rules,
+    "spans": _spans,
+    "brackets": _brackets,
+    "max-rule": _max_rule,
+    "viterbi": _viterbi,
+}
+
+
+def phrase_labels(symbols: SymbolTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The phrase labels that each symbol stands for after un-binarising.
+
+    Returns
+    -------
+    start : int64, axes (N + 1)
+    label : int64, axes (labels of all symbols)
+        Numbers of the labels of symbol a, at ``start[a]:start[a+1]``.
+    """
+    numbers: dict[str, int] = {}
+    start, label = [0], []
+    for symbol in symbols.symbols:
+        chain: tuple[str, ...] = symbol.chain
+        if symbol.kind == "intermediate":
+            chain = ()
+        elif symbol.kind == "preterminal":
+            chain = chain[:-1]
+        label.extend(numbers.setdefault(name, len(numbers)) for name in chain)
+        start.append(len(label))
+    return np.array(start, dtype=np.int64), np.array(label, dtype=np.int64)

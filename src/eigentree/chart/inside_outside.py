@@ -1,0 +1,94 @@
+"""Inside-outside over latent states: from a forest to the marginals of its items and edges."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree.chart import _kernels_latent as kernels
+from eigentree.chart.forest import Forest
+from eigentree.grammar.lpcfg import LPCFG
+
+Floats = NDArray[np.float64]
+
+
+class Marginals(NamedTuple):
+    """Marginals of a forest under a grammar.
+
+    For a probability model these are probabilities given the sentence and the forest.  For
+    a signed model they still sum to 1 over the root items, but a single one may be negative
+    or exceed 1.
+
+    Attributes
+    ----------
+    item : float64, axes (items)
+        inside . outside / Z, the share of the trees that hold the item.
+    edge : float64, axes (edges)
+        The same for each use of a rule.
+    log_value : float
+        Natural logarithm of the absolute value of the sentence, log |Z|.
+    sign : int
+        Sign of Z; always 1 for a probability model.
+    """
+
+    item: Floats
+    edge: Floats
+    log_value: float
+    sign: int
+
+
+def inside_outside(forest: Forest, grammar: LPCFG) -> Marginals | None:
+    """Marginals of all items and edges of a forest.
+
+    Parameters
+    ----------
+    forest
+        Its rules and word entries are those of the grammar's backbone.
+    grammar
+        Any grammar with latent states.
+
+    Returns
+    -------
+    Marginals or None
+        None when the value of the sentence is zero or not finite, so that marginals have no
+        meaning.
+
+    Cost
+    ----
+    O(K^3) a group and O(K^2) an edge for dense rules, O(n K) an edge for a rule with n
+    samples.
+
+    References
+    ----------
+    cohen-etal-2013-experiments, section 2.1; baker-1979-trainable.
+    """
+    parameters = grammar.parameters
+    sizes = np.diff(parameters.state_start)
+    vector_start = np.zeros(forest.n_items + 1, dtype=np.int64)
+    np.cumsum(sizes[forest.item_symbol], out=vector_start[1:])
+    inside = np.zeros(vector_start[-1])
+    exponent = np.full(forest.n_items, kernels.ZERO, dtype=np.int64)
+    backed_off = np.zeros(forest.n_items)
+    largest = int(sizes.max()) ** 2
+    scratch = np.empty((4, max(largest, int(parameters.n_samples.max(initial=0)))))
+    kernels.inside_pass(
+        forest, parameters, vector_start, inside, exponent, backed_off, scratch
+    )
+    total, reference = kernels.root_value(forest, parameters, vector_start, inside, exponent)
+    if total == 0.0 or not math.isfinite(total):
+        return None
+    outside = np.zeros_like(inside)
+    edge = np.zeros(forest.n_edges)
+    kernels.outside_pass(
+        forest, parameters, vector_start, inside, exponent, backed_off, total, reference,
+        outside, edge, scratch,
+    )  # fmt: skip
+    item = np.empty(forest.n_items)
+    kernels.item_products(vector_start, inside, outside, exponent, item)
+    if not np.all(np.isfinite(item)):
+        return None
+    log_value = math.log(abs(total)) + reference * math.log(2.0)
+    return Marginals(item, edge, log_value, 1 if total > 0 else -1)

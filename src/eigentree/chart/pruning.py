@@ -1,0 +1,171 @@
+"""Coarse-to-fine: the plain PCFG decides which items a finer grammar has to look at.
+
+The marginal of an item (symbol a over the span i..j) is the summed probability of all trees
+that hold it, over the probability of the sentence: inside(a, i, j) * outside(a, i, j) / Z.
+Items below a threshold are dropped (Charniak et al. 2006; Petrov and Klein 2007; Cohen et
+al. 2013, section 4: 0.00005), and with them all trees that use them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree.chart import _kernels_pruning as kernels
+from eigentree.chart.forest import Forest, Ints
+from eigentree.grammar.pcfg import PCFG, Candidates
+
+DEFAULT_THRESHOLD = 5e-5
+# Items with a marginal this much below the threshold add nothing to those above it.
+NEGLIGIBLE = 1e-3
+
+
+class Leaves(NamedTuple):
+    """Preterminals over each word of a sentence.
+
+    Attributes
+    ----------
+    start : int32, axes (n + 1)
+        Candidates of word i are ``start[i]:start[i+1]``.
+    symbol, entry : int32, axes (candidates)
+    weight : float64, axes (candidates)
+        p(word | symbol), times the weight of the tag where tags are uncertain.
+    """
+
+    start: Ints
+    symbol: Ints
+    weight: NDArray[np.float64]
+    entry: Ints
+
+    @classmethod
+    def of(cls, words: Sequence[Candidates]) -> Leaves:
+        sizes = [len(candidates.symbol) for candidates in words]
+        return cls(
+            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
+            np.concatenate([candidates.symbol for candidates in words]),
+            np.concatenate([candidates.probability for candidates in words]),
+            np.concatenate([candidates.entry for candidates in words]),
+        )
+
+    @property
+    def n_words(self) -> int:
+        return len(self.start) - 1
+
+
+class Pruned(NamedTuple):
+    """What the coarse grammar leaves of a sentence.
+
+    Attributes
+    ----------
+    forest
+        The items that reach the threshold, and all rules between them.
+    marginal : float64, axes (items)
+        Each item's probability under the coarse grammar.
+    log_probability : float
+        Of the sentence under the coarse grammar, in nats.
+    """
+
+    forest: Forest
+    marginal: NDArray[np.float64]
+    log_probability: float
+
+
+def prune(grammar: PCFG, leaves: Leaves, threshold: float = DEFAULT_THRESHOLD) -> Pruned | None:
+    """The packed forest of a sentence under the plain PCFG.
+
+    Parameters
+    ----------
+    grammar
+        The coarse grammar.
+    leaves
+        Preterminals over at least one word.
+    threshold
+        Least marginal of an item, 0 to keep all that belongs to some tree.
+
+    Returns
+    -------
+    Pruned or None
+        None when the grammar has no tree for the sentence.
+
+    Cost
+    ----
+    Time as in `_kernels_pruning`; memory 16 bytes for each symbol and span.
+    """
+    n_words, n_symbols = leaves.n_words, len(grammar.symbols)
+    n_cells = n_words * (n_words + 1) // 2
+    inside = np.zeros((n_cells, n_symbols))
+    exponent = np.zeros(n_cells, dtype=np.int32)
+    live = np.empty((n_cells, n_symbols), dtype=np.int16)
+    n_live = np.zeros(n_cells, dtype=np.int32)
+    index = grammar.index
+    kernels.inside_pass(
+        n_words, leaves, index, grammar.parent, grammar.probability, inside, exponent, live, n_live
+    )
+    outside = np.zeros((n_cells, n_symbols))
+    total = kernels.outside_pass(
+        n_words, index, grammar.probability, grammar.root, inside, exponent, live, n_live,
+        threshold * NEGLIGIBLE, outside,
+    )  # fmt: skip
+    if not total > 0.0:
+        return None
+    # With threshold 0, an item outside every tree still has marginal 0 and goes.
+    least = max(threshold, float(np.finfo(np.float64).tiny))
+    cell_items = np.empty(n_cells + 1, dtype=np.int32)
+    symbols = np.empty(int(n_live.sum()), dtype=np.int32)
+    n_items = kernels.list_items(n_words, inside, outside, live, n_live, least, cell_items, symbols)
+    symbol = symbols[:n_items]
+    cell = np.repeat(np.arange(n_cells), np.diff(cell_items))
+    marginal = inside[cell, symbol] * outside[cell, symbol]
+    log_probability = float(np.log(total) + exponent[-1] * np.log(2.0))
+    return Pruned(_link(grammar, leaves, cell_items, symbol, cell), marginal, log_probability)
+
+
+def _link(
+    grammar: PCFG, leaves: Leaves, cell_items: Ints, symbol: Ints, cell: NDArray[np.intp]
+) -> Forest:
+    n_words, n_items = leaves.n_words, len(symbol)
+    item_groups = np.zeros(n_items + 1, dtype=np.int32)
+    capacity = 16 * n_items
+    n_edges = -1
+    while n_edges < 0:
+        capacity *= 4
+        group_rule, group_edges, edge_left, edge_right = (
+            np.empty(capacity + 1, dtype=np.int32) for _ in range(4)
+        )
+        n_edges = kernels.link_items(
+            n_words, grammar.index, grammar.parent, cell_items, symbol,
+            item_groups, group_rule, group_edges, edge_left[:-1], edge_right,
+        )  # fmt: skip
+    n_groups = int(item_groups[-1])
+
+    widths = np.arange(1, n_words + 1)
+    width_of_cell = np.repeat(widths, n_words + 1 - widths)
+    start_of_cell = np.arange(len(width_of_cell)) - np.repeat(
+        (widths - 1) * n_words - (widths - 1) * (widths - 2) // 2, n_words + 1 - widths
+    )
+    start = start_of_cell[cell].astype(np.int32)
+    end = (start + width_of_cell[cell]).astype(np.int32)
+
+    # The items of width 1 are candidates of their word, listed in the order of symbols.
+    n_leaves = int(cell_items[n_words])
+    weight = np.zeros(n_items)
+    entry = np.full(n_items, -2, dtype=np.int32)
+    position_of_leaf = np.repeat(np.arange(n_words), np.diff(leaves.start))
+    key = position_of_leaf * len(grammar.symbols) + leaves.symbol
+    order = np.argsort(key, kind="stable")
+    found = order[
+        np.searchsorted(key[order], start[:n_leaves] * len(grammar.symbols) + symbol[:n_leaves])
+    ]
+    weight[:n_leaves] = leaves.weight[found]
+    entry[:n_leaves] = leaves.entry[found]
+
+    at_top = np.arange(cell_items[-2], n_items, dtype=np.int32)
+    return Forest(
+        symbol, start, end, entry, weight,
+        item_groups, group_rule[:n_groups].copy(), group_edges[: n_groups + 1].copy(),
+        edge_left[:n_edges].copy(), edge_right[:n_edges].copy(),
+        at_top[grammar.root[symbol[at_top]] > 0],
+    )  # fmt: skip

@@ -1,0 +1,284 @@
+"""The plain PCFG: binary rules, words and roots with probabilities, as checked arrays.
+
+It is a grammar of its own, the coarse grammar that prunes for every grammar with latent
+states, and the skeleton whose rules those grammars refine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree.corpus.lexicon import Lexicon
+from eigentree.errors import GrammarError
+from eigentree.grammar.symbols import SymbolTable
+from eigentree.shapes import check_shapes
+
+# Pseudo-count with which p(word | symbol) leans on p(word | tag).
+WORD_SMOOTHING = 10.0
+
+
+class Candidates(NamedTuple):
+    """Preterminals that may stand over one word.
+
+    Attributes
+    ----------
+    symbol : int32, axes (candidates)
+    probability : float64, axes (candidates)
+        p(word | symbol), smoothed.
+    entry : int32, axes (candidates)
+        Row of the `WordTable`, -1 where the pair was never seen.
+    """
+
+    symbol: NDArray[np.int32]
+    probability: NDArray[np.float64]
+    entry: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class WordTable:
+    """Which preterminals were seen with which words, and how often.
+
+    The probability of a word is p(w|a) = (c(a,w) + s p(w|t)) / (c(a) + s), where t is the
+    tag of the preterminal a and s is `WORD_SMOOTHING`: symbols of one tag share their
+    words.  A word never seen with a tag is taken for an unknown word of that tag; a tag
+    without unknown words gives all its symbols the same value, so that none is preferred.
+
+    Attributes
+    ----------
+    word, symbol : int32, axes (L)
+        Pairs of lexicon entry and symbol, sorted, without repetition.
+    count : float64, axes (L)
+        Weighted count of each pair in training, positive.
+    """
+
+    symbols: SymbolTable
+    lexicon: Lexicon
+    word: NDArray[np.int32]
+    symbol: NDArray[np.int32]
+    count: NDArray[np.float64]
+    _word_start: NDArray[np.int64] = field(init=False, repr=False, compare=False)
+    _symbol_count: NDArray[np.float64] = field(init=False, repr=False, compare=False)
+    _tag_count: NDArray[np.float64] = field(init=False, repr=False, compare=False)
+    _of_tag: list[NDArray[np.int32]] = field(init=False, repr=False, compare=False)
+    _cache: dict[tuple[int, int], Candidates] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_shapes(
+            "WordTable",
+            {"word": (self.word, "L"), "symbol": (self.symbol, "L"), "count": (self.count, "L")},
+        )
+        n_words, n_symbols = len(self.lexicon), len(self.symbols)
+        key = self.word.astype(np.int64) * n_symbols + self.symbol
+        if len(key) and not (np.all(np.diff(key) > 0) and 0 <= key[0] < n_words * n_symbols):
+            raise GrammarError("the pairs of words and symbols are out of order or range")
+        if not np.all(self.count > 0):
+            raise GrammarError("a pair of word and symbol has a count that is not positive")
+        tags = self.symbols.tag
+        if np.any(tags[self.symbol] < 0):
+            raise GrammarError("a word stands under a symbol that is not a preterminal")
+        set_field = object.__setattr__
+        set_field(self, "_word_start", np.searchsorted(self.word, np.arange(n_words + 1)))
+        symbol_count = np.bincount(self.symbol, self.count, n_symbols)
+        set_field(self, "_symbol_count", symbol_count)
+        of_tag = [np.flatnonzero(tags == t).astype(np.int32) for t in range(len(self.symbols.tags))]
+        set_field(self, "_of_tag", of_tag)
+        set_field(self, "_tag_count", np.array([symbol_count[a].sum() for a in of_tag]))
+        set_field(self, "_cache", {})
+
+    @property
+    def symbol_count(self) -> NDArray[np.float64]:
+        """Axes (N): c(a) of each preterminal, 0 elsewhere."""
+        return self._symbol_count
+
+    def entry_probability(self) -> NDArray[np.float64]:
+        """Axes (L): p(w|a) of each seen pair, smoothed."""
+        tag = self.symbols.tag[self.symbol].astype(np.int64)
+        key = self.word.astype(np.int64) * len(self.symbols.tags) + tag
+        _, group = np.unique(key, return_inverse=True)
+        of_word_and_tag = np.bincount(group, self.count)[group] / self._tag_count[tag]
+        return np.asarray(
+            (self.count + WORD_SMOOTHING * of_word_and_tag)
+            / (self._symbol_count[self.symbol] + WORD_SMOOTHING)
+        )
+
+    def tags_of(self, word: int) -> list[int]:
+        """Tags seen with a lexicon entry."""
+        rows = slice(*self._word_start[word : word + 2])
+        return sorted(set(self.symbols.tag[self.symbol[rows]].tolist()))
+
+    def candidates(self, word: int, tag: int) -> Candidates:
+        """All preterminals that end in a tag, with p(word | preterminal)."""
+        found = self._cache.get((word, tag))
+        if found is None:
+            found = self._cache[word, tag] = self._find(word, tag)
+        return found
+
+    def _find(self, word: int, tag: int) -> Candidates:
+        symbol = self._of_tag[tag]
+        rows = np.arange(*self._word_start[word : word + 2])
+        rows = rows[self.symbols.tag[self.symbol[rows]] == tag]
+        if not len(rows):
+            unknown = self.lexicon.unknown
+            if word != unknown:
+                return self.candidates(unknown, tag)
+            level = np.full(len(symbol), 1.0 / self._tag_count[tag])
+            return Candidates(symbol, level, np.full(len(symbol), -1, dtype=np.int32))
+        place = np.searchsorted(symbol, self.symbol[rows])
+        count = np.zeros(len(symbol))
+        count[place] = self.count[rows]
+        entry = np.full(len(symbol), -1, dtype=np.int32)
+        entry[place] = rows
+        of_tag = count.sum() / self._tag_count[tag]
+        probability = (count + WORD_SMOOTHING * of_tag) / (
+            self._symbol_count[symbol] + WORD_SMOOTHING
+        )
+        return Candidates(symbol, probability, entry)
+
+
+class RuleIndex(NamedTuple):
+    """Binary rules laid out for a chart.
+
+    Rules with the same children form a pair; pairs are sorted by left, then right child,
+    rules by pair, then parent.
+
+    Attributes
+    ----------
+    pair_start : int32, axes (N+1)
+        Pairs whose left child is b are ``pair_start[b]:pair_start[b+1]``.
+    pair_right : int32, axes (P)
+        Right child of each pair.
+    rule_start : int32, axes (P+1)
+        Rules of pair p are ``rule_start[p]:rule_start[p+1]``.
+    rule_pair : int32, axes (R)
+    parent_start : int32, axes (N+1)
+    parent_rules : int32, axes (R)
+        Rules of parent a are ``parent_rules[parent_start[a]:parent_start[a+1]]``.
+    right_start : int32, axes (N+1)
+    right_pairs : int32, axes (P)
+        Pairs whose right child is c are ``right_pairs[right_start[c]:right_start[c+1]]``.
+    pair_left : int32, axes (P)
+    """
+
+    pair_start: NDArray[np.int32]
+    pair_right: NDArray[np.int32]
+    rule_start: NDArray[np.int32]
+    rule_pair: NDArray[np.int32]
+    parent_start: NDArray[np.int32]
+    parent_rules: NDArray[np.int32]
+    right_start: NDArray[np.int32]
+    right_pairs: NDArray[np.int32]
+    pair_left: NDArray[np.int32]
+
+    @classmethod
+    def of(
+        cls,
+        n_symbols: int,
+        parent: NDArray[np.int32],
+        left: NDArray[np.int32],
+        right: NDArray[np.int32],
+    ) -> RuleIndex:
+        """Index rules that are sorted by (left, right, parent)."""
+        key = left.astype(np.int64) * n_symbols + right
+        pairs, first, rule_pair = np.unique(key, return_index=True, return_inverse=True)
+        pair_left, pair_right = pairs // n_symbols, pairs % n_symbols
+        everything = np.arange(n_symbols + 1)
+        by_parent = np.argsort(parent, kind="stable")
+        by_right = np.argsort(pair_right, kind="stable")
+
+        def narrow(array: NDArray[np.int64]) -> NDArray[np.int32]:
+            return np.ascontiguousarray(array, dtype=np.int32)
+
+        return cls(
+            narrow(np.searchsorted(pair_left, everything)),
+            narrow(pair_right),
+            narrow(np.append(first, len(parent))),
+            narrow(rule_pair),
+            narrow(np.searchsorted(parent[by_parent], everything)),
+            narrow(by_parent),
+            narrow(np.searchsorted(pair_right[by_right], everything)),
+            narrow(by_right),
+            narrow(pair_left),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PCFG:
+    """A binary PCFG.
+
+    Attributes
+    ----------
+    words
+        Words and their preterminals; holds the symbol table and the lexicon.
+    parent, left, right : int32, axes (R)
+        Symbols of each rule, sorted by left, right, parent.
+    probability : float64, axes (R)
+        p(left right | parent); with the words, sums to 1 for each parent.
+    root : float64, axes (N)
+        Probability of each symbol at the root; any symbol may be one, so that one-word
+        sentences parse.
+    """
+
+    words: WordTable
+    parent: NDArray[np.int32]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    probability: NDArray[np.float64]
+    root: NDArray[np.float64]
+    index: RuleIndex = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        n_symbols = len(self.symbols)
+        check_shapes(
+            "PCFG",
+            {
+                "parent": (self.parent, "R"),
+                "left": (self.left, "R"),
+                "right": (self.right, "R"),
+                "probability": (self.probability, "R"),
+                "root": (self.root, "N"),
+            },
+            N=n_symbols,
+        )
+        for name in ("parent", "left", "right"):
+            values = getattr(self, name)
+            if len(values) and not 0 <= values.min() <= values.max() < n_symbols:
+                raise GrammarError(
+                    f"{name} of a rule is {values.min()} or {values.max()}; symbols are numbered "
+                    f"from 0 to {n_symbols - 1}"
+                )
+        if np.any(self.symbols.tag[self.parent] >= 0):
+            raise GrammarError("a preterminal has a binary rule; it must rewrite to words only")
+        order = np.lexsort((self.parent, self.right, self.left))
+        if not np.array_equal(order, np.arange(len(order))):
+            raise GrammarError("rules must be sorted by left child, right child and parent")
+        for name in ("probability", "root"):
+            values = getattr(self, name)
+            if not np.all((values >= 0) & (values <= 1 + 1e-9)):
+                raise GrammarError(f"{name} holds a value that is no probability")
+        if not self.root.sum() > 0:
+            raise GrammarError("no symbol may stand at the root; at least one must")
+        index = RuleIndex.of(n_symbols, self.parent, self.left, self.right)
+        object.__setattr__(self, "index", index)
+
+    @property
+    def symbols(self) -> SymbolTable:
+        return self.words.symbols
+
+    @property
+    def lexicon(self) -> Lexicon:
+        return self.words.lexicon
+
+    @property
+    def n_rules(self) -> int:
+        return len(self.parent)
+
+    def tag_numbers(self, tags: Iterable[str]) -> list[int]:
+        """Numbers of tags, -1 for those that the grammar doesn't know."""
+        numbers = {tag: number for number, tag in enumerate(self.symbols.tags)}
+        return [numbers.get(tag, -1) for tag in tags]
+

@@ -1,0 +1,314 @@
+"""Spectral learning of L-PCFGs (Cohen et al. 2013): moments and singular vectors, no iteration.
+
+A node of a tree splits it into an inside tree t (the subtree) and an outside tree o (the
+rest).  Given the latent state of the node the two are independent, so the cross-moment of
+their features, for all nodes with symbol a,
+
+    Omega_a = E[phi(t) psi(o)'],
+
+has rank at most the number of states.  Its singular vectors U, V and values S project
+trees to that many numbers,
+
+    Y(t) = U' phi(t),        Z(o) = S^-1 V' psi(o),
+
+which stand for the posterior of the state, up to an invertible change of basis that cancels
+in every marginal.  One pass over the treebank then gives the parameters (Eq. 2 and 3):
+
+    C(a -> b c) = count(a -> b c) / count(a) * E[Z(o) x Y(t2) x Y(t3)]
+    c(a -> w)   = count(a -> w) / count(a) * E[Z(o)]
+    c(root = a) = count(root = a) / trees * E[Y(t)]
+
+Third moments of rare rules are noise, so they are backed off to products of lower moments
+(section 3.2, `eigentree.grammar.lpcfg`), with lambda = sqrt(n) / (C + sqrt(n)) for a rule seen n
+times; vectors of rare words lean on the mean over all words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree._random import generator
+from eigentree.errors import SettingsError
+from eigentree.grammar.lpcfg import LPCFG, LatentParameters, smoothed_tensor
+from eigentree.grammar.pcfg import PCFG
+from eigentree.learn.counting import count_pcfg
+from eigentree.learn.examples import Examples
+from eigentree.learn.features import FeatureOptions, features
+from eigentree.linalg.svd import cross_moment_svd
+
+Floats = NDArray[np.float64]
+Progress = Callable[[str, float], None]
+
+# A rule with n samples is stored as samples when they take this part of the work of its tensor.
+SAMPLES_COST = 3.0
+
+
+@dataclass(frozen=True, slots=True)
+class SpectralOptions:
+    """Settings of the spectral estimator.
+
+    Attributes
+    ----------
+    states
+        Most latent states of any symbol; a symbol has fewer when the rank of its
+        cross-moment is lower.
+    smoothing
+        C of the back-off of rules; 0 switches it off.
+    word_smoothing
+        nu: weight of a word's own vector against the mean over all words; 1 switches it off.
+    word_smoothing_below
+        Words seen at least this often with a symbol keep their own vector.
+    features
+        Templates and scaling.
+    """
+
+    states: int = 16
+    smoothing: float = 10.0
+    word_smoothing: float = 0.5
+    word_smoothing_below: int = 1000
+    features: FeatureOptions = field(default_factory=FeatureOptions)
+
+    def __post_init__(self) -> None:
+        if self.states < 1:
+            raise SettingsError(f"states is {self.states}; it must be at least 1")
+        if self.smoothing < 0 or not 0 <= self.word_smoothing <= 1:
+            raise SettingsError(
+                f"smoothing is {self.smoothing} and word_smoothing {self.word_smoothing}; they "
+                "must be at least 0, and between 0 and 1"
+            )
+
+
+class Projections(NamedTuple):
+    """What the decompositions of all cross-moments give.
+
+    Attributes
+    ----------
+    inside, outside : list over N of float64, axes (n_a, K_a)
+        Y and Z of the nodes of each symbol, in the order of the examples.
+    row : int64, axes (nodes)
+        The row of each node in the arrays of its symbol.
+    singular_values : list over N of float64, axes (K_a)
+    """
+
+    inside: list[Floats]
+    outside: list[Floats]
+    row: NDArray[np.int64]
+    singular_values: list[Floats]
+
+    def y(self, examples: Examples, nodes: NDArray[np.int64] | NDArray[np.int32]) -> Floats:
+        """Axes (nodes, K): inside projections of nodes that share their symbol."""
+        return self.inside[int(examples.symbol[nodes[0]])][self.row[nodes]]
+
+    def z(self, examples: Examples, nodes: NDArray[np.int64] | NDArray[np.int32]) -> Floats:
+        """Axes (nodes, K): outside projections of nodes that share their symbol."""
+        return self.outside[int(examples.symbol[nodes[0]])][self.row[nodes]]
+
+
+class SpectralModel(NamedTuple):
+    """A learned grammar with the singular values behind it."""
+
+    grammar: LPCFG
+    singular_values: list[Floats]
+
+
+def learn_spectral(
+    examples: Examples,
+    options: SpectralOptions = SpectralOptions(),
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> SpectralModel:
+    """Learn an L-PCFG from a treebank by singular value decomposition.
+
+    Parameters
+    ----------
+    examples
+        The treebank.
+    options
+        States, smoothing, features.
+    seed
+        Of the random vectors in the decomposition; one seed gives one model.
+    progress
+        Called with the stage's name and the share done, 0 to 1.
+
+    Cost
+    ----
+    Linear in the number of nodes: features and SVD O(nodes K), rules O(nodes K^3).
+
+    References
+    ----------
+    cohen-etal-2013-experiments; cohen-etal-2012-spectral.
+    """
+    projections = project(examples, options, seed=seed, progress=progress)
+    grammar = estimate(examples, projections, options, progress=progress)
+    return SpectralModel(grammar, projections.singular_values)
+
+
+def project(
+    examples: Examples,
+    options: SpectralOptions,
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Projections:
+    """Step 1: decompose each symbol's cross-moment and project all trees."""
+    n_symbols = len(examples.symbols)
+    inside: list[Floats] = []
+    outside: list[Floats] = []
+    values: list[Floats] = []
+    row = np.empty(len(examples), dtype=np.int64)
+    done = 0
+    for matrices in features(examples, options.features):
+        symbol, nodes = matrices.symbol, matrices.rows
+        svd = cross_moment_svd(
+            matrices.inside,
+            matrices.outside,
+            examples.weight[nodes],
+            options.states,
+            generator(seed, symbol),
+        )
+        inside.append(np.asarray(matrices.inside @ svd.left))
+        outside.append(np.asarray(matrices.outside @ (svd.right / svd.values)))
+        values.append(svd.values)
+        row[nodes] = np.arange(len(nodes))
+        done += len(nodes)
+        if progress:
+            progress("projections", done / len(examples))
+    assert len(inside) == n_symbols
+    return Projections(inside, outside, row, values)
+
+
+def estimate(
+    examples: Examples,
+    projections: Projections,
+    options: SpectralOptions,
+    *,
+    progress: Progress | None = None,
+) -> LPCFG:
+    """Step 2: one pass over the treebank for the parameters."""
+    backbone = count_pcfg(examples)
+    sizes = [values.shape[1] for values in projections.inside]
+    state_start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    order = np.argsort(examples.symbol, kind="stable")
+    weights = np.split(examples.weight[order], np.cumsum(np.bincount(examples.symbol))[:-1])
+    means = [
+        [np.average(rows, axis=0, weights=w) for rows, w in zip(side, weights, strict=True)]
+        for side in (projections.inside, projections.outside)
+    ]
+    rules = _estimate_rules(examples, backbone, projections, means, options, progress)
+    lexical_start, lexical = _estimate_words(examples, backbone, projections, means[1], options)
+    root = [np.zeros(size) for size in sizes]
+    at_root = np.flatnonzero(examples.parent < 0)
+    total = examples.weight[at_root].sum()
+    for symbol in np.unique(examples.symbol[at_root]):
+        nodes = at_root[examples.symbol[at_root] == symbol]
+        root[symbol] = examples.weight[nodes] @ projections.y(examples, nodes) / total
+    outside_mean = np.concatenate(means[1])
+    parameters = LatentParameters(
+        state_start,
+        np.ascontiguousarray(examples.rules),
+        *rules,
+        outside_mean,
+        np.concatenate(means[0]),
+        lexical_start,
+        lexical,
+        outside_mean,
+        np.concatenate(root),
+    )
+    return LPCFG(backbone, parameters, signed=True)
+
+
+class _RuleArrays(NamedTuple):
+    dense_start: NDArray[np.int64]
+    dense: Floats
+    n_samples: NDArray[np.int32]
+    sample_start: NDArray[np.int64]
+    samples: Floats
+    ratio: Floats
+    smoothing: Floats
+
+
+def _estimate_rules(
+    examples: Examples,
+    backbone: PCFG,
+    projections: Projections,
+    means: list[list[Floats]],
+    options: SpectralOptions,
+    progress: Progress | None,
+) -> _RuleArrays:
+    n_rules = backbone.n_rules
+    nodes = np.flatnonzero(examples.rule >= 0)
+    nodes = nodes[np.argsort(examples.rule[nodes], kind="stable")]
+    first = np.searchsorted(examples.rule[nodes], np.arange(n_rules + 1))
+    dense_start = np.full(n_rules, -1, dtype=np.int64)
+    n_samples = np.zeros(n_rules, dtype=np.int32)
+    sample_start = np.zeros((n_rules, 3), dtype=np.int64)
+    smoothing = np.empty(n_rules)
+    dense: list[Floats] = []
+    samples: list[Floats] = []
+    dense_size = samples_size = 0
+    equal_weights = bool(np.all(examples.weight == examples.weight[0]))
+    for rule in range(n_rules):
+        parents = nodes[first[rule] : first[rule + 1]]
+        z = projections.z(examples, parents)
+        y = projections.y(examples, examples.left[parents])
+        w = projections.y(examples, examples.right[parents])
+        n = len(parents)
+        root_n = np.sqrt(n)
+        smoothing[rule] = root_n / (options.smoothing + root_n)
+        states = [z.shape[1], y.shape[1], w.shape[1]]
+        if equal_weights and SAMPLES_COST * n * sum(states) <= np.prod(states):
+            n_samples[rule] = n
+            for mode, matrix in enumerate((z, y, w)):
+                sample_start[rule, mode] = samples_size
+                samples.append(matrix.ravel())
+                samples_size += matrix.size
+        else:
+            a, b, c = examples.rules[rule]
+            tensor = backbone.probability[rule] * smoothed_tensor(
+                z, y, w, examples.weight[parents],
+                (means[1][a], means[0][b], means[0][c]), float(smoothing[rule]),
+            )  # fmt: skip
+            dense_start[rule] = dense_size
+            dense.append(tensor.ravel())
+            dense_size += tensor.size
+        if progress:
+            progress("rules", (first[rule + 1]) / max(1, len(nodes)))
+    return _RuleArrays(
+        dense_start,
+        np.concatenate([*dense, np.zeros(0)]),
+        n_samples,
+        sample_start,
+        np.concatenate([*samples, np.zeros(0)]),
+        backbone.probability.copy(),
+        smoothing,
+    )
+
+
+def _estimate_words(
+    examples: Examples,
+    backbone: PCFG,
+    projections: Projections,
+    outside_mean: list[Floats],
+    options: SpectralOptions,
+) -> tuple[NDArray[np.int64], Floats]:
+    words = backbone.words
+    leaves = np.flatnonzero(examples.pair >= 0)
+    leaves = leaves[np.argsort(examples.pair[leaves], kind="stable")]
+    first = np.searchsorted(examples.pair[leaves], np.arange(len(words.word) + 1))
+    vectors: list[Floats] = []
+    for pair, symbol in enumerate(words.symbol):
+        nodes = leaves[first[pair] : first[pair + 1]]
+        weight = examples.weight[nodes]
+        mean = weight @ projections.z(examples, nodes) / weight.sum()
+        if words.count[pair] < options.word_smoothing_below:
+            own = options.word_smoothing
+            mean = own * mean + (1.0 - own) * outside_mean[symbol]
+        vectors.append(mean)
+    start = np.concatenate([[0], np.cumsum([len(vector) for vector in vectors])])
+    return start.astype(np.int64), np.concatenate(vectors)

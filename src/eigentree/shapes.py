@@ -1,0 +1,57 @@
+"""Axis letters and their check: one declaration of what is on each axis.
+
+Letters used in the package: n words of a sentence, N nonterminals, K latent states, R
+rules, V words of the lexicon, D and E inside and outside features, r Kruskal rank.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree.errors import ShapeError
+
+
+def check_shapes(
+    where: str, arrays: Mapping[str, tuple[NDArray[Any], str]], **sizes: int
+) -> dict[str, int]:
+    """Check that arrays agree on the sizes of their axes.
+
+    Parameters
+    ----------
+    where
+        Name of the object, for the message.
+    arrays
+        For each name the array and its axes, as letters parted by blanks (``"R K K"``).
+    sizes
+        Sizes that are known beforehand.
+
+    Returns
+    -------
+    dict
+        The size of each letter.
+
+    Raises
+    ------
+    ShapeError
+        Naming array, axis, the expected size and the shape seen.
+    """
+    known = {letter: (size, "the caller") for letter, size in sizes.items()}
+    for name, (array, axes) in arrays.items():
+        letters = axes.split()
+        if np.ndim(array) != len(letters):
+            raise ShapeError(
+                f"{where}: {name} has {np.ndim(array)} axes, must have {len(letters)} ({axes})"
+            )
+        for axis, letter in enumerate(letters):
+            size = array.shape[axis]
+            expected, source = known.setdefault(letter, (size, name))
+            if size != expected:
+                raise ShapeError(
+                    f"{where}: axis {axis} of {name} is {letter}, which must be {expected} "
+                    f"because {source} has {letter}={expected}; got shape {array.shape}"
+                )
+    return {letter: size for letter, (size, _) in known.items()}
