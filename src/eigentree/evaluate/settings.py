@@ -85,6 +85,7 @@ OWN = ParsevalOptions(
     delete_labels=("-NONE-",),
     drop_punctuation=True,
     length_delete_labels=("-NONE-",),
+    label_separators="-=",
 )
 
 _LABELS = ("DELETE_LABEL", "DELETE_LABEL_FOR_LENGTH", "QUOTE_LABEL")

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from eigentree._random import generator
 from eigentree.errors import ShapeError
 
 CELLS_AT_ONCE = 2_000_000  # drawn sentences held in memory at the same time
@@ -140,7 +141,7 @@ def paired_test(
     )
     change = (other - one).astype(np.float64)
     swapped = []
-    rng = np.random.default_rng([seed, 1])  # a stream apart from that of the bootstrap
+    rng = generator(seed, 1)
     for size in _pieces(len(one), n_samples):
         moved = rng.integers(0, 2, size=(size, len(one))).astype(np.float64) @ change
         swapped.append(corpus_f1(other.sum(axis=0) - moved) - corpus_f1(one.sum(axis=0) + moved))
@@ -178,7 +179,7 @@ def _pieces(n_sentences: int, n_samples: int) -> Iterator[int]:
 
 def _draws(n_sentences: int, n_samples: int, seed: int) -> Iterator[NDArray[np.int64]]:
     """Places of drawn sentences, axes (sample, sentence), in pieces."""
-    rng = np.random.default_rng(seed)
+    rng = generator(seed, 0)
     for size in _pieces(n_sentences, n_samples):
         yield rng.integers(0, n_sentences, size=(size, n_sentences))
 

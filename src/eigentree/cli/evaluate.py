@@ -1,0 +1,263 @@
+"""The verb ``evaluate``: score parsed trees against gold trees."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+
+import typer
+
+from eigentree.cli._common import FAILED, JsonOption, SeedOption, message
+
+if TYPE_CHECKING:
+    from eigentree.corpus.trees import Tree
+    from eigentree.evaluate import PairedTest, ParsevalOptions
+    from eigentree.report.scores import Scored, Table
+
+
+def evaluate(
+    gold: Annotated[str, typer.Argument(help="File of gold trees; - is standard input.")],
+    parsed: Annotated[str, typer.Argument(help="File of parsed trees, one for each gold tree.")],
+    second: Annotated[
+        str | None, typer.Argument(metavar="[PARSED2]", help="Parses to compare with PARSED.")
+    ] = None,
+    mode: Annotated[
+        Literal["evalb", "own"],
+        typer.Option(
+            help="evalb: as EVALB with COLLINS.prm. own: punctuation by its characters, a "
+            "missing parse counts as wrong."
+        ),
+    ] = "evalb",
+    parameters: Annotated[
+        str | None, typer.Option(metavar="FILE", help="EVALB parameter file, instead of COLLINS.")
+    ] = None,
+    cut_off: Annotated[
+        int | None, typer.Option(min=1, help="Score sentences up to this length as well.")
+    ] = None,
+    count_roots: Annotated[
+        bool,
+        typer.Option(
+            "--count-roots", help="Count outermost brackets such as ( and ROOT, as EVALB does."
+        ),
+    ] = False,
+    separators: Annotated[
+        str, typer.Option(help="A phrase's label ends before the first of these characters.")
+    ] = "-=",
+    align: Annotated[
+        bool, typer.Option("--align", help="Pair sentences by their words, not their order.")
+    ] = False,
+    labels: Annotated[bool, typer.Option("--labels", help="Add the scores of each label.")] = False,
+    per_sentence: Annotated[
+        str | None, typer.Option(metavar="FILE", help="Write a table of all sentences (TSV).")
+    ] = None,
+    samples: Annotated[
+        int, typer.Option(min=1, help="Draws for the intervals and the test.")
+    ] = 10_000,
+    on_error: Annotated[
+        Literal["raise", "skip"],
+        typer.Option(help="Stop at a malformed tree, or take it for a missing one."),
+    ] = "raise",
+    as_json: JsonOption = False,
+    seed: SeedOption = 0,
+) -> None:
+    """Score parsed trees by labelled brackets: recall, precision, F1.
+
+    Sentences that can't be compared are listed, the others are scored, and the exit code is 1.
+    """
+    options = _options(mode, parameters, cut_off, count_roots, separators)
+    files = [parsed] if second is None else [parsed, second]
+    if [gold, *files].count("-") > 1:
+        raise typer.BadParameter("only one of the files can be standard input")
+    reference = _read(gold, on_error)
+    systems = [
+        _score(reference, _read(file, on_error), options, align, samples, seed) for file in files
+    ]
+    test = _paired(systems, samples, seed) if len(systems) > 1 else None
+    if per_sentence is not None:
+        from eigentree.corpus.files import write_whole
+        from eigentree.report.scores import sentence_rows
+
+        with write_whole(per_sentence) as out:
+            out.writelines(f"{row}\n" for row in sentence_rows(systems))
+    if as_json:
+        import json
+
+        from eigentree.report import scores
+
+        report = scores.as_json(gold, systems, test)
+        report |= {"seed": seed, "samples": samples}
+        typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
+    elif per_sentence != "-":
+        _print(gold, systems, test, labels)
+    if any(system.remarks or system.result.all.errors for system in systems):
+        raise typer.Exit(FAILED)
+
+
+class _File(NamedTuple):
+    """The trees of a file in their order, None for "no parse", and where each begins."""
+
+    name: str
+    trees: list[Tree | None]
+    lines: list[int]
+    n_lines: int
+    n_malformed: int
+
+
+def _options(
+    mode: str, parameters: str | None, cut_off: int | None, count_roots: bool, separators: str
+) -> ParsevalOptions:
+    from dataclasses import replace
+
+    from eigentree.evaluate import EVALB_COLLINS, OWN, read_parameters
+
+    if parameters is not None and mode == "own":
+        raise typer.BadParameter("a parameter file belongs to mode evalb")
+    options = OWN if mode == "own" else EVALB_COLLINS
+    if parameters is not None:
+        options = read_parameters(parameters)
+    options = replace(options, label_separators=separators)
+    if cut_off is not None:
+        options = replace(options, cut_off=cut_off)
+    return replace(options, root_labels=()) if count_roots else options
+
+
+def _read(path: str, on_error: Literal["raise", "skip"]) -> _File:
+    """Read trees as they stand: what to leave out of them is for the settings to say."""
+    from eigentree.corpus.brackets import read_brackets
+    from eigentree.corpus.export import read_export
+    from eigentree.corpus.files import open_text
+
+    name = "<standard input>" if path == "-" else path
+    with open_text(path) as stream:
+        text = list(stream)
+    is_export = bool(text) and text[0].startswith(("#FORMAT", "#BOS", "%%"))
+    read = read_export if is_export else read_brackets
+    trees: list[Tree | None] = []
+    lines: list[int] = []
+    n_malformed = 0
+    for record in read(text, name=name, on_error=on_error):
+        if record.problem is not None:
+            n_malformed += 1
+            message(str(record.problem))
+        trees.append(record.tree)
+        lines.append(record.line)
+    return _File(name, trees, lines, len(text), n_malformed)
+
+
+def _score(
+    gold: _File, parsed: _File, options: ParsevalOptions, align: bool, samples: int, seed: int
+) -> Scored:
+    from eigentree.evaluate import align_by_words, bootstrap_interval, score
+    from eigentree.report.scores import Scored
+
+    remarks = [
+        f"{file.name}: {file.n_malformed} malformed trees"
+        for file in (gold, parsed)
+        if file.n_malformed
+    ]
+    trees = parsed.trees
+    if align:
+        trees, left_over = align_by_words(gold.trees, trees, options)
+        if left_over:
+            lines = ", ".join(str(parsed.lines[place]) for place in left_over)
+            remarks.append(
+                f"{parsed.name}: {len(left_over)} trees have the words of no gold tree that is "
+                f"left, on lines {lines}"
+            )
+    elif len(trees) != len(gold.trees):
+        trees = _by_lines(parsed, len(gold.trees))
+        if len(trees) != len(gold.trees):
+            remarks.append(
+                f"{parsed.name} has {len(trees)} trees and {gold.name} {len(gold.trees)}, paired "
+                "from the first on; --align pairs them by their words"
+            )
+            trees = [*trees, *[None] * len(gold.trees)][: len(gold.trees)]
+    result = score(gold.trees, trees, options)
+    counts = result.counts()
+    return Scored(
+        name=parsed.name,
+        result=result,
+        interval=bootstrap_interval(counts, seed=seed, n_samples=samples) if len(counts) else None,
+        places=[f"{gold.name}:{line}" for line in gold.lines],
+        remarks=remarks,
+    )
+
+
+def _by_lines(parsed: _File, n_gold: int) -> list[Tree | None]:
+    """Let empty lines stand for missing parses where that alone explains the number of trees.
+
+    Parsers that print one tree a line often leave the line empty when they find none.
+    """
+    if parsed.n_lines != n_gold or len(set(parsed.lines)) < len(parsed.lines):
+        return parsed.trees
+    trees: list[Tree | None] = [None] * n_gold
+    for tree, line in zip(parsed.trees, parsed.lines, strict=True):
+        trees[line - 1] = tree
+    return trees
+
+
+def _paired(systems: Sequence[Scored], samples: int, seed: int) -> PairedTest | None:
+    """The test over the sentences that count for both systems; None when there are none."""
+    from eigentree.evaluate import paired_test
+
+    counted = [{one.number: one for one in system.result.counted()} for system in systems]
+    both = sorted(set(counted[0]) & set(counted[1]))
+    if not both:
+        return None
+    counts = [
+        [(one[number].matched, one[number].gold, one[number].parsed) for number in both]
+        for one in counted
+    ]
+    return paired_test(counts[0], counts[1], seed=seed, n_samples=samples)
+
+
+def _print(gold: str, systems: Sequence[Scored], test: PairedTest | None, labels: bool) -> None:
+    from eigentree.report import scores
+
+    typer.echo(f"gold: {gold}")
+    if len(systems) > 1:
+        # Paths make poor headings of columns.
+        for letter, system in zip("AB", systems, strict=True):
+            typer.echo(f"{letter}: {system.name}")
+        named = [one._replace(name=letter) for letter, one in zip("AB", systems, strict=True)]
+    else:
+        typer.echo(f"parsed: {systems[0].name}")
+        named = list(systems)
+    typer.echo()
+    _show(scores.score_table(named))
+    if test is not None:
+        typer.echo("\n" + scores.comparison(test, "A", "B"))
+    for system in named if labels else ():
+        typer.echo()
+        _show(scores.label_table(system))
+    typer.echo()
+    for what, how in scores.describe(systems[0].result.options):
+        typer.echo(f"{what}: {how}")
+    for system in systems:
+        remarks = [*system.remarks, *system.result.notes]
+        problems = list(scores.problem_lines(system))
+        if remarks or problems:
+            typer.echo(f"\nremarks on {system.name}:")
+        for line in (*remarks, *problems):
+            typer.echo(f"  {line}")
+
+
+def _show(table: Table) -> None:
+    """Print a table, with lines and colours on a terminal and plain elsewhere."""
+    if not sys.stdout.isatty():
+        from eigentree.report.scores import plain_table
+
+        typer.echo(plain_table(table))
+        return
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    drawn = RichTable(title=table.title or None, header_style="bold")
+    for place, name in enumerate(table.header):
+        drawn.add_column(Text(name), justify="right" if place else "left")
+    for row in table.rows:
+        style = "bold" if row[0].startswith("F1, %") else None
+        drawn.add_row(*map(Text, row), style=style)
+    Console().print(drawn)
