@@ -1,0 +1,245 @@
+"""The sentences to be parsed: tokens, tagged tokens, CoNLL-U or trees, one after the other.
+
+Every reader takes lines and gives sentences, each as soon as its last line has come, in
+order and without leaving any out: an empty line is an empty sentence, and a sentence that
+can't be read gives its place to a problem.  Tokens separate at ASCII white space only, so
+U+00A0, U+2028 or U+3000 may stand within a word.  In tokens and tagged tokens brackets may
+be written as they are or as ``-LRB-`` and ``-RRB-``, as in a treebank.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple, get_args
+
+from eigentree.corpus.brackets import OnError, read_brackets, unescape_token
+from eigentree.corpus.cleaning import CleaningOptions, clean
+from eigentree.corpus.files import Problem, snippet_at
+from eigentree.corpus.trees import FORBIDDEN_IN_LABEL
+from eigentree.errors import SettingsError, TreebankFormatError
+
+InputFormat = Literal["tokens", "tagged", "conllu", "trees"]
+Separator = Literal["_", "/"]
+TagColumn = Literal["xpos", "upos"]
+
+_TOKEN = re.compile(r"[^ \t\r\n\x0b\x0c]+")
+_NUMBER_OF_COLUMNS = 10
+_SEPARATORS = get_args(Separator)
+_COLUMN_OF = {"upos": 3, "xpos": 4}
+_NOT_A_WORD = re.compile(r"[0-9]+[-.][0-9]+")  # a range of words in one token, an empty node
+
+
+class TaggedSentence(NamedTuple):
+    """One sentence, with the line where it begins.
+
+    Attributes
+    ----------
+    words
+        The real characters: ``(``, not ``-LRB-``.
+    tags
+        One for each word; None where the input has none.
+    line
+        Counted from 1.
+    problem
+        Why the sentence could not be read; its words are then empty.
+    """
+
+    words: list[str]
+    tags: list[str] | None
+    line: int
+    problem: Problem | None = None
+
+
+def read_sentences(
+    lines: Iterable[str],
+    form: InputFormat,
+    *,
+    name: str = "<input>",
+    on_error: OnError = "raise",
+    separator: Separator | None = None,
+    tag_column: TagColumn = "xpos",
+    cleaning: CleaningOptions | None = None,
+) -> Iterator[TaggedSentence]:
+    """Read sentences in any of the input formats.
+
+    Parameters
+    ----------
+    lines
+        Lines of text with or without their ends, such as an open file.
+    form
+        ``"tokens"``: a sentence a line.  ``"tagged"``: a sentence a line, each token as
+        ``word_TAG`` or ``word/TAG``; the last separator of a token counts.  ``"conllu"``:
+        a word a line.  ``"trees"``: the words and tags of bracketed trees, after cleaning.
+    name
+        What messages call the text; usually the path.
+    on_error
+        ``"raise"`` stops at the first problem; ``"skip"`` gives an empty sentence with the
+        problem in its place.
+    separator
+        What stands between word and tag.  Default: in each line the one that all of its
+        tokens have; where all have both, whichever comes last in a token.
+    tag_column
+        The column of CoNLL-U that holds the tags.
+    cleaning
+        How trees are cleaned.  Default: the default options.
+
+    Raises
+    ------
+    TreebankFormatError
+        Under ``"raise"``, with file, line, column and a snippet.
+    SettingsError
+        For a name of a format or column that doesn't exist.
+    TypeError
+        When `lines` is one string.
+    """
+    if isinstance(lines, str):
+        raise TypeError("lines: an open file or a list of lines is expected, not one string")
+    if form not in get_args(InputFormat):
+        known = ", ".join(get_args(InputFormat))
+        raise SettingsError(f"there is no input format {form!r}; known are {known}")
+    if tag_column not in _COLUMN_OF:
+        raise SettingsError(f"there is no tag column {tag_column!r}; known are xpos, upos")
+    if separator is not None and separator not in _SEPARATORS:
+        raise SettingsError(f"{separator!r} can't separate words from tags; '_' and '/' can")
+    if form == "tokens":
+        sentences = _read_tokens(lines)
+    elif form == "tagged":
+        sentences = _read_tagged(lines, name, separator)
+    elif form == "conllu":
+        sentences = _read_conllu(lines, name, _COLUMN_OF[tag_column])
+    else:
+        sentences = _read_trees(lines, name, on_error, cleaning or CleaningOptions())
+    return _refuse_or_pass(sentences, on_error)
+
+
+def _refuse_or_pass(
+    sentences: Iterator[TaggedSentence], on_error: OnError
+) -> Iterator[TaggedSentence]:
+    for sentence in sentences:
+        if sentence.problem is not None and on_error == "raise":
+            raise TreebankFormatError(str(sentence.problem))
+        yield sentence
+
+
+def _read_tokens(lines: Iterable[str]) -> Iterator[TaggedSentence]:
+    for number, line in enumerate(lines, start=1):
+        yield TaggedSentence(
+            [unescape_token(token) for token in _TOKEN.findall(line)], None, number
+        )
+
+
+def _read_tagged(
+    lines: Iterable[str], name: str, separator: Separator | None
+) -> Iterator[TaggedSentence]:
+    for number, line in enumerate(lines, start=1):
+        tokens = list(_TOKEN.finditer(line))
+        marks = [separator] if separator else _separators_of([token.group() for token in tokens])
+        words: list[str] = []
+        tags: list[str] = []
+        problem = None
+        for token in tokens:
+            text = token.group()
+            cut = max(text.rfind(mark) for mark in marks)
+            word, tag = text[: max(cut, 0)], text[cut + 1 :]
+            if not word or not _is_tag(tag):
+                what = f"token {len(words) + 1} isn't {' or '.join(f'word{m}TAG' for m in marks)}"
+                column = token.start() + 1
+                problem = Problem(name, number, column, what, snippet_at(line, column))
+                break
+            words.append(unescape_token(word))
+            tags.append(tag)
+        if problem is None:
+            yield TaggedSentence(words, tags, number)
+        else:
+            yield TaggedSentence([], None, number, problem)
+
+
+def _separators_of(tokens: list[str]) -> Sequence[str]:
+    """The separators that every token has, or all where none is in every token."""
+    everywhere = [mark for mark in _SEPARATORS if all(mark in token for token in tokens)]
+    return everywhere or _SEPARATORS
+
+
+def _read_conllu(lines: Iterable[str], name: str, tag_column: int) -> Iterator[TaggedSentence]:
+    sentence: _ConlluSentence | None = None
+    for number, line in enumerate(lines, start=1):
+        line = line.rstrip("\r\n")
+        if not line.strip(" \t"):
+            if sentence is not None:
+                yield sentence.finish()
+            sentence = None
+        # A first word may begin with "#", but a comment has no columns.
+        elif sentence is not None or not line.startswith("#") or "\t" in line:
+            sentence = sentence or _ConlluSentence(name, number, tag_column)
+            sentence.add(number, line)
+    if sentence is not None:
+        yield sentence.finish()
+
+
+class _ConlluSentence:
+    """The words of a sentence that is being read; after a problem the rest is passed over."""
+
+    def __init__(self, name: str, line: int, tag_column: int) -> None:
+        self._name = name
+        self._line = line
+        self._tag_column = tag_column
+        self._words: list[str] = []
+        self._tags: list[str] = []
+        self._problem: Problem | None = None
+
+    def add(self, number: int, line: str) -> None:
+        if self._problem is not None:
+            return
+        columns = line.split("\t")
+        if len(columns) != _NUMBER_OF_COLUMNS:
+            what = f"{len(columns)} columns separated by tabs, expected {_NUMBER_OF_COLUMNS}"
+            self._fail(number, 1, what, line)
+            return
+        if _NOT_A_WORD.fullmatch(columns[0]):
+            return
+        if columns[0] != str(len(self._words) + 1):
+            self._fail(number, 1, f"word number {len(self._words) + 1} was expected", line)
+            return
+        # Some languages write numbers with spaces; between trees' brackets a space would
+        # separate, and a no-break space is what typographers would have set.
+        word = columns[1].strip(" ").replace(" ", "\u00a0")
+        if not _TOKEN.fullmatch(word):
+            self._fail(number, len(columns[0]) + 2, "the word is empty or white space", line)
+            return
+        tag = columns[self._tag_column]
+        if tag != "_" and not _is_tag(tag):
+            column = sum(map(len, columns[: self._tag_column])) + self._tag_column + 1
+            self._fail(number, column, "the tag is empty or holds white space or brackets", line)
+            return
+        self._words.append(word)
+        self._tags.append(tag)
+
+    def _fail(self, number: int, column: int, what: str, line: str) -> None:
+        self._problem = Problem(self._name, number, column, what, snippet_at(line, column))
+
+    def finish(self) -> TaggedSentence:
+        n_untagged = self._tags.count("_")
+        if self._problem is None and 0 < n_untagged < len(self._tags):
+            position = self._tags.index("_") + 1
+            self._fail(self._line, 1, f"word {position} of the sentence has no tag", "")
+        if self._problem is not None:
+            return TaggedSentence([], None, self._line, self._problem)
+        return TaggedSentence(self._words, None if n_untagged else self._tags, self._line)
+
+
+def _read_trees(
+    lines: Iterable[str], name: str, on_error: OnError, cleaning: CleaningOptions
+) -> Iterator[TaggedSentence]:
+    for record in read_brackets(lines, name=name, on_error=on_error):
+        tree = None if record.tree is None else clean(record.tree, cleaning)
+        if record.problem is not None:
+            yield TaggedSentence([], None, record.line, record.problem)
+        elif tree is None:
+            yield TaggedSentence([], [], record.line)
+        else:
+            yield TaggedSentence(tree.words(), tree.tags(), record.line)
+
+
+def _is_tag(text: str) -> bool:
+    return bool(text) and FORBIDDEN_IN_LABEL.isdisjoint(text)
