@@ -106,7 +106,7 @@ def check(
     else:
         _print_report(report)
     if treebank.problems:
-        message(f"{len(treebank.problems)} trees could not be read")
+        message(f"malformed trees: {len(treebank.problems)}")
         raise typer.Exit(BAD_INPUT)
 
 

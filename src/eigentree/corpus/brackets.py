@@ -12,11 +12,11 @@ written ``-L\RB-``, with one backslash more than it has.  Labels stand as they a
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, cast
 
 from eigentree.corpus.files import Problem, snippet_at
-from eigentree.corpus.trees import Tree
+from eigentree.corpus.trees import SEPARATORS, Tree
 from eigentree.errors import TreebankFormatError
 
 OnError = Literal["raise", "skip"]
@@ -204,9 +204,9 @@ def read_brackets(
                     if kind == "atom" and stray_line == rows.number:
                         continue
                     if kind == "atom" and _COMMENT.match(piece["atom"]):
-                        tree.tell("comment passed over", rows.number, piece.start(), line)
+                        tree.tell("comment passed over", _Spot(rows.number, piece.start(), line))
                         break
-                    tree.begin(rows.number, piece.start(), line)
+                    tree.begun_at = _Spot(rows.number, piece.start(), line)
                     rows.forget()
                 if kind == "word":
                     levels[-1].append(Tree(piece["tag"], (), unescape_token(piece["word"])))
@@ -214,12 +214,12 @@ def read_brackets(
                     labels.append(piece["open"])
                     levels.append([])
                 elif kind == "close":
-                    tree.close(len(piece["close"]), rows.number, piece.start(), line)
+                    tree.close(len(piece["close"]), _Spot(rows.number, piece.start(), line))
                 elif labels:
-                    tree.add_atom(piece["atom"])
+                    tree.add_word(piece["atom"], _Spot(rows.number, piece.start(), line))
                 else:
                     stray_line = rows.number
-                    tree.fail("text outside any tree", rows.number, piece.start(), line)
+                    tree.fail("text outside any tree", _Spot(rows.number, piece.start(), line))
                 if not labels or (tree.problem and on_error == "raise"):
                     yield tree.finish(on_error)
         if not labels:
@@ -259,123 +259,139 @@ class _Rows:
         self._kept = []
 
 
-class _Bare(str):
-    """The label of a bracket that holds nothing."""
+class _Spot(NamedTuple):
+    """A place in the text: line number from 1, offset in the line from 0, the line."""
 
-    __slots__ = ()
+    number: int
+    offset: int
+    line: str
+
+
+class _Loose(NamedTuple):
+    """A word, or a bracket that holds nothing, on the way to finding its node."""
+
+    text: str
+    is_bracket: bool
+    spot: _Spot
 
 
 class _Malformed(Exception):  # noqa: N818 - never leaves this module
-    """Why a bracket can't become a tree."""
+    """Why a bracket can't become a tree, and where that shows."""
+
+    def __init__(self, message: str, spot: _Spot) -> None:
+        super().__init__(message)
+        self.spot = spot
 
 
 class _OpenTree:
     """The tree being read: its open brackets and what each holds so far.
 
     ``levels[0]`` takes the finished tree, ``levels[i + 1]`` the content of the bracket with
-    ``labels[i]``.  Loose items are words and empty brackets, which no leaf match took up.
+    ``labels[i]``.  Loose items are those that no match of a whole leaf took up.
     """
 
     def __init__(self, name: str, notice: TellNotice | None) -> None:
         self.name = name
         self.labels: list[str] = []
-        self.levels: list[list[Tree | str]] = [[]]
+        self.levels: list[list[Tree | _Loose]] = [[]]
+        self.begun_at = _Spot(0, 0, "")
         self.problem: Problem | None = None
         self._notice = notice
         self._told: list[Problem] = []
         self._n_loose = 0
-        self._place = (0, 0, "")
 
-    def begin(self, number: int, offset: int, line: str) -> None:
-        self._place = (number, offset, line)
+    def _problem_at(self, spot: _Spot, message: str) -> Problem:
+        column = spot.offset + 1
+        return Problem(self.name, spot.number, column, message, snippet_at(spot.line, column))
 
-    def tell(self, message: str, number: int, offset: int, line: str) -> None:
-        """Give a notice, at once between trees, else when the tree turns out well."""
-        problem = Problem(self.name, number, offset + 1, message, snippet_at(line, offset + 1))
+    def tell(self, message: str, spot: _Spot) -> None:
+        """Give a notice: at once between trees, else when the tree turns out well."""
         if self.labels:
-            self._told.append(problem)
+            self._told.append(self._problem_at(spot, message))
         elif self._notice is not None:
-            self._notice(problem)
+            self._notice(self._problem_at(spot, message))
 
-    def fail(self, message: str, number: int, offset: int, line: str) -> None:
+    def fail(self, message: str, spot: _Spot) -> None:
         """Note what is wrong; the first thing wrong with a tree is the one reported."""
         if self.problem is None:
-            snippet = snippet_at(line, offset + 1)
-            self.problem = Problem(self.name, number, offset + 1, message, snippet)
+            self.problem = self._problem_at(spot, message)
 
     def fail_unclosed(self, when: str) -> None:
         n_open = len(self.labels)
         brackets = "1 bracket is" if n_open == 1 else f"{n_open} brackets are"
-        self.fail(f"this tree isn't complete: {brackets} still open {when}", *self._place)
+        self.fail(f"this tree isn't complete: {brackets} still open {when}", self.begun_at)
 
-    def add_atom(self, atom: str) -> None:
-        self.levels[-1].append(atom)
+    def add_word(self, word: str, spot: _Spot) -> None:
+        self.levels[-1].append(_Loose(word, False, spot))
         self._n_loose += 1
 
-    def close(self, n_brackets: int, number: int, offset: int, line: str) -> None:
-        """Close a run of brackets, the first of which stands at `offset`."""
+    def close(self, n_brackets: int, spot: _Spot) -> None:
+        """Close a run of brackets, the first of which stands at `spot`."""
         labels, levels = self.labels, self.levels
         for i in range(n_brackets):
             if not labels:
-                self.fail("closing bracket without an opening one", number, offset + i, line)
+                here = spot._replace(offset=spot.offset + i)
+                self.fail("closing bracket without an opening one", here)
                 return
             items = levels.pop()
             if items and not self._n_loose:
-                node = Tree(labels.pop(), cast(list[Tree], items))
-                levels[-1].append(node)
+                levels[-1].append(Tree(labels.pop(), cast(list[Tree], items)))
                 continue
             try:
-                touching = offset + i > 0 and not line[offset + i - 1].isspace()
-                levels[-1].extend(self._close_loose(items, touching, number, offset + i, line))
+                closed = self._close_loose(items, spot._replace(offset=spot.offset + i))
+                levels[-1].extend(closed)
             except _Malformed as error:
-                self.fail(str(error), number, offset + i, line)
+                self.fail(str(error), error.spot)
             labels.pop()
 
-    def _close_loose(
-        self, items: list[Tree | str], touching: bool, number: int, offset: int, line: str
-    ) -> list[Tree | str]:
-        """What becomes of a bracket that is empty or may hold loose words."""
+    def _close_loose(self, items: list[Tree | _Loose], spot: _Spot) -> Sequence[Tree | _Loose]:
+        """What becomes of a bracket that is empty or may hold loose items."""
         label = self.labels[-1]
-        self._n_loose -= sum(isinstance(item, str) for item in items)
-        # White space before the label, as in `( NP (DT a) ...)`.
-        if label == "" and len(items) > 1 and type(items[0]) is str:
-            label = items[0]
-            items = items[1:]
         trees = [item for item in items if isinstance(item, Tree)]
-        words = [unescape_token(item) for item in items if isinstance(item, str)]
+        loose = [item for item in items if isinstance(item, _Loose)]
+        self._n_loose -= len(loose)
+        # White space before the label, as in `( NP (DT a) ...)`.
+        if not label and len(items) > 1 and loose[:1] == items[:1] and not loose[0].is_bracket:
+            label = loose.pop(0).text
         if not items:
-            if not touching or (label == "" and len(self.labels) > 2):
-                raise _Malformed(f"node {label!r} holds neither words nor nodes")
-            self._n_loose += 1
-            return [_Bare(label)]
-        if not words:
+            return [self._empty_bracket(label, spot)]
+        if not loose:
             return [Tree(label, trees)]
-        if trees:
-            raise _Malformed(f"word {words[0]!r} stands beside nodes under {label!r} without a tag")
-        bare = [item for item in items if isinstance(item, _Bare)]
-        if bare and (len(items) > 1 or (bare[0] == "") != (label == "")):
-            raise _Malformed(f"bracket {str(bare[0])!r} holds neither words nor nodes")
-        if bare and label == "":
-            self._n_loose += 1
-            return [_Bare("")]
-        if bare:
-            self.tell("word in brackets of its own", number, offset, line)
-        elif len(words) > 1:
-            what = f"{len(words)} words under {label!r}, read as {len(words)} nodes"
-            self.tell(what, number, offset, line)
-        return [Tree(label, (), word) for word in words]
+        first = loose[0]
+        empty = next((item for item in loose if item.is_bracket), None)
+        if empty is not None and len(loose) + len(trees) == 1 and (label == "") == (not first.text):
+            if label == "":
+                return [self._empty_bracket(label, spot)]
+            self.tell("word in brackets of its own", first.spot)
+        elif empty is not None:
+            raise _Malformed(f"bracket {empty.text!r} holds neither words nor nodes", empty.spot)
+        elif trees:
+            raise _Malformed(
+                f"word {first.text!r} stands beside nodes under {label!r} without a tag", first.spot
+            )
+        elif len(loose) > 1:
+            what = f"{len(loose)} words under {label!r}, read as {len(loose)} nodes"
+            self.tell(what, first.spot)
+        return [Tree(label, (), unescape_token(item.text)) for item in loose]
+
+    def _empty_bracket(self, label: str, spot: _Spot) -> _Loose:
+        """A bracket that holds nothing: the word in ``(PRP (it))``, or part of ``(())``."""
+        touches = spot.offset > 0 and spot.line[spot.offset - 1] not in SEPARATORS
+        if not touches or (label == "" and len(self.labels) > 2):
+            raise _Malformed(f"bracket {label!r} holds neither words nor nodes", spot)
+        self._n_loose += 1
+        return _Loose(label, True, spot)
 
     def finish(self, on_error: OnError) -> BracketRecord:
         """The record of what was read, leaving everything ready for the next tree."""
         found = self.levels[0]
-        tree: Tree | None = None
-        if self.problem is None:
-            if len(found) == 1 and isinstance(found[0], Tree):
-                tree = found[0]
-            elif found != [""]:
-                what = "several words" if len(found) > 1 else "nothing"
-                self.fail(f"the top node holds {what}; nodes are expected", *self._place)
-        record = BracketRecord(tree, self._place[0], self.problem)
+        first = found[0] if found else None
+        if len(found) > 1:
+            self.fail("the top node holds several words; nodes are expected", self.begun_at)
+        elif isinstance(first, _Loose) and first.text:
+            self.fail(f"bracket {first.text!r} holds neither words nor nodes", self.begun_at)
+        tree = first if isinstance(first, Tree) and self.problem is None else None
+        record = BracketRecord(tree, self.begun_at.number, self.problem)
         if self.problem is None and self._notice is not None:
             for told in self._told:
                 self._notice(told)

@@ -44,9 +44,10 @@ class Problem(NamedTuple):
 
 def snippet_at(text: str, column: int) -> str:
     """The characters around a column (from 1) of a line, cut to about fifty."""
-    text = text.rstrip("\r\n")
     start, end = max(0, column - 1 - _SNIPPET_BEFORE), column - 1 + _SNIPPET_AFTER
-    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
+    # Sliced before anything else, since a line may be a whole treebank.
+    before, after = "…" if start else "", "…" if text[end : end + 2].strip("\r\n") else ""
+    return before + text[start:end].rstrip("\r\n") + after
 
 
 @contextlib.contextmanager
