@@ -156,3 +156,16 @@ def test_two_files_from_standard_input_are_refused():
 def test_empty_files(files, capsys):
     assert run("evaluate", *files(gold="", parsed="")) == 0
     assert "n/a" in capsys.readouterr().out
+
+
+def test_systems_with_no_sentence_in_common_have_no_test(files, capsys):
+    names = files(gold=GOLD.splitlines()[0], first="(())", second=GOLD.splitlines()[0])
+    assert run("evaluate", *names, "--json", "--samples", "9") == 0
+    assert json.loads(capsys.readouterr().out)["paired_test"] is None
+
+
+def test_treebank_in_export_format_against_its_own_brackets(treebanks, capsys):
+    export = sorted((treebanks / "pcc_german").glob("*.export*"))
+    assert export
+    assert run("evaluate", str(export[0]), str(export[0]), "--mode", "own", "--samples", "9") == 0
+    assert ["F1,", "%", "100.00"] in cells(capsys.readouterr().out)

@@ -96,7 +96,7 @@ def test_equals_the_restated_program_with_its_collins_parameters(found):
 
 
 def has_adjacent_quotes(tree):
-    # The program puts the first of two adjacent quotes back twice; see _restore_quotes.
+    # The program puts the first of two adjacent quotes back twice; see restore_quotes.
     words = [leaf.word for leaf in tree.preterminals() if leaf.label not in evalb.COLLINS["delete"]]
     marks = [leaf.word in ("'", '"', "/") for leaf in tree.preterminals()]
     return len(words) != len(tree.words()) and sum(marks) > 1

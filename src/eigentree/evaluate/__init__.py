@@ -1,6 +1,6 @@
 """Scores of parses: brackets against gold trees, and how sure the figures are."""
 
-from eigentree.evaluate.parseval import Alignment, align_by_words, is_punctuation, score
+from eigentree.evaluate.parseval import Alignment, align_by_words, score
 from eigentree.evaluate.result import LabelScore, ParsevalResult, SentenceScore, Summary
 from eigentree.evaluate.settings import (
     EVALB_COLLINS,
@@ -8,6 +8,7 @@ from eigentree.evaluate.settings import (
     ParsevalOptions,
     read_parameters,
 )
+from eigentree.evaluate.sides import is_punctuation
 from eigentree.evaluate.significance import (
     Interval,
     PairedTest,

@@ -22,7 +22,6 @@ Black et al. 1991 for the measures; the program EVALB of Sekine and Collins for 
 
 from __future__ import annotations
 
-import unicodedata
 from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
@@ -32,10 +31,7 @@ from eigentree.corpus.trees import Span, Tree
 from eigentree.errors import SettingsError
 from eigentree.evaluate.result import LabelScore, ParsevalResult, SentenceScore, summarise
 from eigentree.evaluate.settings import OWN, ParsevalOptions
-
-QUOTE_MARKS = frozenset("'\"/")
-SIGNS = frozenset("#%&*@/\\§¶‰†‡")  # punctuation to Unicode, but read aloud as words
-ACCENTS = frozenset("`´¨")  # no punctuation to Unicode, but quote marks in treebanks
+from eigentree.evaluate.sides import Side, is_punctuation, restore_quotes
 
 
 def score(
@@ -125,76 +121,15 @@ def align_by_words(
     waiting: defaultdict[tuple[str, ...], deque[int]] = defaultdict(deque)
     for place, tree in enumerate(parsed):
         if tree is not None:
-            waiting[tuple(_Side(tree, options).words())].append(place)
+            waiting[tuple(Side(tree, options).words())].append(place)
     chosen: list[int | None] = []
     for tree in gold:
-        places = None if tree is None else waiting.get(tuple(_Side(tree, options).words()))
+        places = None if tree is None else waiting.get(tuple(Side(tree, options).words()))
         chosen.append(places.popleft() if places else None)
     return Alignment(
         [None if place is None else parsed[place] for place in chosen],
         sorted(place for places in waiting.values() for place in places),
     )
-
-
-def is_punctuation(word: str) -> bool:
-    """Whether a word has only punctuation, by Unicode category, in any script.
-
-    Signs that are read as words (``%``, ``&``, ``#``, ...) are none; grave and acute accents,
-    which stand for quote marks in treebanks, are.
-    """
-    return all(
-        character in ACCENTS
-        or (unicodedata.category(character)[0] == "P" and character not in SIGNS)
-        for character in word
-    )
-
-
-class _Side:
-    """One tree as its tokens, which of them count, and its brackets over all tokens."""
-
-    def __init__(self, tree: Tree, options: ParsevalOptions) -> None:
-        self.tokens: list[tuple[str, str]] = []  # word, tag
-        self.root: str | None = None
-        brackets: list[Span] = []
-        top = tree
-        while not top.is_preterminal and top.label in options.root_labels:
-            self.root = top.label
-            if len(top.children) > 1:
-                break
-            top = top.children[0]
-        is_root = not top.is_preterminal and top.label in options.root_labels
-        stack: list[tuple[Tree, int]] = [(top, -1)]
-        while stack:
-            node, opened = stack.pop()
-            if opened >= 0:
-                brackets[opened] = brackets[opened]._replace(end=len(self.tokens))
-            elif node.word is not None:
-                self.tokens.append((node.word, node.label))
-            else:
-                if not (is_root and node is top):
-                    stack.append((node, len(brackets)))
-                    brackets.append(Span(node.label, len(self.tokens), -1))
-                stack.extend((child, -1) for child in reversed(node.children))
-        self.all_brackets = brackets  # parents before children
-        self.length = sum(tag not in options.length_delete_labels for _, tag in self.tokens)
-        self.kept = [
-            tag not in options.delete_labels
-            and not (options.drop_punctuation and is_punctuation(word))
-            for word, tag in self.tokens
-        ]
-
-    def words(self) -> list[str]:
-        return [word for (word, _), kept in zip(self.tokens, self.kept, strict=True) if kept]
-
-    def tags(self) -> list[str]:
-        return [tag for (_, tag), kept in zip(self.tokens, self.kept, strict=True) if kept]
-
-    def quotes(self, options: ParsevalOptions) -> list[int]:
-        return [
-            place
-            for place, (word, tag) in enumerate(self.tokens)
-            if tag in options.quote_labels and word in QUOTE_MARKS
-        ]
 
 
 class _Comparison:
@@ -227,7 +162,7 @@ class _Comparison:
         if one is None:
             return base._replace(status="error", reason="no gold tree")
         if options.quote_labels and sum(one.kept) != sum(other.kept):
-            _restore_quotes(one, other, options)
+            restore_quotes(one, other, options)
         words, other_words = one.words(), other.words()
         difference = self._difference(words, other_words)
         if difference:
@@ -273,8 +208,8 @@ class _Comparison:
             shown = ", ".join(name or "the nameless one" for name in names)
             yield f"outermost brackets not counted: {shown} ({gold} gold, {parsed} parsed trees)"
 
-    def _side(self, tree: Tree, name: str) -> _Side:
-        side = _Side(tree, self.options)
+    def _side(self, tree: Tree, name: str) -> Side:
+        side = Side(tree, self.options)
         self.n_left_out += len(side.kept) - sum(side.kept)
         if name == "gold" and not self.n_left_out:
             self.counted_marks.update(tag for word, tag in side.tokens if is_punctuation(word))
@@ -283,7 +218,7 @@ class _Comparison:
         return side
 
     def _failed(
-        self, base: SentenceScore, one: _Side | None, status: Literal["error", "missing"], why: str
+        self, base: SentenceScore, one: Side | None, status: Literal["error", "missing"], why: str
     ) -> SentenceScore:
         base = base._replace(status=status, reason=why)
         if self.options.missing == "skip" or one is None:
@@ -306,7 +241,7 @@ class _Comparison:
     def _is_same(self, one: str, other: str, partners: dict[str, tuple[str, ...]]) -> bool:
         return one == other or other in partners.get(one, ())
 
-    def _brackets(self, side: _Side) -> list[Span]:
+    def _brackets(self, side: Side) -> list[Span]:
         before = list(accumulate(side.kept, initial=0))
         spans = []
         for label, start, end in side.all_brackets:
@@ -375,21 +310,3 @@ def _n_crossing(gold: list[Span], parsed: list[Span], n_words: int) -> int:
         for _, start, end in parsed
         if end - start > 1
     )
-
-
-def _restore_quotes(gold: _Side, parsed: _Side, options: ParsevalOptions) -> None:
-    """Let a quote mark count again that one side alone left out for its tag.
-
-    Quotes at the same place, in words that count before them, are taken for the same one.
-    Where EVALB brings the first of several adjacent quotes back twice, each comes back once.
-    """
-    gold_quotes, parsed_quotes = gold.quotes(options), parsed.quotes(options)
-    for theirs in parsed_quotes:
-        for ours in gold_quotes:
-            if sum(gold.kept[:ours]) == sum(parsed.kept[:theirs]):
-                if parsed.kept[theirs] and not gold.kept[ours]:
-                    gold.kept[ours] = True
-                    break
-                if gold.kept[ours] and not parsed.kept[theirs]:
-                    parsed.kept[theirs] = True
-                    break
