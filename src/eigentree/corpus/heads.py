@@ -81,7 +81,8 @@ class HeadRules:
     ) -> None:
         self.name = name
         self.missing: Counter[str] = Counter()
-        self._steps = steps
+        self._table = steps
+        self._steps = {label: own for label, own in steps.items() if label != _ANY_LABEL}
         self._known: dict[tuple[str, ...], int] = {}
         self._default = [*steps.get(_ANY_LABEL, []), HeadStep("leftmost", ())]
         self._punctuation = frozenset(punctuation)
@@ -91,12 +92,12 @@ class HeadRules:
     @property
     def labels(self) -> frozenset[str]:
         """The labels that have steps of their own."""
-        return frozenset(self._steps) - {_ANY_LABEL}
+        return frozenset(self._steps)
 
     @property
     def mentioned(self) -> frozenset[str]:
         """The labels that are named as children."""
-        steps = (step for steps in self._steps.values() for step in steps)
+        steps = (step for steps in self._table.values() for step in steps)
         listed = frozenset(label for step in steps for label in step.labels)
         return listed | self._punctuation | self._coordination
 
@@ -170,8 +171,8 @@ class HeadRules:
             for name, values in zip(_SETTINGS, settings, strict=True)
             if values
         ]
-        width = max((len(label) for label in self._steps), default=0)
-        for label, steps in self._steps.items():
+        width = max((len(label) for label in self._table), default=0)
+        for label, steps in self._table.items():
             for step in steps:
                 words = (label.ljust(width), step.where.ljust(13), *step.labels)
                 lines.append(" ".join(words).rstrip())
