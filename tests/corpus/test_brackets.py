@@ -19,7 +19,7 @@ from eigentree.corpus.brackets import (
 )
 from eigentree.corpus.trees import SEPARATORS, Tree
 from eigentree.errors import TreebankFormatError
-from tests.strategies import trees, words
+from tests.corpus.strategies import trees, words
 
 CASES_FILE = Path(__file__).parents[1] / "cases" / "brackets.toml"
 CASES = tomllib.loads(CASES_FILE.read_text("utf-8"))["case"]

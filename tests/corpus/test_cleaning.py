@@ -16,7 +16,7 @@ from eigentree.corpus.cleaning import (
 )
 from eigentree.corpus.trees import Tree
 from eigentree.errors import SettingsError
-from tests.strategies import trees
+from tests.corpus.strategies import trees
 
 CASES_FILE = Path(__file__).parents[1] / "cases" / "cleaning.toml"
 CASES = tomllib.loads(CASES_FILE.read_text("utf-8"))["case"]

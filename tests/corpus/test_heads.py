@@ -16,7 +16,7 @@ from eigentree.corpus.heads import (
 )
 from eigentree.corpus.treebank import read_treebank
 from eigentree.errors import SettingsError, TreebankFormatError
-from tests.strategies import labels
+from tests.corpus.strategies import labels
 
 
 @pytest.fixture(scope="module")

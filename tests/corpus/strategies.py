@@ -1,0 +1,24 @@
+"""What hypothesis draws here: labels, words and trees that try a bracket file's escapes."""
+
+from __future__ import annotations
+
+from hypothesis import strategies as st
+
+from eigentree.corpus.trees import Tree
+from tests.strategies import labels as plain_labels
+from tests.strategies import words as plain_words
+
+labels = plain_labels() | st.sampled_from(["ROOT", "VP", "NP-SBJ", "ADVP|PRT", "-LRB-", "-NONE-"])
+WHOLE = ["(", ")", "-LRB-", "-RRB-", "-L\\RB-", "-LRB", "RB-", "*T*-1", "0", "#", "\u00a0", "\\/"]
+# Pieces of escapes in all orders.
+PIECES = ["-", "L", "R", "RB", "B", "\\", "(", ")", "x"]
+words = (
+    st.sampled_from(WHOLE)
+    | st.lists(st.sampled_from(PIECES), min_size=1).map("".join)
+    | plain_words()
+)
+trees = st.recursive(
+    st.builds(Tree, labels, st.just(()), words),
+    lambda below: st.builds(Tree, labels, st.lists(below, min_size=1, max_size=4)),
+    max_leaves=12,
+)
