@@ -1,0 +1,264 @@
+"""Chart and decoders against a list of all trees, for sentences of one to six words."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from eigentree.chart.decode import BRACKET_PRICE, OBJECTIVES, decode, gains
+from eigentree.chart.forest import Forest
+from eigentree.chart.inside_outside import inside_outside
+from eigentree.chart.pruning import prune
+from eigentree.corpus.binarise import BinaryTree
+from eigentree.grammar.plain import one_state
+from tests.helpers import close
+from tests.oracles.enumeration import Enumeration, Node, Numbers, coarse_value, value_by_states
+from tests.strategies import Sentence, grammars, sentences
+
+ROUNDING = 1e-11
+
+
+def item_names(forest: Forest) -> list[tuple[int, int, int]]:
+    return list(
+        zip(
+            forest.item_symbol.tolist(),
+            forest.item_start.tolist(),
+            forest.item_end.tolist(),
+            strict=True,
+        )
+    )
+
+
+def edge_names(forest: Forest) -> list[tuple[int, int, int, int]]:
+    """Rule, start, split and end of each edge, checked against the item that it builds."""
+    names = []
+    for item, (_, start, end) in enumerate(item_names(forest)):
+        for group in range(forest.item_groups[item], forest.item_groups[item + 1]):
+            for edge in range(forest.group_edges[group], forest.group_edges[group + 1]):
+                left, right = forest.edge_left[edge], forest.edge_right[edge]
+                assert forest.item_start[left] == start
+                assert forest.item_end[left] == forest.item_start[right]
+                assert forest.item_end[right] == end
+                rule = int(forest.group_rule[group])
+                names.append((rule, start, int(forest.item_end[left]), end))
+    assert len(names) == forest.n_edges
+    return names
+
+
+def same(names: list, values: np.ndarray, expected: dict, tolerance: float) -> bool:
+    assert len(set(names)) == len(names)
+    assert set(names) == set(expected)
+    return close(values, [expected[name] for name in names], rtol=tolerance, atol=tolerance)
+
+
+@given(sentences(grammars(max_states=3), max_words=3))
+def test_pushing_sums_inwards_is_summing_over_all_states(sentence: Sentence):
+    oracle = Enumeration(sentence.grammar, sentence.oracle_leaves)
+    numbers = Numbers(sentence.grammar)
+    for tree, value in list(zip(oracle.trees, oracle.values, strict=True))[:20]:
+        slow = value_by_states(tree, numbers)
+        assert close(value, slow, rtol=1e-9, atol=1e-12)
+
+
+@given(sentences())
+def test_coarse_marginals(sentence: Sentence):
+    backbone = sentence.grammar.backbone
+    oracle = Enumeration(one_state(backbone), sentence.oracle_leaves)
+    for tree, value in zip(oracle.trees, oracle.values, strict=True):
+        assert close(value, coarse_value(tree, backbone), rtol=1e-12)
+    pruned = prune(backbone, sentence.leaves, threshold=0.0)
+    if not oracle.trees:
+        assert pruned is None
+        return
+    assert pruned is not None
+    assert same(item_names(pruned.forest), pruned.marginal, oracle.items, ROUNDING)
+    assert set(edge_names(pruned.forest)) == set(oracle.edges)
+    assert close(pruned.log_probability, math.log(oracle.total), rtol=1e-12, atol=1e-12)
+
+
+@given(sentences())
+def test_forest_knows_words_and_roots(sentence: Sentence):
+    backbone = sentence.grammar.backbone
+    pruned = prune(backbone, sentence.leaves, threshold=0.0)
+    assume(pruned is not None)
+    forest = pruned.forest
+    leaves = {
+        (leaf.symbol, i, i + 1): leaf
+        for i, own in enumerate(sentence.oracle_leaves)
+        for leaf in own
+    }
+    for item, name in enumerate(item_names(forest)):
+        leaf = leaves.get(name)
+        assert forest.item_entry[item] == (leaf.entry if leaf else -2)
+        assert forest.item_weight[item] == (leaf.weight if leaf else 0.0)
+    tops = [
+        item
+        for item, (symbol, start, end) in enumerate(item_names(forest))
+        if end - start == sentence.n_words and backbone.root[symbol] > 0
+    ]
+    assert forest.roots.tolist() == tops
+    below = np.concatenate([forest.edge_left, forest.edge_right])
+    above = np.repeat(np.arange(forest.n_items), np.diff(forest.item_groups))
+    above = np.repeat(above, np.diff(forest.group_edges))
+    assert np.all(below < np.tile(above, 2))
+
+
+@given(sentences(), st.sampled_from([0.01, 0.2, 0.6]))
+def test_items_below_the_threshold_are_gone_with_their_edges(sentence: Sentence, threshold: float):
+    backbone = sentence.grammar.backbone
+    oracle = Enumeration(one_state(backbone), sentence.oracle_leaves)
+    assume(oracle.trees)
+    assume(min(abs(value - threshold) for value in oracle.items.values()) > 1e-9)
+    kept = {name for name, value in oracle.items.items() if value >= threshold}
+    pruned = prune(backbone, sentence.leaves, threshold=threshold)
+    assert pruned is not None
+    assert set(item_names(pruned.forest)) == kept
+    # Marginals of what is kept are those of the whole forest, but for what is negligible.
+    expected = [oracle.items[name] for name in item_names(pruned.forest)]
+    assert close(pruned.marginal, expected, rtol=0.05, atol=2e-3)
+    rules = zip(backbone.parent.tolist(), backbone.left.tolist(), backbone.right.tolist())
+    between = {
+        (rule, start, split, end)
+        for rule, (a, b, c) in enumerate(rules)
+        for (symbol, start, end) in kept
+        if symbol == a
+        for split in range(start + 1, end)
+        if (b, start, split) in kept and (c, split, end) in kept
+    }
+    assert set(edge_names(pruned.forest)) == between
+
+
+@settings(max_examples=150)
+@given(sentences())
+def test_latent_marginals(sentence: Sentence):
+    pruned = prune(sentence.grammar.backbone, sentence.leaves, threshold=0.0)
+    assume(pruned is not None)
+    oracle = Enumeration(sentence.grammar, sentence.oracle_leaves)
+    assume(oracle.condition < 1e4)
+    marginals = inside_outside(pruned.forest, sentence.grammar)
+    assert marginals is not None
+    tolerance = ROUNDING * max(1.0, oracle.condition) * 10
+    assert same(item_names(pruned.forest), marginals.item, oracle.items, tolerance)
+    assert same(edge_names(pruned.forest), marginals.edge, oracle.edges, tolerance)
+    assert close(
+        marginals.log_value, math.log(abs(oracle.total)), rtol=tolerance, atol=tolerance
+    )
+    assert marginals.sign == (1 if oracle.total > 0 else -1)
+
+
+@given(sentences(grammars(signed=False)))
+def test_marginals_are_probabilities_when_values_are(sentence: Sentence):
+    pruned = prune(sentence.grammar.backbone, sentence.leaves, threshold=0.0)
+    assume(pruned is not None)
+    marginals = inside_outside(pruned.forest, sentence.grammar)
+    assert marginals is not None
+    assert marginals.item.min() >= 0.0
+    assert marginals.item.max() <= 1.0 + 1e-12
+    assert close(marginals.item[pruned.forest.roots].sum(), 1.0, rtol=1e-12)
+    over_word = defaultdict(float)
+    for (_, start, end), value in zip(item_names(pruned.forest), marginals.item, strict=True):
+        if end == start + 1:
+            over_word[start] += value
+    assert close(list(over_word.values()), np.ones(sentence.n_words), rtol=1e-12)
+
+
+def as_node(tree: BinaryTree, items: np.ndarray, oracle: Enumeration) -> Node:
+    """The tree of the oracle's list that a decoder chose, told apart by its items."""
+    symbols = oracle.grammar.backbone.symbols
+    names = []
+    spans: list[tuple[int, int]] = []
+    position = 0
+    for node, symbol in enumerate(tree.symbols):
+        if tree.left[node] < 0:
+            spans.append((position, position + 1))
+            position += 1
+        else:
+            spans.append((spans[tree.left[node]][0], spans[tree.right[node]][1]))
+        names.append((symbols.number(symbol), *spans[node]))
+    found = [
+        each for each in oracle.trees if {node.item for node in each.nodes()} == set(names)
+    ]
+    assert len(found) == 1
+    assert len(items) == len(names)
+    return found[0]
+
+
+# Expected brackets also count rules, so little that only ties are decided by it.
+TIE_BREAK = {"brackets": 1e-6}
+
+
+@pytest.mark.parametrize("objective", [name for name in OBJECTIVES if name != "viterbi"])
+@given(sentence=sentences())
+def test_decoders_find_the_best_tree(objective: str, sentence: Sentence):
+    pruned = prune(sentence.grammar.backbone, sentence.leaves, threshold=0.0)
+    assume(pruned is not None)
+    oracle = Enumeration(sentence.grammar, sentence.oracle_leaves, BRACKET_PRICE)
+    assume(oracle.condition < 1e3)
+    check_decoder(objective, sentence, oracle)
+
+
+@given(sentence=sentences(grammars(signed=False, max_states=1)))
+def test_viterbi_finds_the_most_probable_tree(sentence: Sentence):
+    grammar = one_state(sentence.grammar.backbone)
+    oracle = Enumeration(grammar, sentence.oracle_leaves)
+    assume(oracle.trees)
+    check_decoder("viterbi", sentence._replace(grammar=grammar), oracle)
+
+
+@given(sentence=sentences(grammars(signed=False, max_states=1)))
+def test_viterbi_reads_the_grammar_and_not_its_backbone(sentence: Sentence):
+    oracle = Enumeration(sentence.grammar, sentence.oracle_leaves)
+    assume(oracle.trees)
+    check_decoder("viterbi", sentence, oracle)
+
+
+def check_decoder(objective: str, sentence: Sentence, oracle: Enumeration) -> None:
+    grammar = sentence.grammar
+    forest = prune(grammar.backbone, sentence.leaves, threshold=0.0).forest
+    marginals = inside_outside(forest, grammar)
+    words = [f"word{i}" for i in range(sentence.n_words)]
+    found = decode(
+        forest, gains(objective, forest, marginals, grammar), grammar.backbone.symbols, words
+    )
+    assert found is not None
+    assert found.tree.words == words
+    best = oracle.best(objective)
+    slack = 1e-8 * (1.0 + abs(best))
+    # What breaks ties may cost up to its own size.
+    n_edges = sentence.n_words - 1
+    largest = max(map(abs, oracle.edges.values()), default=0.0)
+    slack += TIE_BREAK.get(objective, 0.0) * n_edges * largest
+    assert close(found.value, best, rtol=0.0, atol=slack)
+    chosen = as_node(found.tree, found.items, oracle)
+    assert close(oracle.objective(objective, chosen), best, rtol=0.0, atol=slack)
+    assert {node.item for node in chosen.nodes()} == {
+        item_names(forest)[item] for item in found.items
+    }
+
+
+@given(sentences(grammars(signed=False)))
+def test_bracket_objective_is_the_expected_number_of_right_brackets(sentence: Sentence):
+    # For probabilities, gains by items equal the definition of a mean over drawn trees.
+    oracle = Enumeration(sentence.grammar, sentence.oracle_leaves)
+    assume(oracle.trees)
+    for tree in oracle.trees[:30]:
+        assert close(
+            oracle.objective("brackets", tree), oracle.expected_matches(tree), rtol=1e-9, atol=1e-12
+        )
+
+
+@given(sentences())
+def test_absolute_values_can_be_switched_off(sentence: Sentence):
+    pruned = prune(sentence.grammar.backbone, sentence.leaves, threshold=0.0)
+    assume(pruned is not None)
+    marginals = inside_outside(pruned.forest, sentence.grammar)
+    assume(marginals is not None)
+    plain = gains("spans", pruned.forest, marginals, sentence.grammar, absolute=False)
+    assert np.array_equal(plain.item, marginals.item)
+    absolute = gains("spans", pruned.forest, marginals, sentence.grammar)
+    assert np.array_equal(absolute.item, np.abs(marginals.item))
