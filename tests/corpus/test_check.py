@@ -121,6 +121,13 @@ def test_ordinary_labels_are_not_odd(tmp_path, text):
     assert kinds == set()
 
 
+def test_depth_is_no_limit(tmp_path):
+    depth = 50_000
+    report = examined(tmp_path, "(A (B " * depth + "(C d)" + "))" * depth)
+    assert report.counts["height"] == 2 * depth + 1
+    assert report.unary_chains == {"A > B > A > B > A > B > A > (99992 more) > B": 1}
+
+
 def test_only_the_first_of_many_are_listed_but_all_are_counted(bank):
     bank.write_text("(FRAG (UH yes))\n" * 30, "utf-8")
     report = examine(read_treebank(bank, cleaning=None), limit=4)

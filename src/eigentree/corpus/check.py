@@ -20,6 +20,7 @@ LONG_SENTENCE = 100
 DEEP_TREE = 40
 WIDE_NODE = 40
 LONG_CHAIN = 4
+LONGEST_NAME = 8  # labels of a chain that are named
 RARE_LABEL = 3  # seen fewer times than this, in a treebank of at least
 ENOUGH_NODES = 2000
 WELL_KNOWN = 0.9  # share of a treebank's nodes that a head table must know to be suggested
@@ -233,9 +234,9 @@ class _Tally:
                 self.n_unary += 1
                 continue
             if len(chain) > 1:
-                self.chains[" > ".join(chain)] += 1
+                self.chains[_chain_name(chain)] += 1
             if len(chain) >= LONG_CHAIN:
-                self.odd("long unary chain", place, " > ".join(chain))
+                self.odd("long unary chain", place, _chain_name(chain))
             chain = []
 
     def compare_labels(self) -> None:
@@ -272,6 +273,13 @@ class _Tally:
             "height": self.height,
             "children": self.n_children,
         }
+
+
+def _chain_name(chain: list[str]) -> str:
+    """``S > VP``; a chain of any length has a name that can be printed."""
+    if len(chain) > LONGEST_NAME:
+        chain = [*chain[: LONGEST_NAME - 1], f"({len(chain) - LONGEST_NAME} more)", chain[-1]]
+    return " > ".join(chain)
 
 
 def _by_frequency(counter: Counter[str]) -> dict[str, int]:
