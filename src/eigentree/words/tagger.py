@@ -10,7 +10,8 @@ says much about its word's form, are predicted word by word from the same featur
 
 References
 ----------
-lafferty2001conditional, okazaki2007crfsuite in docs/references.md.
+Lafferty, McCallum and Pereira 2001 for conditional random fields; Okazaki 2007 for CRFsuite,
+which does the arithmetic.
 """
 
 from __future__ import annotations
