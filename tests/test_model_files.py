@@ -23,6 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from eigentree import model_files
 from eigentree.errors import ModelFileError
 from eigentree.model_files import ModelFile, open_model, save_model
 
@@ -369,6 +370,14 @@ def test_headers_that_cannot_be_stored(tmp_path: Path, header: Any, message: str
     with pytest.raises(ModelFileError, match=message):
         save_model(tmp_path / "a.egt", header, {})
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_header_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(model_files, "_LONGEST_TABLE", 10_000)
+    save_model(tmp_path / "a.egt", {"note": "x" * 9_000}, {})
+    with pytest.raises(ModelFileError, match="the header takes .* put large tables into arrays"):
+        save_model(tmp_path / "b.egt", {"note": "x" * 10_000}, {})
+    assert [path.name for path in tmp_path.iterdir()] == ["a.egt"]
 
 
 def test_unwritable_places(tmp_path: Path) -> None:
