@@ -375,7 +375,7 @@ def test_headers_that_cannot_be_stored(tmp_path: Path, header: Any, message: str
 def test_a_header_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(model_files, "_LONGEST_TABLE", 10_000)
     save_model(tmp_path / "a.egt", {"note": "x" * 9_000}, {})
-    with pytest.raises(ModelFileError, match="the header takes .* put large tables into arrays"):
+    with pytest.raises(ModelFileError, match=r"the header takes .* put large tables into arrays"):
         save_model(tmp_path / "b.egt", {"note": "x" * 10_000}, {})
     assert [path.name for path in tmp_path.iterdir()] == ["a.egt"]
 
