@@ -6,6 +6,7 @@ Grammars are drawn from a seed and a few sizes, which is fast and shrinks to sma
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -69,7 +70,7 @@ class Sentence(NamedTuple):
                     strict=True,
                 )
             ]
-            for first, last in zip(start[:-1], start[1:], strict=True)
+            for first, last in pairwise(start)
         ]
 
 
@@ -222,9 +223,7 @@ def sentences(
         table = chosen.backbone.words
         n_tags = len(chosen.backbone.symbols.tags)
         length = draw(st.integers(1, max_words))
-        entries = st.lists(
-            st.integers(0, len(table.lexicon) - 1), min_size=length, max_size=length
-        )
+        entries = st.lists(st.integers(0, len(table.lexicon) - 1), min_size=length, max_size=length)
         one = st.integers(0, n_tags - 1).map(lambda tag: [tag])
         every = st.just(list(range(n_tags)))
         tags = st.lists(one | every if length < 5 else one, min_size=length, max_size=length)

@@ -121,7 +121,9 @@ def test_items_below_the_threshold_are_gone_with_their_edges(sentence: Sentence,
     # Marginals of what is kept are those of the whole forest, but for what is negligible.
     expected = [oracle.items[name] for name in item_names(pruned.forest)]
     assert close(pruned.marginal, expected, rtol=0.05, atol=2e-3)
-    rules = zip(backbone.parent.tolist(), backbone.left.tolist(), backbone.right.tolist())
+    rules = zip(
+        backbone.parent.tolist(), backbone.left.tolist(), backbone.right.tolist(), strict=True
+    )
     between = {
         (rule, start, split, end)
         for rule, (a, b, c) in enumerate(rules)
@@ -145,9 +147,7 @@ def test_latent_marginals(sentence: Sentence):
     tolerance = ROUNDING * max(1.0, oracle.condition) * 10
     assert same(item_names(pruned.forest), marginals.item, oracle.items, tolerance)
     assert same(edge_names(pruned.forest), marginals.edge, oracle.edges, tolerance)
-    assert close(
-        marginals.log_value, math.log(abs(oracle.total)), rtol=tolerance, atol=tolerance
-    )
+    assert close(marginals.log_value, math.log(abs(oracle.total)), rtol=tolerance, atol=tolerance)
     assert marginals.sign == (1 if oracle.total > 0 else -1)
 
 
@@ -180,9 +180,7 @@ def as_node(tree: BinaryTree, items: np.ndarray, oracle: Enumeration) -> Node:
         else:
             spans.append((spans[tree.left[node]][0], spans[tree.right[node]][1]))
         names.append((symbols.number(symbol), *spans[node]))
-    found = [
-        each for each in oracle.trees if {node.item for node in each.nodes()} == set(names)
-    ]
+    found = [each for each in oracle.trees if {node.item for node in each.nodes()} == set(names)]
     assert len(found) == 1
     assert len(items) == len(names)
     return found[0]

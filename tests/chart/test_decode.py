@@ -1,0 +1,139 @@
+"""Corners of decoding: nothing to decode, chains that repeat a label, ties, wrong settings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from eigentree.chart import decode as decoding
+from eigentree.chart.decode import Gains, decode, gains, phrase_labels
+from eigentree.chart.inside_outside import inside_outside
+from eigentree.chart.pruning import prune
+from eigentree.corpus.binarise import Symbol
+from eigentree.corpus.lexicon import UNKNOWN, Lexicon, LexiconOptions
+from eigentree.errors import SettingsError
+from eigentree.grammar.lpcfg import LPCFG
+from eigentree.grammar.pcfg import PCFG, WordTable
+from eigentree.grammar.plain import one_state
+from eigentree.grammar.symbols import SymbolTable
+from tests.helpers import close
+from tests.oracles.enumeration import Enumeration
+from tests.strategies import random_lpcfg, random_pcfg, sentence
+
+
+def one_word_grammar(*chains: tuple[str, ...]) -> LPCFG:
+    """Preterminals that all end in one tag and may all stand alone."""
+    table = SymbolTable.of(Symbol("preterminal", chain) for chain in chains)
+    lexicon = Lexicon(("w", UNKNOWN), LexiconOptions(rare_threshold=0))
+    n = len(table)
+    words = WordTable(
+        table, lexicon, np.zeros(n, np.int32), np.arange(n, dtype=np.int32), np.ones(n)
+    )
+    none = np.zeros(0, dtype=np.int32)
+    return one_state(PCFG(words, none, none, none, np.zeros(0), np.full(n, 1.0 / n)))
+
+
+def choice(grammar: LPCFG, objective: str, **options: bool):
+    each = sentence(grammar, [0], [[0]])
+    forest = prune(grammar.backbone, each.leaves, 0.0).forest
+    marginals = inside_outside(forest, grammar)
+    found = gains(objective, forest, marginals, grammar, **options)
+    return decode(forest, found, grammar.backbone.symbols, ["w"])
+
+
+def with_roots(grammar: LPCFG, weights: dict[tuple[str, ...], float]) -> LPCFG:
+    root = np.array([weights[symbol.chain] for symbol in grammar.backbone.symbols.symbols])
+    return LPCFG(grammar.backbone, grammar.parameters._replace(root=root), signed=True)
+
+
+def test_chain_with_a_label_twice_counts_it_as_often_as_it_can_match():
+    # NP over NP matches another NP over NP twice, and a single NP once.
+    double, single, other = ("NP", "S", "NP", "t"), ("NP", "t"), ("VP", "t")
+    grammar = with_roots(
+        one_word_grammar(double, single, other), {double: 0.45, single: 0.3, other: 0.25}
+    )
+    found = choice(grammar, "brackets")
+    each = sentence(grammar, [0], [[0]])
+    oracle = Enumeration(grammar, each.oracle_leaves, decoding.BRACKET_PRICE)
+    # The double chain expects 0.45 * 3 + 0.3 brackets and pays for three.
+    assert close(oracle.best("brackets"), 1.65 - 3 * decoding.BRACKET_PRICE, rtol=1e-12)
+    assert close(found.value, oracle.best("brackets"), rtol=1e-9)
+
+
+def test_max_rule_has_no_tree_when_every_tree_has_a_part_of_no_worth():
+    first, second = ("A", "t"), ("B", "t")
+    grammar = with_roots(one_word_grammar(first, second), {first: 1.5, second: -0.5})
+    assert choice(grammar, "max-rule").tree.symbols[0].chain == first
+    assert choice(grammar, "max-rule", absolute=False).tree.symbols[0].chain == first
+    each = sentence(grammar, [0], [[0]])
+    forest = prune(grammar.backbone, each.leaves, 0.0).forest
+    marginals = inside_outside(forest, grammar)
+    only_second = forest._replace(roots=forest.roots[1:])
+    found = gains("max-rule", only_second, marginals, grammar, absolute=False)
+    assert decode(only_second, found, grammar.backbone.symbols, ["w"]) is None
+
+
+def test_logarithm_of_nothing_is_minus_infinity():
+    first, second = ("A", "t"), ("B", "t")
+    grammar = with_roots(one_word_grammar(first, second), {first: 1.0, second: 0.0})
+    each = sentence(grammar, [0], [[0]])
+    forest = prune(grammar.backbone, each.leaves, 0.0).forest
+    found = gains("max-rule", forest, inside_outside(forest, grammar), grammar)
+    assert found.item.tolist() == [0.0, -np.inf]
+
+
+def test_negative_marginals_count_by_their_size_unless_told_not_to():
+    first, second, third = ("A", "t"), ("B", "t"), ("C", "t")
+    weights = {first: 3.0, second: -3.5, third: 1.5}
+    grammar = with_roots(one_word_grammar(first, second, third), weights)
+    for objective in ("rules", "spans", "brackets", "max-rule"):
+        assert choice(grammar, objective).tree.symbols[0].chain == second
+        assert choice(grammar, objective, absolute=False).tree.symbols[0].chain == first
+
+
+def test_ties_go_to_the_first():
+    grammar = one_word_grammar(("B", "t"), ("A", "t"))
+    assert choice(grammar, "spans").tree.symbols[0].chain == ("A", "t")
+
+
+def test_nothing_finite_gives_no_tree():
+    grammar = one_word_grammar(("A", "t"))
+    each = sentence(grammar, [0], [[0]])
+    forest = prune(grammar.backbone, each.leaves, 0.0).forest
+    hopeless = Gains(np.full(1, -np.inf), np.zeros(0), np.zeros(1))
+    assert decode(forest, hopeless, grammar.backbone.symbols, ["w"]) is None
+    no_root = forest._replace(roots=forest.roots[:0])
+    fine = Gains(np.zeros(1), np.zeros(0), np.zeros(0))
+    assert decode(no_root, fine, grammar.backbone.symbols, ["w"]) is None
+
+
+def test_phrase_labels():
+    table = SymbolTable.of(
+        [
+            Symbol("preterminal", ("NP", "S", "t")),
+            Symbol("preterminal", ("t",)),
+            Symbol("intermediate", ("NP",)),
+            Symbol("interminal", ("S", "VP")),
+        ]
+    )
+    start, label = phrase_labels(table)
+    kinds = [symbol.kind for symbol in table.symbols]
+    assert kinds == ["intermediate", "interminal", "preterminal", "preterminal"]
+    # S VP, NP S; the labels are numbered as they come.
+    assert start.tolist() == [0, 0, 2, 4, 4]
+    assert label.tolist() == [0, 1, 2, 0]
+
+
+def test_wrong_settings_are_named():
+    grammar = one_word_grammar(("A", "t"))
+    with pytest.raises(SettingsError, match=r"objective is 'best'; it must be one of rules, spans"):
+        choice(grammar, "best")
+    rng = np.random.default_rng(0)
+    backbone = random_pcfg(rng, 1, 1, 0)
+    many = random_lpcfg(np.random.default_rng(2), backbone, 3, signed=False, samples=0.0)
+    assert many.n_states.max() > 1
+    each = sentence(many, [0, 0], [[0], [0]])
+    forest = prune(backbone, each.leaves, 0.0).forest
+    marginals = inside_outside(forest, many)
+    with pytest.raises(SettingsError, match="viterbi needs one state a symbol; the grammar has up"):
+        gains("viterbi", forest, marginals, many)

@@ -1,0 +1,66 @@
+"""Kernels are valid Python: the same results without the compiler, up to rounding."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+from eigentree.chart.decode import OBJECTIVES, decode, gains
+from eigentree.chart.inside_outside import inside_outside
+from eigentree.chart.pruning import prune
+from tests.helpers import close
+from tests.strategies import random_lpcfg, random_pcfg, sentence
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def results() -> dict[str, object]:
+    """Everything that kernels compute, for one grammar of mixed forms and one sentence."""
+    rng = np.random.default_rng(11)
+    backbone = random_pcfg(rng, 2, 2, 6)
+    grammar = random_lpcfg(rng, backbone, 3, signed=True, samples=0.5)
+    n_tags = len(backbone.symbols.tags)
+    each = sentence(grammar, [0, 1, 2, 3, 4], [list(range(n_tags))] * 5)
+    pruned = prune(backbone, each.leaves, threshold=1e-6)
+    marginals = inside_outside(pruned.forest, grammar)
+    words = list("abcde")
+    trees = {}
+    for objective in OBJECTIVES:
+        if objective != "viterbi":
+            own = gains(objective, pruned.forest, marginals, grammar)
+            trees[objective] = decode(pruned.forest, own, backbone.symbols, words).items.tolist()
+    return {
+        "coarse": pruned.marginal.tolist(),
+        "items": marginals.item.tolist(),
+        "edges": marginals.edge.tolist(),
+        "value": [pruned.log_probability, marginals.log_value, marginals.sign],
+        "forest": [array.tolist() for array in pruned.forest],
+        "trees": trees,
+    }
+
+
+def test_kernels_give_the_same_as_plain_python():
+    script = (
+        "import json, numba\n"
+        "assert numba.config.DISABLE_JIT\n"
+        "from tests.chart.test_without_compiler import results\n"
+        "print(json.dumps(results()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", script],
+        cwd=ROOT,
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    plain, compiled = json.loads(done.stdout), results()
+    assert plain["forest"] == compiled["forest"]
+    assert plain["trees"] == compiled["trees"]
+    for name in ("coarse", "items", "edges", "value"):
+        assert close(plain[name], compiled[name], rtol=1e-9, atol=1e-11)
