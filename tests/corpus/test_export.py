@@ -87,6 +87,19 @@ def test_a_phrase_inside_another_moves_too():
     assert attached(*rows) == ("(VROOT (S (X a) (PRN (Y b)) (X c)))", 0)
 
 
+def test_a_mark_before_such_a_phrase_moves_with_it():
+    rows = (
+        "a X -- 500",
+        ", $, -- 0",
+        "b Y -- 501",
+        "c Y -- 501",
+        "d X -- 500",
+        "#500 S -- 0",
+        "#501 PRN -- 0",
+    )
+    assert attached(*rows) == ("(VROOT (S (X a) ($, ,) (PRN (Y b) (Y c)) (X d)))", 0)
+
+
 @pytest.mark.parametrize(
     ("edges", "tree"),
     [

@@ -225,18 +225,17 @@ def _attach(graph: _Graph) -> None:
     """Move what hangs at the root between two words of one node down into that node."""
     root = graph[_ROOT]
     n_words = len(root.positions)
-    at_root = {min(graph[key].positions) for key in root.children if key < 0}
+    below = [graph[key].positions for key in root.children]
+    ends = {min(held): max(held) + 1 for held in below if _n_blocks(held) == 1}
     for key in list(root.children):
         left, right = min(graph[key].positions) - 1, max(graph[key].positions) + 1
-        # A row of marks has its neighbours on either side of the row.
-        while right in at_root:
-            right += 1
+        # What hangs at the root in a row has its neighbours on either side of the row.
+        while right in ends:
+            right = ends[right]
         if left < 0 or right >= n_words:
             continue
         above = _ancestors(graph, -1 - left)
         target = next(each for each in _ancestors(graph, -1 - right) if each in above)
-        if target == _ROOT:
-            continue
         root.children.remove(key)
         graph[target].children.append(key)
         for each in _ancestors(graph, target, itself=True):
