@@ -13,9 +13,10 @@ the same bits.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
-from numba import njit
+from numba import config, njit
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -30,3 +31,11 @@ _OPTIONS = {
 def kernel(function: Function) -> Function:
     """Compile a kernel; its body must also be valid as plain Python."""
     return njit(**_OPTIONS)(function)  # type: ignore[no-any-return]
+
+
+def needs_compiling(function: Any) -> bool:
+    """Whether a kernel's first call will have to compile it, for want of a copy on disk."""
+    if config.DISABLE_JIT or function.signatures:
+        return False
+    cached = Path(function.stats.cache_path).glob(f"*.{function.__name__}-*.nbi")
+    return next(cached, None) is None

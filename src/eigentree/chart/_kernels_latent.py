@@ -357,9 +357,7 @@ def outside_samples(  # type: ignore[no-untyped-def]
         constant = (second * sum_dq + third * sum_d * mean_q) / n
         slope = second * sum_d / n
         for s in range(n):
-            by[s] = scale * (
-                d[s] * (smoothing * q[s] + second * mean_q) + constant + slope * q[s]
-            )
+            by[s] = scale * (d[s] * (smoothing * q[s] + second * mean_q) + constant + slope * q[s])
         value = 0.0
         for s in range(n):
             value += by[s] * p[s]
@@ -371,9 +369,7 @@ def outside_samples(  # type: ignore[no-untyped-def]
 
         constant = (second * sum_dp + third * sum_d * mean_p) / n
         for s in range(n):
-            by[s] = scale * (
-                d[s] * (smoothing * p[s] + second * mean_p) + constant + slope * p[s]
-            )
+            by[s] = scale * (d[s] * (smoothing * p[s] + second * mean_p) + constant + slope * p[s])
         add_transposed(grammar.samples, grammar.sample_start[rule, 2], n, by, out_right)
         weight = scale * zeroth * backed_off[left]
         for h in range(len(out_right)):

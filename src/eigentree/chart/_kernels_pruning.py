@@ -1,223 +1,301 @@
 """Kernels of the plain PCFG's chart: inside, outside, and the forest of what survives.
 
-Cells are numbered by width, then start: the cell of width w at start i of an n-word
-sentence is ``(w - 1) * n - (w - 1) * (w - 2) // 2 + i``.  Each cell keeps its values scaled by
-a power of two, ``true = value * 2 ** exponent[cell]``, its largest value lying in [0.5, 1).
-Scaling by powers of two is exact, so results equal the unscaled ones bit for bit as long as
-those do not underflow.
+The chart is laid out for sums over split points.  A span from i to j has its inside values
+twice: at ``left_inside[i, symbol, j]``, where the spans with one start lie side by side, and at
+``right_inside[j, symbol, i]``, where those with one end do.  The sum over the split points k of
+inside(b, i, k) inside(c, k, j) is then a scalar product of two stretches of memory; the
+outside pass is its transpose.  For each row the range of ends (or starts) that hold anything
+is kept, so a preterminal on the left, which only covers one word, costs one product; those
+on the right are looked up from the last word.
 
-Work is grouped by the pair of children: for one span, the products of left and right inside
-values are summed over the split points for each pair, and only then spread over the rules
-of the pair; the outside pass does the reverse.  Cost: O(n^3 P) products and O(n^2 R) rule
-applications at worst, and far fewer since only live left symbols are visited.
+Sums over split points are made once for each pair of children (b, c) and then spread over
+the rules of the pair; the outside pass does the reverse.  Cost: O(n^3 P) products for P
+pairs and O(n^2 R) rule applications at worst.
+
+Each span's values are scaled by a power of two, ``true = value * 2 ** exponent[i, j]``, so
+that the largest lies in [0.5, 1).  Such scaling is exact: results equal the unscaled ones
+bit for bit as long as those do not underflow.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eigentree._accel import kernel
 
-# A value this much smaller than the largest of its cell counts as zero.
+# A value this much smaller than the largest of its span counts as zero.
 SMALLEST = 2.0**-600
 # Shifts below this give zero in any case.
 LOWEST_SHIFT = -1000
+# The exponent of a span without any item.
+EMPTY = -(1 << 30)
+
+
+class Chart(NamedTuple):
+    """The arrays of one sentence's chart.
+
+    Attributes
+    ----------
+    left_inside, left_outside : float64, axes (n, N, n + 1)
+        Of spans by start, symbol, end.  A row is set only once one of its spans holds it.
+    right_inside, right_outside : float64, axes (n + 1, N, n)
+        Of spans by end, symbol, start.  A span's outside value is the sum of the two.
+    left_range, right_range : int32, axes (n, N, 2), (n + 1, N, 2)
+        First and last end (start) of a row that hold the symbol; first > last for none.
+    exponent : int32, axes (n, n + 1)
+    live : int16, axes (spans, N)
+        Symbols of each span, spans in the order of `span_number`.
+    n_live : int32, axes (spans)
+    """
+
+    left_inside: NDArray[np.float64]
+    left_outside: NDArray[np.float64]
+    right_inside: NDArray[np.float64]
+    right_outside: NDArray[np.float64]
+    left_range: NDArray[np.int32]
+    right_range: NDArray[np.int32]
+    exponent: NDArray[np.int32]
+    live: NDArray[np.int16]
+    n_live: NDArray[np.int32]
+
+    @classmethod
+    def empty(cls, n_words: int, n_symbols: int) -> Chart:
+        left, right = (n_words, n_symbols, n_words + 1), (n_words + 1, n_symbols, n_words)
+        n_spans = n_words * (n_words + 1) // 2
+        left_range = np.empty((n_words, n_symbols, 2), dtype=np.int32)
+        right_range = np.empty((n_words + 1, n_symbols, 2), dtype=np.int32)
+        for ranges in (left_range, right_range):
+            ranges[..., 0] = n_words + 1
+            ranges[..., 1] = -1
+        return cls(
+            np.empty(left),
+            np.empty(left),
+            np.empty(right),
+            np.empty(right),
+            left_range,
+            right_range,
+            np.full((n_words, n_words + 1), EMPTY, dtype=np.int32),
+            np.empty((n_spans, n_symbols), dtype=np.int16),
+            np.zeros(n_spans, dtype=np.int32),
+        )
 
 
 @kernel
-def cell_number(n_words, start, width):  # type: ignore[no-untyped-def]
+def span_number(n_words, start, width):  # type: ignore[no-untyped-def]
+    """Spans are numbered by width, then start."""
     return (width - 1) * n_words - (width - 1) * (width - 2) // 2 + start
 
 
 @kernel
-def finish_cell(cell, value, exponent, live, n_live, reference):  # type: ignore[no-untyped-def]
-    """Scale a cell to [0.5, 1) and list its live symbols."""
+def finish_span(n_words, chart, start, end, value, reference):  # type: ignore[no-untyped-def]
+    """Scale a span's values (axes N, zeroed here for the next span) and enter them."""
     largest = 0.0
-    for a in range(value.shape[1]):
-        largest = max(largest, value[cell, a])
+    for a in range(len(value)):
+        largest = max(largest, value[a])
     if largest == 0.0:
         return
     _, shift = math.frexp(largest)
     scale = math.ldexp(1.0, -shift)
+    span = span_number(n_words, start, end - start)
     count = 0
-    for a in range(value.shape[1]):
-        if value[cell, a] > 0.0:
-            value[cell, a] *= scale
-            if value[cell, a] >= SMALLEST:
-                live[cell, count] = a
-                count += 1
-            else:
-                value[cell, a] = 0.0
-    n_live[cell] = count
-    exponent[cell] = reference + shift
+    for a in range(len(value)):
+        if value[a] > 0.0:
+            scaled = value[a] * scale
+            value[a] = 0.0
+            if scaled < SMALLEST:
+                continue
+            left, right = chart.left_range[start, a], chart.right_range[end, a]
+            if left[0] > left[1]:
+                chart.left_inside[start, a, start:] = 0.0
+                chart.left_outside[start, a, start:] = 0.0
+            if right[0] > right[1]:
+                chart.right_inside[end, a, :end] = 0.0
+                chart.right_outside[end, a, :end] = 0.0
+            left[0], left[1] = min(left[0], end), max(left[1], end)
+            right[0], right[1] = min(right[0], start), max(right[1], start)
+            chart.left_inside[start, a, end] = scaled
+            chart.right_inside[end, a, start] = scaled
+            chart.live[span, count] = a
+            count += 1
+    chart.n_live[span] = count
+    chart.exponent[start, end] = reference + shift
 
 
 @kernel
-def inside_pass(  # type: ignore[no-untyped-def]
-    n_words, leaves, index, parent, probability, inside, exponent, live, n_live
-):
-    """Fill ``inside`` (cells, N), ``exponent`` (cells), ``live`` (cells, N), ``n_live`` (cells)."""
-    pair_sum = np.zeros(len(index.pair_right))
-    touched = np.zeros(inside.shape[1], dtype=np.bool_)
+def split_scales(chart, start, end, reference, scales):  # type: ignore[no-untyped-def]
+    """Powers of two that bring the products at each split point to one exponent."""
+    for k in range(start + 1, end):
+        left, right = chart.exponent[start, k], chart.exponent[k, end]
+        scales[k] = 0.0
+        if left != EMPTY and right != EMPTY:
+            shift = left + right - reference
+            if shift >= LOWEST_SHIFT:
+                scales[k] = math.ldexp(1.0, shift)
+
+
+@kernel
+def inside_pass(n_words, leaves, index, parent, probability, chart):  # type: ignore[no-untyped-def]
+    """Fill the inside values of a chart."""
+    n_symbols = chart.left_inside.shape[1]
+    value = np.zeros(n_symbols)
+    scales = np.zeros(n_words + 1)
+    scaled_left = np.zeros(n_words + 1)
     for i in range(n_words):
         for leaf in range(leaves.start[i], leaves.start[i + 1]):
-            inside[i, leaves.symbol[leaf]] = leaves.weight[leaf]
-        finish_cell(i, inside, exponent, live, n_live, 0)
+            value[leaves.symbol[leaf]] = leaves.weight[leaf]
+        finish_span(n_words, chart, i, i + 1, value, 0)
     for width in range(2, n_words + 1):
         for i in range(n_words - width + 1):
-            cell = cell_number(n_words, i, width)
-            reference = -(1 << 30)
-            for left_width in range(1, width):
-                left = cell_number(n_words, i, left_width)
-                right = cell_number(n_words, i + left_width, width - left_width)
-                if n_live[left] and n_live[right]:
-                    reference = max(reference, exponent[left] + exponent[right])
-            if reference == -(1 << 30):
+            j = i + width
+            reference = EMPTY
+            for k in range(i + 1, j):
+                left, right = chart.exponent[i, k], chart.exponent[k, j]
+                if left != EMPTY and right != EMPTY:
+                    reference = max(reference, left + right)
+            if reference == EMPTY:
                 continue
-            touched[:] = False
-            for left_width in range(1, width):
-                left = cell_number(n_words, i, left_width)
-                right = cell_number(n_words, i + left_width, width - left_width)
-                if not (n_live[left] and n_live[right]):
+            split_scales(chart, i, j, reference, scales)
+            for b in range(n_symbols):
+                first, last = chart.left_range[i, b, 0], min(chart.left_range[i, b, 1], j - 1)
+                if first > last or index.pair_start[b] == index.pair_start[b + 1]:
                     continue
-                shift = exponent[left] + exponent[right] - reference
-                if shift < LOWEST_SHIFT:
-                    continue
-                scale = math.ldexp(1.0, shift)
-                right_value = inside[right]
-                for place in range(n_live[left]):
-                    b = live[left, place]
-                    first, last = index.pair_start[b], index.pair_start[b + 1]
-                    if first == last:
+                for k in range(first, last + 1):
+                    scaled_left[k] = scales[k] * chart.left_inside[i, b, k]
+                for p in range(index.pair_start[b], index.pair_middle[b]):
+                    c = index.pair_right[p]
+                    lowest = max(first, chart.right_range[j, c, 0])
+                    highest = min(last, chart.right_range[j, c, 1])
+                    if lowest > highest:
                         continue
-                    if not touched[b]:
-                        touched[b] = True
-                        pair_sum[first:last] = 0.0
-                    value = inside[left, b] * scale
-                    for p in range(first, last):
-                        pair_sum[p] += value * right_value[index.pair_right[p]]
-            for b in range(len(touched)):
-                if touched[b]:
-                    for p in range(index.pair_start[b], index.pair_start[b + 1]):
-                        value = pair_sum[p]
-                        if value > 0.0:
-                            for rule in range(index.rule_start[p], index.rule_start[p + 1]):
-                                inside[cell, parent[rule]] += value * probability[rule]
-            finish_cell(cell, inside, exponent, live, n_live, reference)
+                    total = 0.0
+                    right_row = chart.right_inside[j, c]
+                    for k in range(lowest, highest + 1):
+                        total += scaled_left[k] * right_row[k]
+                    if total > 0.0:
+                        for rule in range(index.rule_start[p], index.rule_start[p + 1]):
+                            value[parent[rule]] += total * probability[rule]
+                if last < j - 1 or scaled_left[j - 1] == 0.0:
+                    continue
+                # The last word alone: only its own preterminals come into question.
+                for place in range(chart.n_live[j - 1]):
+                    c = chart.live[j - 1, place]
+                    p = index.pair_of[b, c]
+                    if p >= 0:
+                        total = scaled_left[j - 1] * chart.right_inside[j, c, j - 1]
+                        for rule in range(index.rule_start[p], index.rule_start[p + 1]):
+                            value[parent[rule]] += total * probability[rule]
+            finish_span(n_words, chart, i, j, value, reference)
 
 
 @kernel
-def outside_pass(  # type: ignore[no-untyped-def]
-    n_words, index, probability, root, inside, exponent, live, n_live, negligible, outside
-):
-    """Fill ``outside`` (cells, N) so that inside * outside is the marginal of an item.
+def item_marginal(chart, start, end, symbol):  # type: ignore[no-untyped-def]
+    outside = chart.left_outside[start, symbol, end] + chart.right_outside[end, symbol, start]
+    return chart.left_inside[start, symbol, end] * outside
 
-    The scale of a cell's outside values is set against its inside values, so the product
+
+@kernel
+def outside_pass(n_words, index, probability, root, chart, negligible):  # type: ignore[no-untyped-def]
+    """Fill the outside values of a chart, so that inside * outside is an item's marginal.
+
+    The scale of a span's outside values is set against its inside values, so the product
     needs no exponent.  Items whose marginal is below ``negligible`` are not expanded.
-    Returns the mantissa of the sentence's value; its exponent is that of the top cell.
+    Returns the mantissa of the sentence's value; its exponent is that of the whole span.
     """
-    n_symbols = inside.shape[1]
-    top = cell_number(n_words, 0, n_words)
+    n_symbols = chart.left_inside.shape[1]
+    top = span_number(n_words, 0, n_words)
     total = 0.0
-    for place in range(n_live[top]):
-        a = live[top, place]
-        total += inside[top, a] * root[a]
+    for place in range(chart.n_live[top]):
+        a = chart.live[top, place]
+        total += chart.left_inside[0, a, n_words] * root[a]
     if not total > 0.0:
         return total
-    for place in range(n_live[top]):
-        a = live[top, place]
-        outside[top, a] = root[a] / total
+    for place in range(chart.n_live[top]):
+        a = chart.live[top, place]
+        chart.left_outside[0, a, n_words] = root[a] / total
     pair_outside = np.zeros(len(index.pair_right))
-    # Pairs under the parents of a span, as lists by left child: (right child, outside).
-    first_of = np.zeros(n_symbols, dtype=np.int32)
-    last_of = np.zeros(n_symbols, dtype=np.int32)
-    pair_child = np.zeros(len(index.pair_right), dtype=np.int32)
-    pair_value = np.zeros(len(index.pair_right))
+    touched = np.zeros(n_symbols, dtype=np.bool_)
+    scales = np.zeros(n_words + 1)
     for width in range(n_words, 1, -1):
         for i in range(n_words - width + 1):
-            cell = cell_number(n_words, i, width)
+            j = i + width
+            span = span_number(n_words, i, width)
             expanded = False
-            for place in range(n_live[cell]):
-                a = live[cell, place]
-                if inside[cell, a] * outside[cell, a] >= negligible:
+            for place in range(chart.n_live[span]):
+                a = chart.live[span, place]
+                outside = chart.left_outside[i, a, j] + chart.right_outside[j, a, i]
+                if chart.left_inside[i, a, j] * outside >= negligible:
                     expanded = True
                     for at in range(index.parent_start[a], index.parent_start[a + 1]):
                         rule = index.parent_rules[at]
-                        pair_outside[index.rule_pair[rule]] += outside[cell, a] * probability[rule]
+                        p = index.rule_pair[rule]
+                        pair_outside[p] += outside * probability[rule]
+                        touched[index.pair_left[p]] = True
             if not expanded:
                 continue
-            count = 0
+            split_scales(chart, i, j, chart.exponent[i, j], scales)
             for b in range(n_symbols):
-                first_of[b] = count
-                for p in range(index.pair_start[b], index.pair_start[b + 1]):
-                    if pair_outside[p] > 0.0:
-                        pair_child[count] = index.pair_right[p]
-                        pair_value[count] = pair_outside[p]
-                        pair_outside[p] = 0.0
-                        count += 1
-                last_of[b] = count
-            for left_width in range(1, width):
-                left = cell_number(n_words, i, left_width)
-                right = cell_number(n_words, i + left_width, width - left_width)
-                if not (n_live[left] and n_live[right]):
+                if not touched[b]:
                     continue
-                shift = exponent[left] + exponent[right] - exponent[cell]
-                if shift < LOWEST_SHIFT:
-                    continue
-                scale = math.ldexp(1.0, shift)
-                right_inside = inside[right]
-                right_outside = outside[right]
-                for place in range(n_live[left]):
-                    b = live[left, place]
-                    total_left = 0.0
-                    for at in range(first_of[b], last_of[b]):
-                        total_left += pair_value[at] * right_inside[pair_child[at]]
-                    if total_left > 0.0:
-                        outside[left, b] += total_left * scale
-                        value = inside[left, b] * scale
-                        for at in range(first_of[b], last_of[b]):
-                            right_outside[pair_child[at]] += value * pair_value[at]
+                touched[b] = False
+                first, last = chart.left_range[i, b, 0], min(chart.left_range[i, b, 1], j - 1)
+                left_inside, left_outside = chart.left_inside[i, b], chart.left_outside[i, b]
+                for p in range(index.pair_start[b], index.pair_middle[b]):
+                    value = pair_outside[p]
+                    if value == 0.0:
+                        continue
+                    c = index.pair_right[p]
+                    lowest = max(first, chart.right_range[j, c, 0])
+                    highest = min(last, chart.right_range[j, c, 1])
+                    right_inside, right_outside = (
+                        chart.right_inside[j, c],
+                        chart.right_outside[j, c],
+                    )
+                    for k in range(lowest, highest + 1):
+                        scaled = value * scales[k]
+                        left_outside[k] += scaled * right_inside[k]
+                        right_outside[k] += scaled * left_inside[k]
+                if first <= j - 1 <= last:
+                    for place in range(chart.n_live[j - 1]):
+                        c = chart.live[j - 1, place]
+                        p = index.pair_of[b, c]
+                        if p >= 0:
+                            scaled = pair_outside[p] * scales[j - 1]
+                            left_outside[j - 1] += scaled * chart.right_inside[j, c, j - 1]
+                            chart.right_outside[j, c, j - 1] += scaled * left_inside[j - 1]
+                pair_outside[index.pair_start[b] : index.pair_start[b + 1]] = 0.0
     return total
 
 
 @kernel
-def list_items(n_words, inside, outside, live, n_live, threshold, cell_items, symbols):  # type: ignore[no-untyped-def]
+def list_items(n_words, chart, threshold, span_items, symbols, marginals):  # type: ignore[no-untyped-def]
     """List the items whose marginal reaches the threshold; returns their number.
 
-    Fills ``cell_items`` (cells + 1) with the first item of each cell and ``symbols`` with the
-    items' symbols.
+    Fills ``span_items`` (spans + 1) with the first item of each span, and ``symbols`` and
+    ``marginals`` with those of the items.
     """
     count = 0
-    for cell in range(len(n_live)):
-        cell_items[cell] = count
-        for place in range(n_live[cell]):
-            a = live[cell, place]
-            if inside[cell, a] * outside[cell, a] >= threshold:
-                symbols[count] = a
-                count += 1
-    cell_items[len(n_live)] = count
+    for width in range(1, n_words + 1):
+        for i in range(n_words - width + 1):
+            span = span_number(n_words, i, width)
+            span_items[span] = count
+            for place in range(chart.n_live[span]):
+                a = chart.live[span, place]
+                marginal = item_marginal(chart, i, i + width, a)
+                if marginal >= threshold:
+                    symbols[count] = a
+                    marginals[count] = marginal
+                    count += 1
+    span_items[len(chart.n_live)] = count
     return count
 
 
 @kernel
-def find_pair(index, left, right):  # type: ignore[no-untyped-def]
-    """The pair of two children, by bisection; -1 when no rule has it."""
-    low, high = index.pair_start[left], index.pair_start[left + 1]
-    last = high
-    while low < high:
-        middle = (low + high) // 2
-        if index.pair_right[middle] < right:
-            low = middle + 1
-        else:
-            high = middle
-    return low if low < last and index.pair_right[low] == right else -1
-
-
-@kernel
 def link_items(  # type: ignore[no-untyped-def]
-    n_words, index, parent, cell_items, symbols,
+    n_words, index, parent, span_items, symbols,
     item_groups, group_rule, group_edges, edge_left, edge_right,
 ):  # fmt: skip
     """Connect items by rules.  Returns the number of edges, or -1 if the arrays are too short.
@@ -238,8 +316,8 @@ def link_items(  # type: ignore[no-untyped-def]
     item_groups[: n_words + 1] = 0
     for width in range(1, n_words + 1):
         for i in range(n_words - width + 1):
-            cell = cell_number(n_words, i, width)
-            first, last = cell_items[cell], cell_items[cell + 1]
+            span = span_number(n_words, i, width)
+            first, last = span_items[span], span_items[span + 1]
             if first == last:
                 continue
             for item in range(first, last):
@@ -247,11 +325,11 @@ def link_items(  # type: ignore[no-untyped-def]
             n_used = 0
             n_chained = 0
             for left_width in range(1, width):
-                left_cell = cell_number(n_words, i, left_width)
-                right_cell = cell_number(n_words, i + left_width, width - left_width)
-                for left in range(cell_items[left_cell], cell_items[left_cell + 1]):
-                    for right in range(cell_items[right_cell], cell_items[right_cell + 1]):
-                        pair = find_pair(index, symbols[left], symbols[right])
+                left_span = span_number(n_words, i, left_width)
+                right_span = span_number(n_words, i + left_width, width - left_width)
+                for left in range(span_items[left_span], span_items[left_span + 1]):
+                    for right in range(span_items[right_span], span_items[right_span + 1]):
+                        pair = index.pair_of[symbols[left], symbols[right]]
                         if pair < 0:
                             continue
                         for rule in range(index.rule_start[pair], index.rule_start[pair + 1]):
@@ -286,6 +364,6 @@ def link_items(  # type: ignore[no-untyped-def]
                 first_edge[used_rules[at]] = -1
             for item in range(first, last):
                 item_of[symbols[item]] = -1
-    item_groups[cell_items[len(cell_items) - 1]] = n_groups
+    item_groups[span_items[len(span_items) - 1]] = n_groups
     group_edges[n_groups] = n_edges
     return n_edges

@@ -10,7 +10,8 @@ marginals, so the one with most parts right in expectation.  The parts may be
     symbols over spans, mu(a, i, j);
 ``brackets``
     the labelled brackets of the tree after un-binarising, which scores count: collapsed
-    chains count each of their labels, intermediate symbols nothing.
+    chains count each of their labels, intermediate symbols nothing.  Each bracket has a
+    price, since recall alone would put every possible label into the tree.
 
 ``max-rule`` takes the tree with the largest product of rule marginals (Petrov and Klein
 2007), ``viterbi`` the most probable derivation of a grammar with one state a symbol.  All are
@@ -39,6 +40,9 @@ from eigentree.grammar.symbols import SymbolTable
 Floats = NDArray[np.float64]
 Objective = Literal["rules", "spans", "brackets", "max-rule", "viterbi"]
 OBJECTIVES: tuple[str, ...] = get_args(Objective)
+
+# What a bracket has to be worth to be part of the tree, in the objective ``brackets``.
+BRACKET_PRICE = 0.4
 
 
 class Gains(NamedTuple):
@@ -142,19 +146,55 @@ def _spans(forest: Forest, marginals: Marginals, grammar: LPCFG) -> Gains:
 
 
 def _brackets(forest: Forest, marginals: Marginals, grammar: LPCFG) -> Gains:
-    start, label = phrase_labels(grammar.backbone.symbols)
+    item, bracket, marginal = _label_marginals(forest, marginals, grammar.backbone.symbols)
+    # Without a price, every label that might be there would be worth adding.
+    gain = np.bincount(item, marginal[bracket] - BRACKET_PRICE, forest.n_items)
+    # Trees with the same brackets are told apart by their rules.
+    return Gains(gain, 1e-6 * marginals.edge, np.zeros(len(forest.roots)))
+
+
+def _label_marginals(
+    forest: Forest, marginals: Marginals, symbols: SymbolTable
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+    """Marginals of phrase labels over spans, summed over the symbols that hold the label.
+
+    Returns
+    -------
+    item : int64, axes (labels of all items)
+        For each item and each of its labels, top down, the item ...
+    bracket : int64, axes (labels of all items)
+        ... and the number of the labelled span.
+    marginal : float64, axes (labelled spans)
+    """
+    start, label = phrase_labels(symbols)
     sizes = np.diff(start)[forest.item_symbol]
     item = np.repeat(np.arange(forest.n_items), sizes)
     offset = np.arange(len(item)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     labels = label[start[forest.item_symbol][item] + offset]
-    key = (forest.item_start[item].astype(np.int64) << 40) | (
-        forest.item_end[item].astype(np.int64) << 20
-    ) | labels
+    span = forest.item_start.astype(np.int64) * (forest.item_end.max() + 1) + forest.item_end
+    key = span[item] * (label.max(initial=0) + 1) + labels
     _, bracket = np.unique(key, return_inverse=True)
-    marginal = np.bincount(bracket, marginals.item[item])[bracket] if len(key) else np.zeros(0)
-    gain = np.bincount(item, marginal, forest.n_items)
-    # Trees with the same brackets are told apart by their rules.
-    return Gains(gain, 1e-6 * marginals.edge, np.zeros(len(forest.roots)))
+    return item, bracket, np.bincount(bracket, marginals.item[item])
+
+
+def bracket_marginals(
+    items: NDArray[np.int32], forest: Forest, marginals: Marginals, symbols: SymbolTable
+) -> list[float]:
+    """How sure each phrase of a decoded tree is, cut to 0..1, in the order of `Tree.spans`.
+
+    Parameters
+    ----------
+    items
+        The tree's items, children before parents, as in `Decoded`.
+    """
+    item, bracket, marginal = _label_marginals(forest, marginals, symbols)
+    first = np.searchsorted(item, np.arange(forest.n_items + 1))
+    confidences: list[float] = []
+    for node in items:
+        # From the bottom of a chain to its top.
+        of_chain = bracket[first[node] : first[node + 1]][::-1]
+        confidences.extend(np.clip(marginal[of_chain], 0.0, 1.0).tolist())
+    return confidences
 
 
 def _max_rule(forest: Forest, marginals: Marginals, grammar: LPCFG) -> Gains:

@@ -74,9 +74,7 @@ def inside_outside(forest: Forest, grammar: LPCFG) -> Marginals | None:
     backed_off = np.zeros(forest.n_items)
     largest = int(sizes.max()) ** 2
     scratch = np.empty((4, max(largest, int(parameters.n_samples.max(initial=0)))))
-    kernels.inside_pass(
-        forest, parameters, vector_start, inside, exponent, backed_off, scratch
-    )
+    kernels.inside_pass(forest, parameters, vector_start, inside, exponent, backed_off, scratch)
     total, reference = kernels.root_value(forest, parameters, vector_start, inside, exponent)
     if total == 0.0 or not math.isfinite(total):
         return None

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from eigentree.chart import _kernels_pruning as kernels
 from eigentree.chart.forest import Forest, Ints
+from eigentree.chart.inside_outside import Marginals
 from eigentree.grammar.pcfg import PCFG, Candidates
 
 DEFAULT_THRESHOLD = 5e-5
@@ -72,6 +73,10 @@ class Pruned(NamedTuple):
     marginal: NDArray[np.float64]
     log_probability: float
 
+    def marginals(self) -> Marginals:
+        """The items' marginals alone, for decoding without a finer grammar."""
+        return Marginals(self.marginal, np.zeros(self.forest.n_edges), self.log_probability, 1)
+
 
 def prune(grammar: PCFG, leaves: Leaves, threshold: float = DEFAULT_THRESHOLD) -> Pruned | None:
     """The packed forest of a sentence under the plain PCFG.
@@ -92,40 +97,30 @@ def prune(grammar: PCFG, leaves: Leaves, threshold: float = DEFAULT_THRESHOLD) -
 
     Cost
     ----
-    Time as in `_kernels_pruning`; memory 16 bytes for each symbol and span.
+    Time as in `_kernels_pruning`; memory 32 bytes for each start, end and symbol.
     """
-    n_words, n_symbols = leaves.n_words, len(grammar.symbols)
-    n_cells = n_words * (n_words + 1) // 2
-    inside = np.zeros((n_cells, n_symbols))
-    exponent = np.zeros(n_cells, dtype=np.int32)
-    live = np.empty((n_cells, n_symbols), dtype=np.int16)
-    n_live = np.zeros(n_cells, dtype=np.int32)
-    index = grammar.index
-    kernels.inside_pass(
-        n_words, leaves, index, grammar.parent, grammar.probability, inside, exponent, live, n_live
-    )
-    outside = np.zeros((n_cells, n_symbols))
+    n_words = leaves.n_words
+    chart = kernels.Chart.empty(n_words, len(grammar.symbols))
+    index, probability = grammar.index, grammar.probability
+    kernels.inside_pass(n_words, leaves, index, grammar.parent, probability, chart)
     total = kernels.outside_pass(
-        n_words, index, grammar.probability, grammar.root, inside, exponent, live, n_live,
-        threshold * NEGLIGIBLE, outside,
-    )  # fmt: skip
+        n_words, index, probability, grammar.root, chart, threshold * NEGLIGIBLE
+    )
     if not total > 0.0:
         return None
     # With threshold 0, an item outside every tree still has marginal 0 and goes.
     least = max(threshold, float(np.finfo(np.float64).tiny))
-    cell_items = np.empty(n_cells + 1, dtype=np.int32)
-    symbols = np.empty(int(n_live.sum()), dtype=np.int32)
-    n_items = kernels.list_items(n_words, inside, outside, live, n_live, least, cell_items, symbols)
-    symbol = symbols[:n_items]
-    cell = np.repeat(np.arange(n_cells), np.diff(cell_items))
-    marginal = inside[cell, symbol] * outside[cell, symbol]
-    log_probability = float(np.log(total) + exponent[-1] * np.log(2.0))
-    return Pruned(_link(grammar, leaves, cell_items, symbol, cell), marginal, log_probability)
+    most = int(chart.n_live.sum())
+    span_items = np.empty(len(chart.n_live) + 1, dtype=np.int32)
+    symbols, marginals = np.empty(most, dtype=np.int32), np.empty(most)
+    n_items = kernels.list_items(n_words, chart, least, span_items, symbols, marginals)
+    forest = _link(grammar, leaves, span_items, symbols[:n_items])
+    exponent = int(chart.exponent[0, n_words])
+    log_probability = float(np.log(total) + exponent * np.log(2.0))
+    return Pruned(forest, marginals[:n_items].copy(), log_probability)
 
 
-def _link(
-    grammar: PCFG, leaves: Leaves, cell_items: Ints, symbol: Ints, cell: NDArray[np.intp]
-) -> Forest:
+def _link(grammar: PCFG, leaves: Leaves, span_items: Ints, symbol: Ints) -> Forest:
     n_words, n_items = leaves.n_words, len(symbol)
     item_groups = np.zeros(n_items + 1, dtype=np.int32)
     capacity = 16 * n_items
@@ -136,21 +131,20 @@ def _link(
             np.empty(capacity + 1, dtype=np.int32) for _ in range(4)
         )
         n_edges = kernels.link_items(
-            n_words, grammar.index, grammar.parent, cell_items, symbol,
+            n_words, grammar.index, grammar.parent, span_items, symbol,
             item_groups, group_rule, group_edges, edge_left[:-1], edge_right,
         )  # fmt: skip
     n_groups = int(item_groups[-1])
 
     widths = np.arange(1, n_words + 1)
-    width_of_cell = np.repeat(widths, n_words + 1 - widths)
-    start_of_cell = np.arange(len(width_of_cell)) - np.repeat(
-        (widths - 1) * n_words - (widths - 1) * (widths - 2) // 2, n_words + 1 - widths
-    )
-    start = start_of_cell[cell].astype(np.int32)
-    end = (start + width_of_cell[cell]).astype(np.int32)
+    width_of_span = np.repeat(widths, n_words + 1 - widths)
+    start_of_span = np.concatenate([np.arange(count) for count in range(n_words, 0, -1)])
+    sizes = np.diff(span_items)
+    start = np.repeat(start_of_span, sizes).astype(np.int32)
+    end = (start + np.repeat(width_of_span, sizes)).astype(np.int32)
 
     # The items of width 1 are candidates of their word, listed in the order of symbols.
-    n_leaves = int(cell_items[n_words])
+    n_leaves = int(span_items[n_words])
     weight = np.zeros(n_items)
     entry = np.full(n_items, -2, dtype=np.int32)
     position_of_leaf = np.repeat(np.arange(n_words), np.diff(leaves.start))
@@ -162,7 +156,7 @@ def _link(
     weight[:n_leaves] = leaves.weight[found]
     entry[:n_leaves] = leaves.entry[found]
 
-    at_top = np.arange(cell_items[-2], n_items, dtype=np.int32)
+    at_top = np.arange(span_items[-2], n_items, dtype=np.int32)
     return Forest(
         symbol, start, end, entry, weight,
         item_groups, group_rule[:n_groups].copy(), group_edges[: n_groups + 1].copy(),

@@ -93,9 +93,7 @@ class BinariseOptions:
 
     def __post_init__(self) -> None:
         if self.direction not in ("left", "right", "head"):
-            raise SettingsError(
-                f"direction is {self.direction!r}; it must be left, right or head"
-            )
+            raise SettingsError(f"direction is {self.direction!r}; it must be left, right or head")
         if self.vertical < 1 or self.horizontal < 0:
             raise SettingsError(
                 f"vertical is {self.vertical} and horizontal {self.horizontal}; "

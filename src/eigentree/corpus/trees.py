@@ -179,7 +179,6 @@ def _from_signature(signature: list[tuple[str, int, str | None]]) -> Tree:
     return done[0]
 
 
-
 def fold(tree: Tree, combine: Callable[[Tree, list[Value]], Value]) -> Value:
     """Compute a value for each node from its children's values, without recursion.
 

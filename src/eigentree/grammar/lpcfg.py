@@ -41,6 +41,9 @@ from eigentree.shapes import check_shapes
 
 Floats = NDArray[np.float64]
 
+# The large arrays, which model files keep in single precision.
+ROUNDED = ("dense", "samples", "lexical")
+
 
 class LatentParameters(NamedTuple):
     """The arrays of a grammar with latent states.
@@ -165,6 +168,14 @@ class LPCFG:
         arrays = (p.dense, p.samples, p.lexical, p.root)
         return sum(int(np.count_nonzero(array)) for array in arrays)
 
+    def rounded(self) -> LPCFG:
+        """The same grammar with the numbers of rules and words in single precision."""
+        rounded = {
+            name: getattr(self.parameters, name).astype(np.float32).astype(np.float64)
+            for name in ROUNDED
+        }
+        return LPCFG(self.backbone, self.parameters._replace(**rounded), self.signed)
+
     def states(self, symbol: int) -> slice:
         """Where the vectors of a symbol stand in arrays over the states of all symbols."""
         start = self.parameters.state_start
@@ -231,9 +242,7 @@ def smoothed_tensor(
     mean_z, mean_y, mean_w = share @ z, share @ y, share @ w
     zy, zw, yw = (z.T * share) @ y, (z.T * share) @ w, (y.T * share) @ w
     second = (
-        zy[:, :, None] * mean_w
-        + zw[:, None, :] * mean_y[:, None]
-        + mean_z[:, None, None] * yw
+        zy[:, :, None] * mean_w + zw[:, None, :] * mean_y[:, None] + mean_z[:, None, None] * yw
     ) / 3.0
     first_order = mean_z[:, None, None] * mean_y[:, None] * mean_w
     h, f_left, f_right = backed_off

@@ -95,6 +95,11 @@ class WordTable:
         """Axes (N): c(a) of each preterminal, 0 elsewhere."""
         return self._symbol_count
 
+    @property
+    def tag_count(self) -> NDArray[np.float64]:
+        """Axes (tags): words seen with each tag."""
+        return self._tag_count
+
     def entry_probability(self) -> NDArray[np.float64]:
         """Axes (L): p(w|a) of each seen pair, smoothed."""
         tag = self.symbols.tag[self.symbol].astype(np.int64)
@@ -150,6 +155,9 @@ class RuleIndex(NamedTuple):
     ----------
     pair_start : int32, axes (N+1)
         Pairs whose left child is b are ``pair_start[b]:pair_start[b+1]``.
+    pair_middle : int32, axes (N)
+        Of the pairs with left child b, those before ``pair_middle[b]`` have a right child that
+        is no preterminal.
     pair_right : int32, axes (P)
         Right child of each pair.
     rule_start : int32, axes (P+1)
@@ -162,9 +170,12 @@ class RuleIndex(NamedTuple):
     right_pairs : int32, axes (P)
         Pairs whose right child is c are ``right_pairs[right_start[c]:right_start[c+1]]``.
     pair_left : int32, axes (P)
+    pair_of : int32, axes (N, N)
+        The pair of a left and a right child, -1 when no rule has them.
     """
 
     pair_start: NDArray[np.int32]
+    pair_middle: NDArray[np.int32]
     pair_right: NDArray[np.int32]
     rule_start: NDArray[np.int32]
     rule_pair: NDArray[np.int32]
@@ -173,16 +184,21 @@ class RuleIndex(NamedTuple):
     right_start: NDArray[np.int32]
     right_pairs: NDArray[np.int32]
     pair_left: NDArray[np.int32]
+    pair_of: NDArray[np.int32]
 
     @classmethod
     def of(
         cls,
         n_symbols: int,
+        n_inner: int,
         parent: NDArray[np.int32],
         left: NDArray[np.int32],
         right: NDArray[np.int32],
     ) -> RuleIndex:
-        """Index rules that are sorted by (left, right, parent)."""
+        """Index rules that are sorted by (left, right, parent).
+
+        The first `n_inner` of the symbols are no preterminals, all others are.
+        """
         key = left.astype(np.int64) * n_symbols + right
         pairs, first, rule_pair = np.unique(key, return_index=True, return_inverse=True)
         pair_left, pair_right = pairs // n_symbols, pairs % n_symbols
@@ -190,11 +206,15 @@ class RuleIndex(NamedTuple):
         by_parent = np.argsort(parent, kind="stable")
         by_right = np.argsort(pair_right, kind="stable")
 
+        pair_of = np.full((n_symbols, n_symbols), -1, dtype=np.int32)
+        pair_of[pair_left, pair_right] = np.arange(len(pairs))
+
         def narrow(array: NDArray[np.int64]) -> NDArray[np.int32]:
             return np.ascontiguousarray(array, dtype=np.int32)
 
         return cls(
             narrow(np.searchsorted(pair_left, everything)),
+            narrow(np.searchsorted(pairs, everything[:-1] * n_symbols + n_inner)),
             narrow(pair_right),
             narrow(np.append(first, len(parent))),
             narrow(rule_pair),
@@ -203,6 +223,7 @@ class RuleIndex(NamedTuple):
             narrow(np.searchsorted(pair_right[by_right], everything)),
             narrow(by_right),
             narrow(pair_left),
+            pair_of,
         )
 
 
@@ -262,7 +283,8 @@ class PCFG:
                 raise GrammarError(f"{name} holds a value that is no probability")
         if not self.root.sum() > 0:
             raise GrammarError("no symbol may stand at the root; at least one must")
-        index = RuleIndex.of(n_symbols, self.parent, self.left, self.right)
+        n_inner = int(np.sum(self.symbols.tag < 0))
+        index = RuleIndex.of(n_symbols, n_inner, self.parent, self.left, self.right)
         object.__setattr__(self, "index", index)
 
     @property
@@ -281,4 +303,3 @@ class PCFG:
         """Numbers of tags, -1 for those that the grammar doesn't know."""
         numbers = {tag: number for number, tag in enumerate(self.symbols.tags)}
         return [numbers.get(tag, -1) for tag in tags]
-

@@ -20,7 +20,7 @@ class SymbolTable:
     Attributes
     ----------
     symbols
-        Sorted, so that one treebank always gives one numbering.
+        Sorted, so that one treebank always gives one numbering; preterminals come last.
     tags
         The part-of-speech tags, sorted.
     tag : int32, axes (N)
@@ -36,6 +36,9 @@ class SymbolTable:
         numbers = {symbol: number for number, symbol in enumerate(self.symbols)}
         if len(numbers) != len(self.symbols):
             raise GrammarError("the symbol table holds a symbol twice; each must stand once")
+        is_leaf = [symbol.kind == "preterminal" for symbol in self.symbols]
+        if is_leaf != sorted(is_leaf):
+            raise GrammarError("a preterminal stands before another symbol; they must come last")
         tags = sorted({s.label for s in self.symbols if s.kind == "preterminal"})
         tag_numbers = {tag: number for number, tag in enumerate(tags)}
         object.__setattr__(self, "_numbers", numbers)
@@ -46,7 +49,7 @@ class SymbolTable:
     @classmethod
     def of(cls, symbols: Iterable[Symbol]) -> SymbolTable:
         """The table of all symbols that occur."""
-        return cls(tuple(sorted(set(symbols))))
+        return cls(tuple(sorted(set(symbols), key=lambda s: (s.kind == "preterminal", s))))
 
     def __len__(self) -> int:
         return len(self.symbols)
@@ -66,9 +69,7 @@ class SymbolTable:
         return np.array([symbol.kind == kind for symbol in self.symbols], dtype=bool)
 
     def to_json(self) -> list[Any]:
-        return [
-            [s.kind, list(s.chain), list(s.parents), list(s.siblings)] for s in self.symbols
-        ]
+        return [[s.kind, list(s.chain), list(s.parents), list(s.siblings)] for s in self.symbols]
 
     @classmethod
     def from_json(cls, rows: list[Any]) -> SymbolTable:

@@ -35,6 +35,4 @@ def count_pcfg(examples: Examples) -> PCFG:
         pair_count,
     )
     parent, left, right = (np.ascontiguousarray(column) for column in examples.rules.T)
-    return PCFG(
-        words, parent, left, right, rule_count / symbol_count[parent], root / root.sum()
-    )
+    return PCFG(words, parent, left, right, rule_count / symbol_count[parent], root / root.sum())

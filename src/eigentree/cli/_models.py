@@ -1,0 +1,67 @@
+"""What the verbs that hold a parser share: messages before it can start, and its output."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from eigentree.cli._common import message
+
+if TYPE_CHECKING:
+    from eigentree.corpus.trees import Tree
+    from eigentree.parsers import ParseResult
+
+
+def warn_of_compilation(*, quiet: bool) -> None:
+    """Say so when the first parse will take its time."""
+    from eigentree._accel import needs_compiling
+    from eigentree.chart._kernels_latent import outside_pass
+
+    if needs_compiling(outside_pass):
+        message(
+            "compiling the parser's kernels: once on this machine, less than 20 seconds",
+            quiet=quiet,
+        )
+
+
+def in_brackets(result: ParseResult, wrapper: str | None, root_name: str) -> str:
+    """A parse on one line, in the treebank's own outer bracket; empty for no tree."""
+    from eigentree.corpus.brackets import format_tree
+
+    return "" if result.tree is None else format_tree(wrapped(result.tree, wrapper, root_name))
+
+
+def wrapped(tree: Tree, wrapper: str | None, root_name: str) -> Tree:
+    """A clean tree in an outer bracket, where the treebank has one."""
+    from eigentree.corpus.trees import Tree
+
+    if wrapper is None:
+        return tree
+    return Tree(wrapper, tree.children if tree.label == root_name else (tree,))
+
+
+def in_json(result: ParseResult, wrapper: str | None, root_name: str) -> str:
+    """A parse as one line of JSON."""
+    record = {
+        "words": result.words,
+        "tags": result.tags,
+        "tree": in_brackets(result, wrapper, root_name) or None,
+        "confidence": result.confidence,
+        "brackets": [bracket._asdict() for bracket in result.brackets],
+        "log_value": result.log_value,
+        "sign": result.sign,
+        "fallback": result.fallback,
+    }
+    return json.dumps(record, ensure_ascii=False)
+
+
+def in_drawing(result: ParseResult, wrapper: str | None, root_name: str) -> str:
+    """A parse as a drawing with its confidence, for people to look at."""
+    from eigentree.report.drawing import draw_text
+
+    del wrapper, root_name
+    if result.tree is None:
+        return ""
+    sure = "unknown" if result.confidence is None else f"{100 * result.confidence:.0f} %"
+    mark = f", fall-back: {result.fallback}" if result.fallback else ""
+    return f"{draw_text(result.tree)}\nconfidence {sure}{mark}\n"

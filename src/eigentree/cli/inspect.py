@@ -1,0 +1,136 @@
+"""The verb ``inspect``: what is in a model."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from eigentree.cli._common import JsonOption
+
+if TYPE_CHECKING:
+    from eigentree.parsers import Parser
+
+_WIDTH_IN_PIPES = 100
+_SHOWN_VALUES = 8
+
+
+def inspect(
+    model: Annotated[str, typer.Argument(help="A model file made by train.")],
+    most: Annotated[
+        int, typer.Option(min=0, help="Nonterminals to list, the most frequent first.")
+    ] = 20,
+    as_json: JsonOption = False,
+) -> None:
+    """Say what is in a model: sizes, settings, states and singular values of nonterminals."""
+    from eigentree.parsers import Parser
+
+    parser = Parser.load(model)
+    report = _describe(parser, model)
+    if as_json:
+        typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
+    else:
+        _show(report, most)
+
+
+def _describe(parser: Parser, path: str) -> dict[str, Any]:
+    import numpy as np
+
+    grammar = parser.grammar
+    backbone, parameters = grammar.backbone, grammar.parameters
+    symbols = backbone.symbols
+    n_states = grammar.n_states
+    description = dict(parser.description)
+    values = description.pop("singular_values", None)
+    count = np.array(description.pop("symbol_counts"))
+    table = [
+        {
+            "nonterminal": str(symbols[a]),
+            "kind": symbols[a].kind,
+            "count": round(float(count[a])),
+            "states": int(n_states[a]),
+            "rules": int(np.sum(backbone.parent == a)),
+            "singular_values": [] if values is None else values[a],
+        }
+        for a in np.lexsort((np.arange(len(symbols)), -count))
+    ]
+    return {
+        "file": path,
+        "bytes": Path(path).stat().st_size,
+        "trained": description,
+        "parsing": {
+            "objective": parser.options.objective,
+            "threshold": parser.options.threshold,
+            "max_words": parser.options.max_words,
+        },
+        "wrapper": parser.wrapper,
+        "tagger": None if parser.tagger is None else {"tags": len(parser.tagger.tagset)},
+        "sizes": {
+            "nonterminals": len(symbols),
+            "preterminals": int(np.sum(symbols.tag >= 0)),
+            "tags": len(symbols.tags),
+            "binary rules": backbone.n_rules,
+            "rules kept as samples": int(np.sum(parameters.dense_start < 0)),
+            "words and word classes": len(backbone.lexicon),
+            "words with a preterminal": len(backbone.words.word),
+            "latent states": int(n_states.sum()),
+            "parameters that are not zero": grammar.n_parameters,
+        },
+        "signed": grammar.signed,
+        "nonterminals": table,
+    }
+
+
+def _show(report: dict[str, Any], most: int) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(width=None if sys.stdout.isatty() else _WIDTH_IN_PIPES, highlight=False)
+    trained = report["trained"]
+    kind = "signed values" if report["signed"] else "probabilities"
+    console.print(
+        f"{report['file']}: {report['bytes'] / 1e6:.2f} MB, {trained['method']}, {kind}",
+        markup=False,
+    )
+    console.print(
+        f"trained on {trained['trees']} trees, {trained['words']} words, seed {trained['seed']}"
+    )
+    tagger = report["tagger"]
+    console.print("no tagger" if tagger is None else f"tagger with {tagger['tags']} tags")
+    sizes = Table("size", "number", box=None, pad_edge=False)
+    sizes.columns[1].justify = "right"
+    for name, number in report["sizes"].items():
+        sizes.add_row(name, f"{number:,}")
+    console.print()
+    console.print(sizes)
+    for title in ("treebank", "spectral"):
+        if title in trained:
+            console.print(f"\n{title}", style="bold")
+            for name, value in trained[title].items():
+                console.print(f"  {name}: {_plain(value)}", markup=False)
+    console.print(f"\nparsing: {_plain(report['parsing'])}\n", markup=False)
+    table = Table("nonterminal", "count", "rules", "states", "singular values", box=None)
+    for column in table.columns[1:4]:
+        column.justify = "right"
+    for row in report["nonterminals"][:most]:
+        values = " ".join(f"{value:.2f}" for value in row["singular_values"][:_SHOWN_VALUES])
+        more = " ..." if len(row["singular_values"]) > _SHOWN_VALUES else ""
+        table.add_row(
+            row["nonterminal"],
+            f"{row['count']:,}",
+            f"{row['rules']:,}",
+            str(row["states"]),
+            values + more,
+        )
+    console.print(table)
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_plain(inner)}" for name, inner in value.items())
+    if isinstance(value, list):
+        return " ".join(str(item) for item in value) or "none"
+    return str(value)

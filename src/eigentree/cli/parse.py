@@ -1,0 +1,202 @@
+"""The verb ``parse``: sentences in, trees out, in order, one for each."""
+
+from __future__ import annotations
+
+import sys
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import replace
+from itertools import chain, islice
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TextIO
+
+import typer
+
+from eigentree.cli._common import BAD_INPUT, JobsOption, OutputOption, QuietOption, message
+
+if TYPE_CHECKING:
+    from eigentree.corpus.tokens import TaggedSentence
+    from eigentree.parsers import Parser
+
+# Sentences a worker process gets at a time, and how many such lots wait in line for each.
+_LOT = 32
+_LOTS_AHEAD = 4
+
+InputForm = Literal["tokens", "tagged", "conllu", "trees"]
+OutputForm = Literal["brackets", "json", "drawing"]
+Objective = Literal["rules", "spans", "brackets", "max-rule", "viterbi"]
+
+
+class _Work(NamedTuple):
+    """What a process has to know to parse and print."""
+
+    model: str
+    objective: Objective | None
+    threshold: float | None
+    max_words: int | None
+    output: OutputForm
+
+
+def parse(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files of sentences, plain or gzipped; - or none for standard input."),
+    ] = None,
+    model: Annotated[str, typer.Option("--model", "-m", help="A model file made by train.")] = "",
+    form: Annotated[
+        InputForm,
+        typer.Option(
+            "--input",
+            help="tokens or tagged (word_TAG) sentences, one a line; CoNLL-U; the words and "
+            "tags of trees.",
+        ),
+    ] = "tokens",
+    ignore_tags: Annotated[
+        bool, typer.Option("--ignore-tags", help="Use the parser's own tagger in any case.")
+    ] = False,
+    tag_column: Annotated[
+        Literal["xpos", "upos"], typer.Option(help="The tags of CoNLL-U.")
+    ] = "xpos",
+    output: Annotated[
+        OutputForm, typer.Option("--output", help="What to print for a sentence.")
+    ] = "brackets",
+    objective: Annotated[
+        Objective | None, typer.Option(help="Decoder, in place of the model's own.")
+    ] = None,
+    threshold: Annotated[
+        float | None, typer.Option(help="Pruning threshold, in place of the model's own.")
+    ] = None,
+    max_words: Annotated[
+        int | None, typer.Option(help="Parse longer sentences in pieces.", show_default="400")
+    ] = None,
+    output_file: OutputOption = "-",
+    jobs: JobsOption = 1,
+    quiet: QuietOption = False,
+) -> None:
+    """Parse sentences with a model.
+
+    Each sentence gives one tree, in order; what can't be read gives an empty line, a message
+    and exit code 2, and the rest is parsed.
+    """
+    from eigentree.cli._models import warn_of_compilation
+    from eigentree.corpus.files import write_whole
+    from eigentree.errors import SettingsError
+
+    if not model:
+        raise SettingsError("no model is named; give one with --model, as made by eigentree train")
+    work = _Work(model, objective, threshold, max_words, output)
+    # Opened here in any case, so that a bad model is told before any worker starts.
+    parser = _open(work)
+    warn_of_compilation(quiet=quiet)
+    trouble = _Trouble()
+    sentences = trouble.watch(_read(files or ["-"], form, tag_column), ignore_tags)
+    with write_whole(output_file) as out:
+        if jobs == 1:
+            render = _renderer(parser, output)
+            for sentence in sentences:
+                _print(out, *render(sentence))
+        else:
+            del parser
+            for text, note in _in_processes(work, sentences, jobs):
+                _print(out, text, note)
+    if trouble.found:
+        raise typer.Exit(BAD_INPUT)
+
+
+Sentence = tuple[int, list[str], list[str] | None]
+
+
+class _Trouble:
+    """Tells of sentences that can't be read, and remembers that there were any."""
+
+    def __init__(self) -> None:
+        self.found = False
+
+    def watch(self, sentences: Iterable[TaggedSentence], ignore_tags: bool) -> Iterator[Sentence]:
+        for sentence in sentences:
+            if sentence.problem is not None:
+                self.found = True
+                message(f"eigentree: {sentence.problem}")
+            yield sentence.line, sentence.words, None if ignore_tags else sentence.tags
+
+
+def _read(
+    files: list[str], form: InputForm, tag_column: Literal["xpos", "upos"]
+) -> Iterator[TaggedSentence]:
+    from eigentree.corpus.files import open_text
+    from eigentree.corpus.tokens import read_sentences
+
+    for file in files:
+        name = "<standard input>" if file == "-" else file
+        with open_text(file) as lines:
+            yield from read_sentences(
+                lines, form, name=name, on_error="skip", tag_column=tag_column
+            )
+
+
+def _open(work: _Work, *, verify: bool = True) -> Parser:
+    from eigentree.parsers import Parser
+
+    parser = Parser.load(work.model, verify=verify)
+    given = {
+        name: value
+        for name, value in work._asdict().items()
+        if name in ("objective", "threshold", "max_words") and value is not None
+    }
+    return replace(parser, options=replace(parser.options, **given))
+
+
+def _renderer(parser: Parser, output: OutputForm) -> Callable[[Sentence], tuple[str, str]]:
+    """A function from a sentence to what is printed for it and what is told about it."""
+    from eigentree.cli import _models
+
+    form = {
+        "brackets": _models.in_brackets,
+        "json": _models.in_json,
+        "drawing": _models.in_drawing,
+    }[output]
+    root_name = parser.description["treebank"]["cleaning"]["root_name"]
+
+    def render(sentence: Sentence) -> tuple[str, str]:
+        line, words, tags = sentence
+        result = parser.parse(words, tags)
+        note = f"line {line}: fall-back: {result.fallback}" if result.fallback else ""
+        return form(result, parser.wrapper, root_name), note
+
+    return render
+
+
+def _print(out: TextIO, text: str, note: str) -> None:
+    out.write(text + "\n")
+    out.flush()
+    if note:
+        sys.stderr.write(f"eigentree: {note}\n")
+
+
+_render_here: Callable[[Sentence], tuple[str, str]]
+
+
+def _start_worker(work: _Work) -> None:
+    global _render_here  # noqa: PLW0603 - what a worker process is started for
+    _render_here = _renderer(_open(work, verify=False), work.output)
+
+
+def _render_lot(lot: list[Sentence]) -> list[tuple[str, str]]:
+    return [_render_here(sentence) for sentence in lot]
+
+
+def _in_processes(
+    work: _Work, sentences: Iterator[Sentence], jobs: int
+) -> Iterator[tuple[str, str]]:
+    """Render sentences in worker processes, in order, a bounded number of them at a time."""
+    waiting: deque[Future[list[tuple[str, str]]]] = deque()
+    with ProcessPoolExecutor(
+        jobs, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(work,)
+    ) as pool:
+        for first in sentences:
+            lot = [first, *islice(sentences, _LOT - 1)]
+            waiting.append(pool.submit(_render_lot, lot))
+            if len(waiting) > jobs * _LOTS_AHEAD:
+                yield from waiting.popleft().result()
+        yield from chain.from_iterable(future.result() for future in waiting)

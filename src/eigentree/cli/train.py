@@ -1,0 +1,235 @@
+"""The verb ``train``: from a treebank to a model file."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+import typer
+
+from eigentree.cli._common import QuietOption, SeedOption, message, progress, track
+from eigentree.cli._models import warn_of_compilation
+from eigentree.errors import SettingsError, TreebankFormatError
+
+if TYPE_CHECKING:
+    from eigentree.corpus.treebank import Treebank
+    from eigentree.parsers import Parser
+
+Options = TypeVar("Options", bound=Any)
+
+
+def train(
+    files: Annotated[
+        list[str], typer.Argument(help="Bracket or NEGRA export files; - is standard input.")
+    ],
+    output: Annotated[str, typer.Option("--output-file", "-o", help="The model file to write.")],
+    dev: Annotated[
+        str | None, typer.Option(help="Held-out trees to score the parser on, and to tune it.")
+    ] = None,
+    method: Annotated[
+        Literal["spectral", "pcfg", "markov"],
+        typer.Option(help="markov is pcfg with --vertical 2 --horizontal 1."),
+    ] = "spectral",
+    states: Annotated[int, typer.Option(min=1, help="Most latent states of a nonterminal.")] = 16,
+    tune: Annotated[
+        bool, typer.Option("--tune", help="Choose the smoothing constants on the --dev trees.")
+    ] = False,
+    smoothing: Annotated[
+        float | None, typer.Option(help="C, the back-off of rare rules; 0 for none.")
+    ] = None,
+    word_smoothing: Annotated[
+        float | None, typer.Option(help="nu, a rare word's own share of its vector; 1 for all.")
+    ] = None,
+    kappa: Annotated[
+        float | None, typer.Option(help="Pseudo-count in the scaling of features.")
+    ] = None,
+    binarise: Annotated[
+        Literal["left", "right", "head"] | None, typer.Option(help="Direction of binarisation.")
+    ] = None,
+    vertical: Annotated[
+        int | None, typer.Option(min=1, help="Labels on the way to the root in a symbol.")
+    ] = None,
+    horizontal: Annotated[
+        int | None, typer.Option(min=0, help="Siblings remembered by intermediate symbols.")
+    ] = None,
+    heads: Annotated[
+        str | None,
+        typer.Option(help="Head table: english, negra, leftmost, rightmost, or a file."),
+    ] = None,
+    rare: Annotated[
+        int | None, typer.Option(min=0, help="Words seen at most this often share classes.")
+    ] = None,
+    keep_function_tags: Annotated[
+        bool, typer.Option("--keep-function-tags", help="NP-SBJ stays NP-SBJ.")
+    ] = False,
+    cut_tags: Annotated[
+        bool, typer.Option("--cut-tags", help="Cut function tags of part-of-speech tags too.")
+    ] = False,
+    function_separators: Annotated[
+        str | None, typer.Option(help="Where the function tags of a label begin.")
+    ] = None,
+    trace_labels: Annotated[
+        str | None, typer.Option(help="Tags removed with their words; blanks between them.")
+    ] = None,
+    trace_words: Annotated[
+        str | None, typer.Option(help="Words removed wherever they are; blanks between them.")
+    ] = None,
+    tagger: Annotated[
+        bool, typer.Option("--tagger/--no-tagger", help="Train a tagger on the same trees.")
+    ] = True,
+    on_error: Annotated[
+        Literal["raise", "skip"], typer.Option(help="Stop at a malformed tree, or go on.")
+    ] = "raise",
+    seed: SeedOption = 0,
+    quiet: QuietOption = False,
+) -> None:
+    """Learn a parser from a treebank.
+
+    Settings that are not given are those that served best on held-out trees.
+    """
+    from eigentree.corpus.treebank import read_treebank
+    from eigentree.training import TrainingOptions, tuned
+    from eigentree.training import train as learn
+
+    if tune and method != "spectral":
+        raise SettingsError(f"--tune is for --method spectral; {method} has nothing to tune")
+    if tune and dev is None:
+        raise SettingsError("--tune needs held-out trees; name them with --dev")
+    defaults = TrainingOptions()
+    treebank_options = defaults.treebank
+    if method == "markov":
+        vertical, horizontal = vertical or 2, 1 if horizontal is None else horizontal
+    cleaning = _changed(
+        treebank_options.cleaning,
+        keep_function_tags=keep_function_tags or None,
+        cut_tags=cut_tags or None,
+        function_separators=function_separators,
+        trace_labels=None if trace_labels is None else tuple(trace_labels.split()),
+        trace_words=None if trace_words is None else tuple(trace_words.split()),
+    )
+    options = replace(
+        defaults,
+        method="spectral" if method == "spectral" else "pcfg",
+        tagger=tagger,
+        treebank=_changed(
+            treebank_options,
+            cleaning=cleaning,
+            heads=heads,
+            binarise=_changed(
+                treebank_options.binarise,
+                direction=binarise,
+                vertical=vertical,
+                horizontal=horizontal,
+            ),
+            lexicon=_changed(treebank_options.lexicon, rare_threshold=rare),
+        ),
+        spectral=_changed(
+            defaults.spectral,
+            states=states,
+            smoothing=smoothing,
+            word_smoothing=word_smoothing,
+            features=_changed(defaults.spectral.features, kappa=kappa),
+        ),
+    )
+    started = time.process_time()
+    treebank = read_treebank(files, cleaning=cleaning, on_error=on_error)
+    _tell(treebank, quiet)
+    if not treebank.trees:
+        raise TreebankFormatError(f"{files[0]}: no tree to learn from; at least one is needed")
+    stages = _Stages(quiet)
+    stages.done("reading", time.process_time() - started)
+    if tune and dev is not None:
+        held_out = read_treebank(dev, cleaning=cleaning).trees
+        options = tuned(treebank.trees, held_out, options, seed=seed, progress=stages)
+        stages.finish()
+        chosen = options.spectral
+        message(
+            f"chosen: --smoothing {chosen.smoothing:g} --word-smoothing {chosen.word_smoothing:g}",
+            quiet=quiet,
+        )
+    parser = learn(treebank.trees, options, wrapper=treebank.wrapper, seed=seed, progress=stages)
+    stages.finish()
+    parser.save(output)
+    message(f"wrote {output}", quiet=quiet)
+    if dev is not None:
+        _score(parser, dev, quiet)
+
+
+def _changed(options: Options, **given: object) -> Options:
+    """A copy of some options with those values that are given, so not None."""
+    return replace(options, **{name: value for name, value in given.items() if value is not None})
+
+
+def _tell(treebank: Treebank, quiet: bool) -> None:
+    for problem in treebank.problems:
+        message(f"eigentree: skipped: {problem}")
+    if treebank.notices:
+        message(f"{len(treebank.notices)} notices, the first: {treebank.notices[0]}", quiet=quiet)
+    message(f"{len(treebank.trees)} trees", quiet=quiet)
+
+
+class _Stages:
+    """Progress over the stages of training, with the CPU time of each at its end."""
+
+    def __init__(self, quiet: bool) -> None:
+        self._quiet = quiet
+        self._stage: str | None = None
+        self._began = 0.0
+        self._bar: AbstractContextManager[Callable[[int], None]] | None = None
+        self._advance: Callable[[int], None] = lambda steps: None  # noqa: ARG005
+        self._shown = 0
+
+    def __call__(self, stage: str, share: float) -> None:
+        if stage != self._stage:
+            self.finish()
+            self._stage, self._shown, self._began = stage, 0, time.process_time()
+            self._bar = progress(stage, 100, quiet=self._quiet)
+            self._advance = self._bar.__enter__()
+        percent = int(100 * share)
+        if percent > self._shown:
+            self._advance(percent - self._shown)
+            self._shown = percent
+
+    def finish(self) -> None:
+        if self._bar is not None and self._stage is not None:
+            self._bar.__exit__(None, None, None)
+            self.done(self._stage, time.process_time() - self._began)
+            self._bar = None
+
+    def done(self, stage: str, seconds: float) -> None:
+        message(f"{stage}: {seconds:.1f} CPU s", quiet=self._quiet)
+
+
+def _score(parser: Parser, dev: str, quiet: bool) -> None:
+    """Parse the held-out trees by their own tags, and by the tagger's, and score both."""
+    from eigentree.corpus.treebank import read_treebank
+    from eigentree.evaluate import EVALB_COLLINS, score
+    from eigentree.training import cleaning_of
+
+    warn_of_compilation(quiet=quiet)
+    gold = read_treebank(dev, cleaning=None).trees
+    clean = read_treebank(dev, cleaning=cleaning_of(parser)).trees
+    if len(gold) != len(clean):
+        gold = clean  # a tree of empty elements alone has nothing to score
+    ways = [("gold tags", False)]
+    if parser.tagger is not None:
+        ways.append(("own tags", True))
+    for name, own in ways:
+        results = [
+            parser.parse(tree.words(), None if own else tree.tags())
+            for tree in track(clean, f"parsing {dev}", len(clean), quiet=quiet)
+        ]
+        fallbacks = [result.fallback is not None for result in results]
+        scores = score(
+            gold, [result.tree for result in results], EVALB_COLLINS, fallbacks=fallbacks
+        )
+        f1 = scores.all.f1
+        shown = "not defined" if f1 is None else f"{100 * f1:.2f}"
+        message(
+            f"{dev}, {name}: F1 {shown} (EVALB, all lengths), {sum(fallbacks)} fall-backs "
+            f"in {len(clean)} sentences",
+            quiet=quiet,
+        )

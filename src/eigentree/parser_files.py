@@ -1,0 +1,94 @@
+"""Parsers in model files: which array is what, and the checks when one is opened.
+
+The numbers of rules and words are stored in single precision; `Parser.train` has already
+rounded them, so a loaded parser computes exactly what the trained one did.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import TypeAdapter, ValidationError
+
+from eigentree.corpus.lexicon import Lexicon, LexiconOptions
+from eigentree.errors import EigentreeError, ModelFileError
+from eigentree.grammar.lpcfg import LPCFG, ROUNDED, LatentParameters
+from eigentree.grammar.pcfg import PCFG, WordTable
+from eigentree.grammar.symbols import SymbolTable
+from eigentree.model_files import ModelFile, open_model, save_model
+from eigentree.parsers import Parser, ParserOptions
+from eigentree.words.tagger import Tagger
+
+KIND = "parser"
+_BACKBONE = ("parent", "left", "right", "probability", "root")
+_WORDS = ("word", "symbol", "count")
+
+
+def save_parser(parser: Parser, path: str | Path) -> None:
+    """Write a parser, whole or not at all."""
+    grammar = parser.grammar
+    backbone, words = grammar.backbone, grammar.backbone.words
+    header = {
+        "kind": KIND,
+        "signed": grammar.signed,
+        "symbols": backbone.symbols.to_json(),
+        "words": list(backbone.lexicon.entries),
+        "lexicon": asdict(backbone.lexicon.options),
+        "options": asdict(parser.options),
+        "wrapper": parser.wrapper,
+        "description": parser.description,
+    }
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    arrays.update({f"words.{name}": getattr(words, name) for name in _WORDS})
+    arrays.update({f"pcfg.{name}": getattr(backbone, name) for name in _BACKBONE})
+    for name, array in grammar.parameters._asdict().items():
+        arrays[f"latent.{name}"] = array.astype(np.float32) if name in ROUNDED else array
+    blobs = {} if parser.tagger is None else {"tagger": parser.tagger.to_bytes()}
+    save_model(path, header, arrays, blobs)
+
+
+def load_parser(path: str | Path, *, verify: bool = True) -> Parser:
+    """Read a parser and check that its parts belong together."""
+    file = open_model(path, kind=KIND, verify=verify)
+    try:
+        return _assemble(file)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise ModelFileError(f"{path}: the model's parts don't fit: {what}") from error
+    except EigentreeError as error:
+        raise ModelFileError(f"{path}: {error}") from error
+
+
+def _assemble(file: ModelFile) -> Parser:
+    header = file.header
+    symbols = SymbolTable.from_json(header["symbols"])
+    lexicon = Lexicon(tuple(header["words"]), _read(LexiconOptions, header["lexicon"]))
+
+    def arrays(prefix: str, names: tuple[str, ...]) -> list[np.ndarray[Any, Any]]:
+        # Kernels are compiled for arrays of this machine's memory, so mapped ones are copied.
+        return [np.array(file.arrays[f"{prefix}.{name}"]) for name in names]
+
+    words = WordTable(symbols, lexicon, *arrays("words", _WORDS))
+    backbone = PCFG(words, *arrays("pcfg", _BACKBONE))
+    latent = {
+        name: array.astype(np.float64) if name in ROUNDED else array
+        for name, array in zip(
+            LatentParameters._fields, arrays("latent", LatentParameters._fields), strict=True
+        )
+    }
+    grammar = LPCFG(backbone, LatentParameters(**latent), signed=bool(header["signed"]))
+    tagger = Tagger.from_bytes(file.blobs["tagger"]) if "tagger" in file.blobs else None
+    options = _read(ParserOptions, header["options"])
+    return Parser(grammar, tagger, options, header["wrapper"], header["description"])
+
+
+def _read(kind: type[Any], content: Any) -> Any:
+    try:
+        return TypeAdapter(kind).validate_python(content)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise ModelFileError(f"setting {where or kind.__name__}: {first['msg']}") from error

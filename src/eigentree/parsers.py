@@ -1,0 +1,407 @@
+"""The parser that people hold: tokens, tagger, grammar, chart and decoder in one object.
+
+A `Parser` never changes once it is made, so threads and processes may share it.  It always
+answers: when the grammar has no tree for a sentence, one restriction after another is given
+up, and the result says which (`ParseResult.fallback`):
+
+``threshold``
+    pruning by the plain PCFG was relaxed;
+``coarse``
+    the latent grammar gave no usable marginals, the plain PCFG's were taken;
+``tags``
+    given tags were set aside for the search (they still stand in the tree);
+``flat``
+    no tree at all: the words with their tags under one root;
+``split``
+    the sentence is longer than ``max_words`` and was parsed in pieces under one root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+
+import numpy as np
+
+from eigentree.chart.decode import Decoded, Objective, bracket_marginals, decode, gains
+from eigentree.chart.forest import Forest
+from eigentree.chart.inside_outside import Marginals, inside_outside
+from eigentree.chart.pruning import DEFAULT_THRESHOLD, Leaves, prune
+from eigentree.corpus.binarise import BinariseOptions, unbinarise
+from eigentree.corpus.cleaning import CleaningOptions
+from eigentree.corpus.lexicon import LexiconOptions
+from eigentree.corpus.trees import Tree
+from eigentree.errors import SettingsError
+from eigentree.grammar.lpcfg import LPCFG
+from eigentree.grammar.pcfg import Candidates
+
+if TYPE_CHECKING:
+    from eigentree.training import TrainingOptions
+    from eigentree.words.tagger import Tagger
+
+Method = Literal["spectral", "pcfg"]
+METHODS: tuple[str, ...] = get_args(Method)
+Fallback = Literal["threshold", "coarse", "tags", "flat", "split", "empty"]
+Progress = Callable[[str, float], None]
+
+# Pruning thresholds are relaxed by this factor, then to none at all.
+RELAXATION = 1e-3
+
+
+class Bracket(NamedTuple):
+    """A labelled span of a parse, with how sure the parser is of it.
+
+    ``confidence`` is the marginal of the label over the half-open span, cut to 0..1; for a
+    signed grammar it is an estimate that may be off, not a probability.
+    """
+
+    label: str
+    start: int
+    end: int
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
+class ParseResult:
+    """The parse of one sentence.
+
+    Attributes
+    ----------
+    words, tags
+        As parsed; tags are the given ones or the tagger's.
+    tree
+        None only for an empty sentence.
+    brackets
+        The phrases of the tree, children before parents.
+    confidence
+        Mean confidence of the brackets, 0..1; None where there are none to judge.
+    log_value
+        Logarithm of the absolute value of the sentence, in nats: for a grammar of
+        probabilities the log-probability of its words with their tags, but for pruned
+        trees; None for fall-backs without a chart.
+    sign
+        Sign of the value; -1 happens with signed grammars.
+    fallback
+        What had to be given up; None for an ordinary parse.
+    """
+
+    words: list[str]
+    tags: list[str]
+    tree: Tree | None
+    brackets: tuple[Bracket, ...] = ()
+    confidence: float | None = None
+    log_value: float | None = None
+    sign: int = 1
+    fallback: Fallback | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ParserOptions:
+    """How sentences are parsed.
+
+    Attributes
+    ----------
+    objective
+        Decoder, see `eigentree.chart.decode`.
+    threshold
+        Least marginal under the plain PCFG of what the latent grammar looks at.
+    max_words
+        Longer sentences are parsed in pieces of at most this many words.
+    absolute
+        Whether negative marginals count by their size.
+    """
+
+    objective: Objective = "rules"
+    threshold: float = DEFAULT_THRESHOLD
+    max_words: int = 400
+    absolute: bool = True
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.threshold < 1:
+            raise SettingsError(f"threshold is {self.threshold}; it must be from 0 to below 1")
+        if self.max_words < 2:
+            raise SettingsError(f"max_words is {self.max_words}; it must be at least 2")
+
+
+@dataclass(frozen=True, slots=True)
+class TreebankOptions:
+    """What a treebank is turned into before a grammar is learned.
+
+    Attributes
+    ----------
+    cleaning
+        Traces, function tags, wrappers.
+    binarise
+        Direction and Markovisation.
+    heads
+        Name of a head table, or path of one.
+    lexicon
+        Rare words and their classes.
+    """
+
+    cleaning: CleaningOptions = field(default_factory=CleaningOptions)
+    binarise: BinariseOptions = field(default_factory=BinariseOptions)
+    heads: str = "rightmost"
+    lexicon: LexiconOptions = field(default_factory=LexiconOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class Parser:
+    """A constituency parser.
+
+    Attributes
+    ----------
+    grammar
+        Any grammar with latent states, also one state each.
+    tagger
+        Tags sentences that come without tags; None for a parser of tagged sentences, which
+        then lets every word take any tag that it was seen with.
+    options
+        How it parses.
+    wrapper
+        Label of the outer bracket that the treebank puts round its trees, None for none.
+    description
+        What the model file says about itself: method, settings, sizes, data.
+    """
+
+    grammar: LPCFG
+    tagger: Tagger | None = None
+    options: ParserOptions = field(default_factory=ParserOptions)
+    wrapper: str | None = None
+    description: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def train(
+        cls,
+        trees: Sequence[Tree],
+        *,
+        method: Method | None = None,
+        states: int | None = None,
+        settings: TrainingOptions | None = None,
+        wrapper: str | None = None,
+        seed: int = 0,
+        progress: Progress | None = None,
+    ) -> Parser:
+        """Learn a parser from trees that are already clean.
+
+        Parameters
+        ----------
+        trees
+            At least one.
+        method, states
+            Shortcuts for the two settings that are changed most: the estimator, and the
+            most latent states of a nonterminal.
+        settings
+            All settings; by default those that served best on held-out trees.
+        wrapper
+            Label of the outer bracket for parsed trees, None for none.
+        seed
+            One seed gives one model.
+        progress
+            Called with the stage and the share of it that is done.
+        """
+        from eigentree.training import TrainingOptions, train
+
+        settings = (settings or TrainingOptions()).with_shortcuts(method, states)
+        return train(trees, settings, wrapper=wrapper, seed=seed, progress=progress)
+
+    def save(self, path: str | Path) -> None:
+        """Write the parser to a model file."""
+        from eigentree.parser_files import save_parser
+
+        save_parser(self, path)
+
+    @classmethod
+    def load(cls, path: str | Path, *, verify: bool = True) -> Parser:
+        """Read a parser from a model file.
+
+        Raises
+        ------
+        ModelFileError
+            When the file is damaged, foreign or inconsistent.
+        """
+        from eigentree.parser_files import load_parser
+
+        return load_parser(path, verify=verify)
+
+    def parse_many(
+        self, sentences: Iterable[tuple[Sequence[str], Sequence[str] | None]]
+    ) -> Iterator[ParseResult]:
+        """Parse sentences one by one, each as (words, tags or None)."""
+        for words, tags in sentences:
+            yield self.parse(words, tags)
+
+    def parse(self, words: Sequence[str], tags: Sequence[str] | None = None) -> ParseResult:
+        """Parse one sentence.
+
+        Parameters
+        ----------
+        words
+            Tokens; an empty list gives a result without a tree.
+        tags
+            Their tags, if known; otherwise the tagger gives them.
+
+        Returns
+        -------
+        ParseResult
+            Always, see the module's description.
+        """
+        if isinstance(words, str):
+            raise TypeError("words is one string; a list of words is expected")
+        words = list(words)
+        if not words:
+            return ParseResult([], [], None, fallback="empty")
+        if tags is not None and len(tags) != len(words):
+            raise SettingsError(f"there are {len(words)} words but {len(tags)} tags")
+        if tags is None and self.tagger is not None:
+            tags = self.tagger.tag(words)
+        if len(words) > self.options.max_words:
+            return self._parse_in_pieces(words, tags)
+        return self._parse(words, None if tags is None else list(tags))
+
+    def _parse(self, words: list[str], tags: list[str] | None) -> ParseResult:
+        options = self.options
+        attempts: list[tuple[list[list[int]], float, Fallback | None]] = []
+        if tags is not None:
+            numbers = self.grammar.backbone.tag_numbers(tags)
+            given = [[n] if n >= 0 else [] for n in numbers]
+            known = min(numbers) >= 0
+            for threshold in (options.threshold, options.threshold * RELAXATION, 0.0):
+                relaxed = threshold != options.threshold
+                attempts.append(
+                    (given, threshold, None if known and not relaxed else
+                     "threshold" if known else "tags")
+                )  # fmt: skip
+        free: list[list[int]] = [[] for _ in words]
+        for threshold in (options.threshold, 0.0):
+            attempts.append((free, threshold, "tags" if tags is not None else None))
+        for allowed, threshold, fallback in attempts:
+            found = self._search(words, allowed, threshold)
+            if found is not None:
+                return self._result(words, tags, *found, fallback)
+        return self._flat(words, tags)
+
+    def _search(
+        self, words: list[str], allowed: list[list[int]], threshold: float
+    ) -> tuple[Decoded, Forest, Marginals, bool] | None:
+        """Prune, refine, decode; with the coarse marginals where the fine ones fail."""
+        backbone = self.grammar.backbone
+        leaves = Leaves.of(
+            [
+                self._candidates(word, tags)
+                for word, tags in zip(backbone.lexicon.ids(words), allowed, strict=True)
+            ]
+        )
+        pruned = prune(backbone, leaves, threshold)
+        if pruned is None:
+            return None
+        forest, options = pruned.forest, self.options
+        fine = inside_outside(forest, self.grammar)
+        for marginals in (fine, pruned.marginals()):
+            if marginals is None:
+                continue
+            objective = options.objective if marginals is fine else "spans"
+            gain = gains(objective, forest, marginals, self.grammar, absolute=options.absolute)
+            decoded = decode(forest, gain, backbone.symbols, words)
+            if decoded is not None:
+                return decoded, forest, marginals, marginals is not fine
+        return None
+
+    def _candidates(self, word: int, tags: list[int]) -> Candidates:
+        table = self.grammar.backbone.words
+        if not tags:
+            tags = sorted({*table.tags_of(word), *table.tags_of(table.lexicon.unknown)})
+        if not tags:
+            tags = list(range(len(table.symbols.tags)))
+        parts = [table.candidates(word, tag) for tag in tags]
+        if len(parts) == 1:
+            return parts[0]
+        return Candidates(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+
+    def _result(
+        self,
+        words: list[str],
+        tags: list[str] | None,
+        decoded: Decoded,
+        forest: Forest,
+        marginals: Marginals,
+        coarse: bool,
+        fallback: Fallback | None,
+    ) -> ParseResult:
+        tree = unbinarise(decoded.tree)
+        tree = tree if tags is None else with_tags(tree, tags)
+        confidences = bracket_marginals(
+            decoded.items, forest, marginals, self.grammar.backbone.symbols
+        )
+        spans = tree.spans()
+        brackets = tuple(
+            Bracket(*span, confidence) for span, confidence in zip(spans, confidences, strict=True)
+        )
+        mean = float(np.mean(confidences)) if confidences else None
+        return ParseResult(
+            words,
+            tree.tags(),
+            tree,
+            brackets,
+            mean,
+            marginals.log_value,
+            marginals.sign,
+            fallback or ("coarse" if coarse else None),
+        )
+
+    def _flat(self, words: list[str], tags: list[str] | None) -> ParseResult:
+        backbone = self.grammar.backbone
+        if tags is None:
+            # The commonest tag serves where neither tagger nor lexicon has one.
+            commonest = backbone.symbols.tags[int(np.argmax(backbone.words.tag_count))]
+            tags = [commonest] * len(words)
+        root = self._root_label()
+        tree = Tree(root, [Tree(tag, (), word) for word, tag in zip(words, tags, strict=True)])
+        return ParseResult(words, tags, tree, fallback="flat")
+
+    def _root_label(self) -> str:
+        backbone = self.grammar.backbone
+        phrases = np.where(backbone.symbols.tag < 0, backbone.root, -1.0)
+        return backbone.symbols[int(np.argmax(phrases))].chain[0]
+
+    def _parse_in_pieces(self, words: list[str], tags: Sequence[str] | None) -> ParseResult:
+        pieces: list[ParseResult] = []
+        start = 0
+        while start < len(words):
+            end = _piece_end(words, start, self.options.max_words)
+            part = None if tags is None else list(tags[start:end])
+            pieces.append(self._parse(words[start:end], part))
+            start = end
+        tree = Tree(self._root_label(), [piece.tree for piece in pieces if piece.tree is not None])
+        return ParseResult(
+            words, [tag for piece in pieces for tag in piece.tags], tree, fallback="split"
+        )
+
+
+def _piece_end(words: list[str], start: int, most: int) -> int:
+    """Where to cut: after the last mark without letters or digits that leaves room, if any."""
+    end = min(start + most, len(words))
+    if end < len(words):
+        for cut in range(end, start + most // 2, -1):
+            if not any(character.isalnum() for character in words[cut - 1]):
+                return cut
+    return end
+
+
+def with_tags(tree: Tree, tags: Sequence[str]) -> Tree:
+    """The same tree with other tags over its words."""
+    from eigentree.corpus.trees import fold
+
+    # fold visits nodes from the last word to the first.
+    left = list(tags)
+
+    def rebuild(node: Tree, children: list[Tree]) -> Tree:
+        if node.word is not None:
+            tag = left.pop()
+            return node if node.label == tag else Tree(tag, (), node.word)
+        same = all(new is old for new, old in zip(children, node.children, strict=True))
+        return node if same else Tree(node.label, children)
+
+    return fold(tree, rebuild)

@@ -1,0 +1,177 @@
+"""From clean trees to a parser: the steps of training, in order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from eigentree.corpus.binarise import HeadFinder, Rightmost, binarise
+from eigentree.corpus.cleaning import CleaningOptions
+from eigentree.corpus.heads import head_rules
+from eigentree.corpus.trees import Tree
+from eigentree.errors import SettingsError
+from eigentree.evaluate import EVALB_COLLINS, score
+from eigentree.grammar.lpcfg import LPCFG
+from eigentree.grammar.plain import one_state
+from eigentree.learn.counting import count_pcfg
+from eigentree.learn.examples import Examples
+from eigentree.learn.spectral import SpectralOptions, estimate, learn_spectral, project
+from eigentree.parsers import METHODS, Method, Parser, ParserOptions, Progress, TreebankOptions
+from eigentree.words.tagger import Tagger
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingOptions:
+    """Everything that decides what is learned from given trees.
+
+    Attributes
+    ----------
+    method
+        ``spectral``, or ``pcfg`` for relative frequencies without latent states.
+    treebank
+        Cleaning, binarisation, heads, rare words.
+    spectral
+        States, smoothing and features of the spectral estimator.
+    parsing
+        How the parser will parse.
+    tagger
+        Whether a tagger is trained on the same trees.
+    """
+
+    method: Method = "spectral"
+    treebank: TreebankOptions = field(default_factory=TreebankOptions)
+    spectral: SpectralOptions = field(default_factory=SpectralOptions)
+    parsing: ParserOptions = field(default_factory=ParserOptions)
+    tagger: bool = True
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise SettingsError(
+                f"method is {self.method!r}; it must be one of {', '.join(METHODS)}"
+            )
+
+    def with_shortcuts(self, method: Method | None, states: int | None) -> TrainingOptions:
+        """The same settings with another method or number of states, where one is given."""
+        changed = self if method is None else replace(self, method=method)
+        if states is None:
+            return changed
+        return replace(changed, spectral=replace(changed.spectral, states=states))
+
+
+def prepare(trees: Sequence[Tree], options: TreebankOptions) -> Examples:
+    """Binarise trees and lay them out for the learners."""
+    heads: HeadFinder = Rightmost() if options.heads == "rightmost" else head_rules(options.heads)
+    binary = [binarise(tree, options.binarise, heads) for tree in trees]
+    return Examples.of(binary, options.lexicon)
+
+
+def learn_grammar(
+    examples: Examples,
+    options: TrainingOptions,
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> tuple[LPCFG, dict[str, Any]]:
+    """The grammar, and what the model file will tell about how it was learned."""
+    if options.method == "pcfg":
+        return one_state(count_pcfg(examples)), {}
+    model = learn_spectral(examples, options.spectral, seed=seed, progress=progress)
+    values = [vector.tolist() for vector in model.singular_values]
+    return model.grammar, {"spectral": asdict(options.spectral), "singular_values": values}
+
+
+def train(
+    trees: Sequence[Tree],
+    options: TrainingOptions = TrainingOptions(),
+    *,
+    wrapper: str | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Parser:
+    """Learn a parser; `Parser.train` with all settings at hand.
+
+    Parameters
+    ----------
+    trees
+        Clean trees, at least one.
+    options
+        The settings.
+    wrapper
+        Label of the outer bracket for parsed trees.
+    seed
+        One seed gives one model.
+    progress
+        Called with the stage and the share of it that is done.
+    """
+    if progress:
+        progress("binary trees", 0.0)
+    examples = prepare(trees, options.treebank)
+    grammar, details = learn_grammar(examples, options, seed=seed, progress=progress)
+    tagger = None
+    if options.tagger:
+        tagger = Tagger.train(
+            ((tree.words(), tree.tags()) for tree in trees),
+            progress=progress and (lambda done, most: progress("tagger", done / most)),
+        )
+    description = {
+        "method": options.method,
+        "seed": seed,
+        "trees": len(trees),
+        "words": int((examples.pair >= 0).sum()),
+        "symbol_counts": np.bincount(examples.symbol, minlength=len(examples.symbols)).tolist(),
+        "treebank": asdict(options.treebank),
+        **details,
+    }
+    # As JSON will give it back, so that a loaded parser equals this one.
+    description = json.loads(json.dumps(description))
+    return Parser(grammar.rounded(), tagger, options.parsing, wrapper, description)
+
+
+def cleaning_of(parser: Parser) -> CleaningOptions:
+    """How the trees that a parser was trained on were cleaned."""
+    stored = parser.description["treebank"]["cleaning"]
+    lists = {name: tuple(value) for name, value in stored.items() if isinstance(value, list)}
+    return CleaningOptions(**{**stored, **lists})
+
+
+# Values tried for C and for nu.
+SMOOTHING_GRID = (3.0, 10.0, 30.0)
+WORD_SMOOTHING_GRID = (0.3, 0.5, 0.7)
+
+
+def tuned(
+    trees: Sequence[Tree],
+    held_out: Sequence[Tree],
+    options: TrainingOptions,
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> TrainingOptions:
+    """Choose the smoothing constants of the spectral estimator on held-out trees.
+
+    Projections do not depend on them, so they are made once; each pair of values of
+    `SMOOTHING_GRID` and `WORD_SMOOTHING_GRID` costs one pass of estimation and one of parsing.  Held-out sentences are parsed by their own tags.
+
+    Returns
+    -------
+    TrainingOptions
+        With the pair of the highest bracket score; of equal ones, the first.
+    """
+    examples = prepare(trees, options.treebank)
+    projections = project(examples, options.spectral, seed=seed, progress=progress)
+    best, best_f1 = options, -1.0
+    pairs = [(c, nu) for c in SMOOTHING_GRID for nu in WORD_SMOOTHING_GRID]
+    for number, (smoothing, word_smoothing) in enumerate(pairs):
+        spectral = replace(options.spectral, smoothing=smoothing, word_smoothing=word_smoothing)
+        parser = Parser(estimate(examples, projections, spectral), options=options.parsing)
+        parsed = [parser.parse(tree.words(), tree.tags()).tree for tree in held_out]
+        f1 = score(held_out, parsed, EVALB_COLLINS).all.f1 or 0.0
+        if f1 > best_f1:
+            best, best_f1 = replace(options, spectral=spectral), f1
+        if progress:
+            progress("tuning", (number + 1) / len(pairs))
+    return best
