@@ -14,28 +14,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from types import FunctionType
+from typing import Any, TypeVar, cast
 
-from numba import config, njit
+from numba import njit
 
 Function = TypeVar("Function", bound=Callable[..., object])
-
-_OPTIONS = {
-    "cache": True,
-    "nogil": True,
-    "error_model": "numpy",
-    "fastmath": {"reassoc", "contract", "nsz"},
-}
 
 
 def kernel(function: Function) -> Function:
     """Compile a kernel; its body must also be valid as plain Python."""
-    return njit(**_OPTIONS)(function)  # type: ignore[no-any-return]
+    compiled = njit(
+        cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"}
+    )
+    return cast(Function, compiled(function))
 
 
 def needs_compiling(function: Any) -> bool:
     """Whether a kernel's first call will have to compile it, for want of a copy on disk."""
-    if config.DISABLE_JIT or function.signatures:
+    if isinstance(function, FunctionType) or function.signatures:
         return False
     cached = Path(function.stats.cache_path).glob(f"*.{function.__name__}-*.nbi")
     return next(cached, None) is None

@@ -73,7 +73,7 @@ def _assemble(file: ModelFile) -> Parser:
 
     words = WordTable(symbols, lexicon, *arrays("words", _WORDS))
     backbone = PCFG(words, *arrays("pcfg", _BACKBONE))
-    latent = {
+    latent: dict[str, np.ndarray[Any, Any]] = {
         name: array.astype(np.float64) if name in ROUNDED else array
         for name, array in zip(
             LatentParameters._fields, arrays("latent", LatentParameters._fields), strict=True

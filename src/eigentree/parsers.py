@@ -202,10 +202,10 @@ class Parser:
         progress
             Called with the stage and the share of it that is done.
         """
-        from eigentree.training import TrainingOptions, train
+        from eigentree import training
 
-        settings = (settings or TrainingOptions()).with_shortcuts(method, states)
-        return train(trees, settings, wrapper=wrapper, seed=seed, progress=progress)
+        settings = (settings or training.TrainingOptions()).with_shortcuts(method, states)
+        return training.train(trees, settings, wrapper=wrapper, seed=seed, progress=progress)
 
     def save(self, path: str | Path) -> None:
         """Write the parser to a model file."""

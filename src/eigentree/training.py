@@ -154,7 +154,8 @@ def tuned(
     """Choose the smoothing constants of the spectral estimator on held-out trees.
 
     Projections do not depend on them, so they are made once; each pair of values of
-    `SMOOTHING_GRID` and `WORD_SMOOTHING_GRID` costs one pass of estimation and one of parsing.  Held-out sentences are parsed by their own tags.
+    `SMOOTHING_GRID` and `WORD_SMOOTHING_GRID` costs one pass of estimation and one of parsing.
+    Held-out sentences are parsed by their own tags.
 
     Returns
     -------

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Floats = NDArray[np.float64]
 
 
 class Forest(NamedTuple):
@@ -44,7 +46,7 @@ class Forest(NamedTuple):
     item_start: Ints
     item_end: Ints
     item_entry: Ints
-    item_weight: NDArray[np.float64]
+    item_weight: Floats
     item_groups: Ints
     group_rule: Ints
     group_edges: Ints

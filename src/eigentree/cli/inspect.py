@@ -130,7 +130,11 @@ def _show(report: dict[str, Any], most: int) -> None:
 
 def _plain(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_plain(inner)}" for name, inner in value.items())
+        return ", ".join(f"{name} {_plain_item(inner)}" for name, inner in value.items())
+    return _plain_item(value)
+
+
+def _plain_item(value: Any) -> str:
     if isinstance(value, list):
         return " ".join(str(item) for item in value) or "none"
     return str(value)

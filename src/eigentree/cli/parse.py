@@ -178,7 +178,7 @@ _render_here: Callable[[Sentence], tuple[str, str]]
 
 
 def _start_worker(work: _Work) -> None:
-    global _render_here  # noqa: PLW0603 - what a worker process is started for
+    global _render_here  # what a worker process is started for
     _render_here = _renderer(_open(work, verify=False), work.output)
 
 

@@ -63,13 +63,13 @@ class Symbol(NamedTuple):
 class HeadFinder(Protocol):
     """Anything that names the head among the children of a phrase."""
 
-    def head(self, label: str, children: Sequence[str]) -> int: ...
+    def head(self, label: str, children: Sequence[str], /) -> int: ...
 
 
 class Rightmost:
     """The last child is the head: a serviceable default without any table."""
 
-    def head(self, label: str, children: Sequence[str]) -> int:
+    def head(self, _label: str, children: Sequence[str], /) -> int:
         return len(children) - 1
 
 

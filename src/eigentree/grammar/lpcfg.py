@@ -116,7 +116,7 @@ class LPCFG:
 
     def __post_init__(self) -> None:
         p, backbone = self.parameters, self.backbone
-        sizes = check_shapes(
+        check_shapes(
             "LPCFG",
             {
                 "dense_start": (p.dense_start, "R"),
@@ -134,7 +134,6 @@ class LPCFG:
             modes=3,
             states=int(p.state_start[-1]),
         )
-        del sizes
         n_states = self.n_states
         if len(n_states) != len(backbone.symbols) or np.any(n_states < 1):
             raise GrammarError("each symbol must have at least one latent state")

@@ -8,6 +8,7 @@ PCFG.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eigentree.grammar.pcfg import PCFG, WordTable
 from eigentree.learn.examples import Examples
@@ -22,11 +23,11 @@ def count_pcfg(examples: Examples) -> PCFG:
     """
     n_symbols = len(examples.symbols)
     inner = examples.rule >= 0
-    symbol_count = np.bincount(examples.symbol, examples.weight, n_symbols)
-    rule_count = np.bincount(examples.rule[inner], examples.weight[inner], len(examples.rules))
-    pair_count = np.bincount(examples.pair[~inner], examples.weight[~inner], len(examples.pairs))
+    symbol_count = _sums(examples.symbol, examples.weight, n_symbols)
+    rule_count = _sums(examples.rule[inner], examples.weight[inner], len(examples.rules))
+    pair_count = _sums(examples.pair[~inner], examples.weight[~inner], len(examples.pairs))
     at_root = examples.parent < 0
-    root = np.bincount(examples.symbol[at_root], examples.weight[at_root], n_symbols)
+    root = _sums(examples.symbol[at_root], examples.weight[at_root], n_symbols)
     words = WordTable(
         examples.symbols,
         examples.lexicon,
@@ -36,3 +37,7 @@ def count_pcfg(examples: Examples) -> PCFG:
     )
     parent, left, right = (np.ascontiguousarray(column) for column in examples.rules.T)
     return PCFG(words, parent, left, right, rule_count / symbol_count[parent], root / root.sum())
+
+
+def _sums(number: NDArray[np.int32], weight: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    return np.asarray(np.bincount(number, weight, n), dtype=np.float64)

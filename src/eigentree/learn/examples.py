@@ -6,7 +6,7 @@ moments, expectation steps, counts) is array arithmetic over these columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
@@ -164,8 +164,8 @@ class Examples:
         return int(self.tree[-1]) + 1
 
 
-def _column(values: object) -> Ints:
-    return np.fromiter(values, dtype=np.int32)  # type: ignore[call-overload, no-any-return]
+def _column(values: Iterable[int]) -> Ints:
+    return np.fromiter(values, dtype=np.int32)
 
 
 def _outermost(child: Ints, rows: Ints) -> Ints:
@@ -183,8 +183,7 @@ def _distinct(columns: list[Ints], base: int, where: NDArray[np.bool_]) -> tuple
     key = columns[0].astype(np.int64)
     for column in columns[1:]:
         key = key * base + column
-    values, first, inverse = np.unique(key, return_index=True, return_inverse=True)
-    del values
+    _, first, inverse = np.unique(key, return_index=True, return_inverse=True)
     table = np.stack([column[first] for column in columns], axis=1)
     number = np.full(len(where), -1, dtype=np.int32)
     number[where] = inverse

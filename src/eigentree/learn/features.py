@@ -257,7 +257,7 @@ class _Columns:
         key = symbol.astype(np.int64) * largest + codes
         values, number = np.unique(key, return_inverse=True)
         self._first = np.searchsorted(values, np.arange(len(starts), dtype=np.int64) * largest)
-        self._number = number - self._first[symbol]
+        self._number: NDArray[np.int64] = number - self._first[symbol]
 
     def size(self, symbol: int) -> int:
         return int(self._first[symbol + 1] - self._first[symbol])
