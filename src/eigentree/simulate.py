@@ -33,6 +33,9 @@ Label = str | tuple[str, ...]
 Rule = tuple[Label, Label, Label]
 Floats = NDArray[np.float64]
 
+# Trees that the counts of a grammar's words stand for: so many that no probability of a word
+# is smoothed noticeably.
+N_TREES = 1e12
 # How far the probabilities of a state may be from a sum of 1.
 TOLERANCE = 1e-9
 
@@ -60,7 +63,7 @@ def latent_grammar(
     LPCFG
         Its backbone is the PCFG nearest to it: expected counts of rules and words in a tree,
         divided by those of their parents, to which relative frequencies of sampled trees
-        converge.
+        converge.  Words that a preterminal lacks have probability 0 there.
 
     Raises
     ------
@@ -210,7 +213,7 @@ def _assemble(tables: _Tables, expected: Floats) -> LPCFG:
     word, preterminal = (np.ascontiguousarray(column) for column in tables.pairs.T)
     count = np.array(
         [
-            expected[tables.states(a)] @ vector
+            N_TREES * (expected[tables.states(a)] @ vector)
             for a, vector in zip(preterminal, tables.vectors, strict=True)
         ]
     )
@@ -238,7 +241,7 @@ def _assemble(tables: _Tables, expected: Floats) -> LPCFG:
         inside_mean=expected / np.repeat(of_symbol, sizes),
         lexical_start=np.concatenate([[0], np.cumsum(sizes[preterminal])]).astype(np.int64),
         lexical=np.concatenate(lexical),
-        unseen_word=ones,
+        unseen_word=np.zeros(len(expected)),
         root=tables.root,
     )
     return LPCFG(backbone, parameters, signed=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from fractions import Fraction
 from itertools import pairwise
 
@@ -23,6 +24,10 @@ from eigentree.grammar.symbols import SymbolTable
 from tests.helpers import close
 from tests.oracles.enumeration import Enumeration
 from tests.strategies import Sentence, grammars, sentence, sentences
+
+
+# Interpreted kernels do the same in their own time.
+LONG = 40 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 300
 
 
 def bracketings(branching: float = 0.5) -> PCFG:
@@ -201,7 +206,7 @@ def test_samples_are_the_dense_tensor_in_disguise(each: Sentence):
 @pytest.mark.parametrize("word_probability", [1.0, 1e-12, 2.0**-1000])
 def test_three_hundred_words(word_probability: float):
     backbone = bracketings(branching=0.25)
-    n_words = 300
+    n_words = LONG
     leaves = sentence(one_state(backbone), [0] * n_words, [[0]] * n_words).leaves
     leaves = leaves._replace(weight=np.full(n_words, word_probability))
     pruned = prune(backbone, leaves, threshold=0.01)
@@ -225,7 +230,7 @@ def test_three_hundred_words_with_states_of_any_size(size: float, samples: bool)
     left, right = np.array([[1, 0], [1, 1]], dtype=np.int32).T.copy()
     root = np.array([1.0, 0.0])
     backbone = PCFG(words, np.zeros(2, np.int32), left, right, np.full(2, 0.5), root)
-    n_words = 300
+    n_words = LONG
     leaves = sentence(one_state(backbone), [0] * n_words, [[0]] * n_words).leaves
     forest = prune(backbone, leaves).forest
     sign = -1.0
