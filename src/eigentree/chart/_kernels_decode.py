@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from eigentree._accel import kernel
 
+if TYPE_CHECKING:
+    from eigentree.chart.forest import Floats, Forest, Ints
+
 
 @kernel
-def best_edges(forest, item_gain, edge_gain, best, choice):  # type: ignore[no-untyped-def]
+def best_edges(
+    forest: Forest, item_gain: Floats, edge_gain: Floats, best: Floats, choice: Ints
+) -> None:
     """best(p) = gain(p) + max over edges of gain(e) + best(l) + best(q), bottom-up.
 
     ``choice`` gets the chosen edge, -1 at preterminals and where nothing can be built
@@ -31,7 +38,7 @@ def best_edges(forest, item_gain, edge_gain, best, choice):  # type: ignore[no-u
 
 
 @kernel
-def collect(forest, choice, root, nodes, left, right):  # type: ignore[no-untyped-def]
+def collect(forest: Forest, choice: Ints, root: int, nodes: Ints, left: Ints, right: Ints) -> int:
     """The items of the chosen tree, children before parents; returns their number.
 
     ``nodes`` gets the items, ``left`` and ``right`` the places of the children in it.

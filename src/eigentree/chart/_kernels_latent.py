@@ -17,10 +17,13 @@ set against it and the sentence's value, so that inside . outside is the item's 
 from __future__ import annotations
 
 import math
-
-import numpy as np
+from typing import TYPE_CHECKING
 
 from eigentree._accel import kernel
+
+if TYPE_CHECKING:
+    from eigentree.chart.forest import Floats, Forest, Longs
+    from eigentree.grammar.lpcfg import LatentParameters
 
 # The exponent of an inside vector that is zero.
 ZERO = -(1 << 30)
@@ -28,7 +31,7 @@ LOWEST_SHIFT = -1000
 
 
 @kernel
-def group_reference(exponent, forest, item):  # type: ignore[no-untyped-def]
+def group_reference(exponent: Longs, forest: Forest, item: int) -> int:
     """The largest exponent among the products that build an item."""
     reference = ZERO
     first = forest.group_edges[forest.item_groups[item]]
@@ -41,7 +44,7 @@ def group_reference(exponent, forest, item):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def matrix_vector(matrix, first, n_rows, vector, out):  # type: ignore[no-untyped-def]
+def matrix_vector(matrix: Floats, first: int, n_rows: int, vector: Floats, out: Floats) -> None:
     """out[s] = row s of a matrix, stored flat from `first` on, times the vector."""
     n_columns = len(vector)
     for s in range(n_rows):
@@ -53,8 +56,8 @@ def matrix_vector(matrix, first, n_rows, vector, out):  # type: ignore[no-untype
 
 
 @kernel
-def add_transposed(matrix, first, n_rows, weights, out):  # type: ignore[no-untyped-def]
-    """out += the transpose of a matrix, stored flat from `first` on, times the weights."""
+def add_transposed(matrix: Floats, first: int, n_rows: int, weights: Floats, out: Floats) -> None:
+    """Add to `out` the transpose of a matrix, stored flat from `first` on, times the weights."""
     n_columns = len(out)
     for s in range(n_rows):
         row = matrix[first + s * n_columns : first + (s + 1) * n_columns]
@@ -64,7 +67,7 @@ def add_transposed(matrix, first, n_rows, weights, out):  # type: ignore[no-unty
 
 
 @kernel
-def dot(x, y):  # type: ignore[no-untyped-def]
+def dot(x: Floats, y: Floats) -> float:
     total = 0.0
     for k in range(len(x)):
         total += x[k] * y[k]
@@ -72,7 +75,15 @@ def dot(x, y):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def inside_pass(forest, grammar, vector_start, inside, exponent, backed_off, scratch):  # type: ignore[no-untyped-def]
+def inside_pass(
+    forest: Forest,
+    grammar: LatentParameters,
+    vector_start: Longs,
+    inside: Floats,
+    exponent: Longs,
+    backed_off: Floats,
+    scratch: Floats,
+) -> None:
     """Fill inside vectors, exponents, and F . inside of each item (``backed_off``).
 
     The vector of item i stands at ``vector_start[i]:vector_start[i+1]``.
@@ -121,9 +132,17 @@ def inside_pass(forest, grammar, vector_start, inside, exponent, backed_off, scr
 
 
 @kernel
-def inside_dense(  # type: ignore[no-untyped-def]
-    forest, grammar, vector_start, inside, exponent, group, reference, out, scratch
-):
+def inside_dense(
+    forest: Forest,
+    grammar: LatentParameters,
+    vector_start: Longs,
+    inside: Floats,
+    exponent: Longs,
+    group: int,
+    reference: int,
+    out: Floats,
+    scratch: Floats,
+) -> None:
     rule = forest.group_rule[group]
     n_left = state_count(grammar, rule, 1)
     n_right = state_count(grammar, rule, 2)
@@ -159,15 +178,25 @@ def inside_dense(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def state_count(grammar, rule, mode):  # type: ignore[no-untyped-def]
+def state_count(grammar: LatentParameters, rule: int, mode: int) -> int:
     symbol = grammar.rule_symbols[rule, mode]
-    return grammar.state_start[symbol + 1] - grammar.state_start[symbol]
+    count: int = grammar.state_start[symbol + 1] - grammar.state_start[symbol]
+    return count
 
 
 @kernel
-def inside_samples(  # type: ignore[no-untyped-def]
-    forest, grammar, vector_start, inside, exponent, backed_off, group, reference, out, scratch
-):
+def inside_samples(
+    forest: Forest,
+    grammar: LatentParameters,
+    vector_start: Longs,
+    inside: Floats,
+    exponent: Longs,
+    backed_off: Floats,
+    group: int,
+    reference: int,
+    out: Floats,
+    scratch: Floats,
+) -> None:
     rule = forest.group_rule[group]
     n = grammar.n_samples[rule]
     smoothing = grammar.smoothing[rule]
@@ -209,7 +238,13 @@ def inside_samples(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def root_value(forest, grammar, vector_start, inside, exponent):  # type: ignore[no-untyped-def]
+def root_value(
+    forest: Forest,
+    grammar: LatentParameters,
+    vector_start: Longs,
+    inside: Floats,
+    exponent: Longs,
+) -> tuple[float, int]:
     """Mantissa and exponent of the sentence's value, summed over the root items."""
     reference = ZERO
     for item in forest.roots:
@@ -228,10 +263,19 @@ def root_value(forest, grammar, vector_start, inside, exponent):  # type: ignore
 
 
 @kernel
-def outside_pass(  # type: ignore[no-untyped-def]
-    forest, grammar, vector_start, inside, exponent, backed_off, total, reference,
-    outside, edge_value, scratch,
-):  # fmt: skip
+def outside_pass(
+    forest: Forest,
+    grammar: LatentParameters,
+    vector_start: Longs,
+    inside: Floats,
+    exponent: Longs,
+    backed_off: Floats,
+    total: float,
+    reference: int,
+    outside: Floats,
+    edge_value: Floats,
+    scratch: Floats,
+) -> None:
     """Fill outside vectors (zero before) and the marginal of each edge.
 
     ``total`` and ``reference`` are the sentence's value, not zero.
@@ -262,10 +306,19 @@ def outside_pass(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def outside_dense(  # type: ignore[no-untyped-def]
-    forest, grammar, vector_start, inside, exponent,
-    group, reference, above, outside, edge_value, scratch,
-):  # fmt: skip
+def outside_dense(
+    forest: Forest,
+    grammar: LatentParameters,
+    vector_start: Longs,
+    inside: Floats,
+    exponent: Longs,
+    group: int,
+    reference: int,
+    above: Floats,
+    outside: Floats,
+    edge_value: Floats,
+    scratch: Floats,
+) -> None:
     rule = forest.group_rule[group]
     n_left = state_count(grammar, rule, 1)
     n_right = state_count(grammar, rule, 2)
@@ -306,10 +359,20 @@ def outside_dense(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def outside_samples(  # type: ignore[no-untyped-def]
-    forest, grammar, vector_start, inside, exponent, backed_off,
-    group, reference, above, outside, edge_value, scratch,
-):  # fmt: skip
+def outside_samples(
+    forest: Forest,
+    grammar: LatentParameters,
+    vector_start: Longs,
+    inside: Floats,
+    exponent: Longs,
+    backed_off: Floats,
+    group: int,
+    reference: int,
+    above: Floats,
+    outside: Floats,
+    edge_value: Floats,
+    scratch: Floats,
+) -> None:
     """The derivative of `inside_samples`, edge by edge.
 
     With d = ratio Z outside(p) / n and D, Dp, Dq its sums with 1, p and q, the derivative
@@ -377,7 +440,9 @@ def outside_samples(  # type: ignore[no-untyped-def]
 
 
 @kernel
-def item_products(vector_start, inside, outside, exponent, marginal):  # type: ignore[no-untyped-def]
+def item_products(
+    vector_start: Longs, inside: Floats, outside: Floats, exponent: Longs, marginal: Floats
+) -> None:
     for item in range(len(exponent)):
         if exponent[item] == ZERO:
             marginal[item] = 0.0

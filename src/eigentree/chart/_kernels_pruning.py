@@ -20,12 +20,17 @@ bit for bit as long as those do not underflow.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eigentree._accel import kernel
+
+if TYPE_CHECKING:
+    from eigentree.chart.forest import Floats, Ints
+    from eigentree.chart.pruning import Leaves
+    from eigentree.grammar.pcfg import RuleIndex
 
 # A value this much smaller than the largest of its span counts as zero.
 SMALLEST = 2.0**-600
@@ -85,13 +90,15 @@ class Chart(NamedTuple):
 
 
 @kernel
-def span_number(n_words, start, width):  # type: ignore[no-untyped-def]
+def span_number(n_words: int, start: int, width: int) -> int:
     """Spans are numbered by width, then start."""
     return (width - 1) * n_words - (width - 1) * (width - 2) // 2 + start
 
 
 @kernel
-def finish_span(n_words, chart, start, end, value, reference):  # type: ignore[no-untyped-def]
+def finish_span(
+    n_words: int, chart: Chart, start: int, end: int, value: Floats, reference: int
+) -> None:
     """Scale a span's values (axes N, zeroed here for the next span) and enter them."""
     largest = 0.0
     for a in range(len(value)):
@@ -126,7 +133,7 @@ def finish_span(n_words, chart, start, end, value, reference):  # type: ignore[n
 
 
 @kernel
-def split_scales(chart, start, end, reference, scales):  # type: ignore[no-untyped-def]
+def split_scales(chart: Chart, start: int, end: int, reference: int, scales: Floats) -> None:
     """Powers of two that bring the products at each split point to one exponent."""
     for k in range(start + 1, end):
         left, right = chart.exponent[start, k], chart.exponent[k, end]
@@ -138,7 +145,9 @@ def split_scales(chart, start, end, reference, scales):  # type: ignore[no-untyp
 
 
 @kernel
-def inside_pass(n_words, leaves, index, parent, probability, chart):  # type: ignore[no-untyped-def]
+def inside_pass(
+    n_words: int, leaves: Leaves, index: RuleIndex, parent: Ints, probability: Floats, chart: Chart
+) -> None:
     """Fill the inside values of a chart."""
     n_symbols = chart.left_inside.shape[1]
     value = np.zeros(n_symbols)
@@ -192,13 +201,21 @@ def inside_pass(n_words, leaves, index, parent, probability, chart):  # type: ig
 
 
 @kernel
-def item_marginal(chart, start, end, symbol):  # type: ignore[no-untyped-def]
+def item_marginal(chart: Chart, start: int, end: int, symbol: int) -> float:
     outside = chart.left_outside[start, symbol, end] + chart.right_outside[end, symbol, start]
-    return chart.left_inside[start, symbol, end] * outside
+    marginal: float = chart.left_inside[start, symbol, end] * outside
+    return marginal
 
 
 @kernel
-def outside_pass(n_words, index, probability, root, chart, negligible):  # type: ignore[no-untyped-def]
+def outside_pass(
+    n_words: int,
+    index: RuleIndex,
+    probability: Floats,
+    root: Floats,
+    chart: Chart,
+    negligible: float,
+) -> float:
     """Fill the outside values of a chart, so that inside * outside is an item's marginal.
 
     The scale of a span's outside values is set against its inside values, so the product
@@ -271,7 +288,9 @@ def outside_pass(n_words, index, probability, root, chart, negligible):  # type:
 
 
 @kernel
-def list_items(n_words, chart, threshold, span_items, symbols, marginals):  # type: ignore[no-untyped-def]
+def list_items(
+    n_words: int, chart: Chart, threshold: float, span_items: Ints, symbols: Ints, marginals: Floats
+) -> int:
     """List the items whose marginal reaches the threshold; returns their number.
 
     Fills ``span_items`` (spans + 1) with the first item of each span, and ``symbols`` and
@@ -294,10 +313,18 @@ def list_items(n_words, chart, threshold, span_items, symbols, marginals):  # ty
 
 
 @kernel
-def link_items(  # type: ignore[no-untyped-def]
-    n_words, index, parent, span_items, symbols,
-    item_groups, group_rule, group_edges, edge_left, edge_right,
-):  # fmt: skip
+def link_items(
+    n_words: int,
+    index: RuleIndex,
+    parent: Ints,
+    span_items: Ints,
+    symbols: Ints,
+    item_groups: Ints,
+    group_rule: Ints,
+    group_edges: Ints,
+    edge_left: Ints,
+    edge_right: Ints,
+) -> int:
     """Connect items by rules.  Returns the number of edges, or -1 if the arrays are too short.
 
     Within a span edges are chained by rule, then written out parent by parent, so the edges

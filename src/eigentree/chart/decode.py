@@ -30,14 +30,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree.chart import _kernels_decode as kernels
-from eigentree.chart.forest import Forest
+from eigentree.chart.forest import Floats, Forest, Ints, Longs
 from eigentree.chart.inside_outside import Marginals
 from eigentree.corpus.binarise import BinaryTree
 from eigentree.errors import SettingsError
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.symbols import SymbolTable
 
-Floats = NDArray[np.float64]
 Objective = Literal["rules", "spans", "brackets", "max-rule", "viterbi"]
 OBJECTIVES: tuple[str, ...] = get_args(Objective)
 
@@ -74,7 +73,7 @@ class Decoded(NamedTuple):
     """
 
     tree: BinaryTree
-    items: NDArray[np.int32]
+    items: Ints
     value: float
 
 
@@ -136,33 +135,33 @@ def gains(
     return rule(forest, marginals, grammar)
 
 
-def _rules(forest: Forest, marginals: Marginals, grammar: LPCFG) -> Gains:
+def _rules(forest: Forest, marginals: Marginals, _grammar: LPCFG) -> Gains:
     item = np.where(forest.item_entry == -2, 0.0, marginals.item)
     return Gains(item, marginals.edge, np.zeros(len(forest.roots)))
 
 
-def _spans(forest: Forest, marginals: Marginals, grammar: LPCFG) -> Gains:
+def _spans(forest: Forest, marginals: Marginals, _grammar: LPCFG) -> Gains:
     return Gains(marginals.item, np.zeros(forest.n_edges), np.zeros(len(forest.roots)))
 
 
 def _brackets(forest: Forest, marginals: Marginals, grammar: LPCFG) -> Gains:
     item, bracket, marginal = _label_marginals(forest, marginals, grammar.backbone.symbols)
     # Without a price, every label that might be there would be worth adding.
-    gain = np.bincount(item, marginal[bracket] - BRACKET_PRICE, forest.n_items)
+    gain = _sums(item, marginal[bracket] - BRACKET_PRICE, forest.n_items)
     # Trees with the same brackets are told apart by their rules.
     return Gains(gain, 1e-6 * marginals.edge, np.zeros(len(forest.roots)))
 
 
 def _label_marginals(
     forest: Forest, marginals: Marginals, symbols: SymbolTable
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Floats]:
+) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
     """Marginals of phrase labels over spans, summed over the symbols that hold the label.
 
     Returns
     -------
-    item : int64, axes (labels of all items)
+    item : intp, axes (labels of all items)
         For each item and each of its labels, top down, the item ...
-    bracket : int64, axes (labels of all items)
+    bracket : intp, axes (labels of all items)
         ... and the number of the labelled span.
     marginal : float64, axes (labelled spans)
     """
@@ -174,11 +173,15 @@ def _label_marginals(
     span = forest.item_start.astype(np.int64) * (forest.item_end.max() + 1) + forest.item_end
     key = span[item] * (label.max(initial=0) + 1) + labels
     _, bracket = np.unique(key, return_inverse=True)
-    return item, bracket, np.bincount(bracket, marginals.item[item])
+    return item, bracket, _sums(bracket, marginals.item[item])
+
+
+def _sums(number: NDArray[np.intp], weight: Floats, least: int = 0) -> Floats:
+    return np.asarray(np.bincount(number, weight, least), dtype=np.float64)
 
 
 def bracket_marginals(
-    items: NDArray[np.int32], forest: Forest, marginals: Marginals, symbols: SymbolTable
+    items: Ints, forest: Forest, marginals: Marginals, symbols: SymbolTable
 ) -> list[float]:
     """How sure each phrase of a decoded tree is, cut to 0..1, in the order of `Tree.spans`.
 
@@ -197,7 +200,7 @@ def bracket_marginals(
     return confidences
 
 
-def _max_rule(forest: Forest, marginals: Marginals, grammar: LPCFG) -> Gains:
+def _max_rule(forest: Forest, marginals: Marginals, _grammar: LPCFG) -> Gains:
     with np.errstate(divide="ignore", invalid="ignore"):
         item = np.where(forest.item_entry == -2, 0.0, np.log(marginals.item))
         edge = np.log(marginals.edge)
@@ -205,7 +208,7 @@ def _max_rule(forest: Forest, marginals: Marginals, grammar: LPCFG) -> Gains:
     return Gains(*(np.nan_to_num(part, nan=-np.inf) for part in (item, edge, root)))
 
 
-def _viterbi(forest: Forest, marginals: Marginals, grammar: LPCFG) -> Gains:
+def _viterbi(forest: Forest, _marginals: Marginals, grammar: LPCFG) -> Gains:
     if grammar.n_states.max() > 1:
         raise SettingsError(
             f"viterbi needs one state a symbol; the grammar has up to {grammar.n_states.max()}"
@@ -228,7 +231,7 @@ _GAINS: dict[str, Callable[[Forest, Marginals, LPCFG], Gains]] = {
 }
 
 
-def phrase_labels(symbols: SymbolTable) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def phrase_labels(symbols: SymbolTable) -> tuple[Longs, Longs]:
     """The phrase labels that each symbol stands for after un-binarising.
 
     Returns
@@ -238,7 +241,8 @@ def phrase_labels(symbols: SymbolTable) -> tuple[NDArray[np.int64], NDArray[np.i
         Numbers of the labels of symbol a, at ``start[a]:start[a+1]``.
     """
     numbers: dict[str, int] = {}
-    start, label = [0], []
+    start = [0]
+    label: list[int] = []
     for symbol in symbols.symbols:
         chain: tuple[str, ...] = symbol.chain
         if symbol.kind == "intermediate":

@@ -6,13 +6,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eigentree.chart import _kernels_latent as kernels
-from eigentree.chart.forest import Forest
+from eigentree.chart.forest import Floats, Forest
 from eigentree.grammar.lpcfg import LPCFG
-
-Floats = NDArray[np.float64]
 
 
 class Marginals(NamedTuple):
