@@ -55,11 +55,10 @@ def in_json(result: ParseResult, wrapper: str | None, root_name: str) -> str:
     return json.dumps(record, ensure_ascii=False)
 
 
-def in_drawing(result: ParseResult, wrapper: str | None, root_name: str) -> str:
+def in_drawing(result: ParseResult, _wrapper: str | None, _root_name: str) -> str:
     """A parse as a drawing with its confidence, for people to look at."""
     from eigentree.report.drawing import draw_text
 
-    del wrapper, root_name
     if result.tree is None:
         return ""
     sure = "unknown" if result.confidence is None else f"{100 * result.confidence:.0f} %"

@@ -101,7 +101,7 @@ class TreebankReport:
 def examine(
     treebank: Treebank,
     *,
-    cleaning: CleaningOptions = CleaningOptions(),  # noqa: B008 - frozen
+    cleaning: CleaningOptions = CleaningOptions(),
     limit: int = 20,
 ) -> TreebankReport:
     """Describe a treebank.

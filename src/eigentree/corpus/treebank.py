@@ -69,7 +69,7 @@ def read_treebank(
     paths: str | Path | Sequence[str | Path],
     *,
     on_error: OnError = "raise",
-    cleaning: CleaningOptions | None = CleaningOptions(),  # noqa: B008 - frozen
+    cleaning: CleaningOptions | None = CleaningOptions(),
     format: TreeFormat = "auto",
 ) -> Treebank:
     """Read and clean the trees of one or more files.
