@@ -25,7 +25,6 @@ from tests.helpers import close
 from tests.oracles.enumeration import Enumeration
 from tests.strategies import Sentence, grammars, sentence, sentences
 
-
 # Interpreted kernels do the same in their own time.
 LONG = 40 if os.environ.get("NUMBA_DISABLE_JIT") == "1" else 300
 

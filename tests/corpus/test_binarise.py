@@ -239,8 +239,7 @@ def test_labels_that_look_like_ours_stay_apart():
         assert len(same) == len(set(same)) == 2
 
 
-@pytest.mark.parametrize("direction", ["left", "right", "head"])
-@pytest.mark.parametrize("unary", [True, False])
+@pytest.mark.parametrize(("direction", "unary"), [("left", True), ("left", False), ("head", False)])
 def test_depth_of_a_hundred_thousand(direction: str, unary: bool):
     depth = 100_000
     tree = Tree("t", word="w")

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
+from copy import copy
 from functools import cached_property
-from itertools import product
+from itertools import compress, product
 from typing import NamedTuple
 
 import numpy as np
@@ -164,6 +165,16 @@ class Enumeration:
         self.values = [tree_value(tree, self.numbers) for tree in self.trees]
         self.total = sum(self.values)
         self.mass = sum(map(abs, self.values))
+
+    def within(self, items: set[tuple[int, int, int]]) -> Enumeration:
+        """The same of those trees alone whose items are all among the given ones."""
+        part = copy(self)
+        kept = [{node.item for node in tree.nodes()} <= items for tree in self.trees]
+        part.trees = list(compress(self.trees, kept))
+        part.values = list(compress(self.values, kept))
+        part.total = sum(part.values)
+        part.mass = sum(map(abs, part.values))
+        return part
 
     @property
     def condition(self) -> float:
