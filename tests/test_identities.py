@@ -69,7 +69,9 @@ def exact_examples(grammar: LPCFG, size: float = 1.0) -> tuple[Examples, list[Bi
 
 
 def unsmoothed(states: int, features: FeatureOptions) -> SpectralOptions:
-    return SpectralOptions(states=states, smoothing=0.0, word_smoothing=1.0, features=features)
+    return SpectralOptions(
+        states=states, shrinkage=0.0, smoothing=0.0, word_smoothing=1.0, features=features
+    )
 
 
 @pytest.mark.parametrize("features", FEATURES)
@@ -105,7 +107,7 @@ def test_spectral_identity_gives_impossible_trees_nothing():
 def test_storage_forms_agree(cost: float, every: bool, monkeypatch: pytest.MonkeyPatch):
     trees = sample_trees(attachment_grammar(), 40, seed=3)
     examples = Examples.of(trees, KNOW_ALL)
-    options = SpectralOptions(states=4)
+    options = SpectralOptions(states=4, shrinkage=0.0)
     monkeypatch.setattr("eigentree.learn.spectral.SAMPLES_COST", 1e9)
     dense = learn_spectral(examples, options).grammar
     assert np.all(dense.parameters.dense_start >= 0)
@@ -160,7 +162,9 @@ def each_symbol(examples: Examples, projections: Projections):
 def test_projections_are_dual(features: str, states: int):
     # (1/n) sum Z Y' = S^-1 V' Omega' U = identity, whatever the rank.
     examples = corpus()
-    projections = project(examples, SpectralOptions(states=states, features=FEATURES[features]))
+    projections = project(
+        examples, SpectralOptions(states=states, features=FEATURES[features], shrinkage=0.0)
+    )
     for y, z, weight in each_symbol(examples, projections):
         mean = (z * weight[:, None]).T @ y / weight.sum()
         assert close(mean, np.eye(y.shape[1]), rtol=0.0, atol=1e-9)
@@ -171,7 +175,7 @@ def test_constant_function_survives_truncation_without_kappa(states: int):
     # Scaled by sqrt(M / count), the constant function is the leading singular vector on both
     # sides, so F . H = 1 at every rank.
     examples = corpus()
-    options = SpectralOptions(states=states, features=FeatureOptions(kappa=0.0))
+    options = SpectralOptions(states=states, features=FeatureOptions(kappa=0.0), shrinkage=0.0)
     for y, z, weight in each_symbol(examples, project(examples, options)):
         share = weight / weight.sum()
         assert close((share @ y) @ (share @ z), 1.0, rtol=1e-9)
@@ -180,7 +184,7 @@ def test_constant_function_survives_truncation_without_kappa(states: int):
 @pytest.mark.parametrize("features", FEATURES)
 def test_constant_function_is_in_the_span_at_full_rank(features: str):
     examples, _ = exact_examples(states_in_labels())
-    options = SpectralOptions(states=64, features=FEATURES[features])
+    options = SpectralOptions(states=64, features=FEATURES[features], shrinkage=0.0)
     for y, z, weight in each_symbol(examples, project(examples, options)):
         share = weight / weight.sum()
         assert close((share @ y) @ (share @ z), 1.0, rtol=1e-9)
@@ -188,7 +192,7 @@ def test_constant_function_is_in_the_span_at_full_rank(features: str):
 
 def test_means_in_the_grammar_are_those_of_the_projections():
     examples = corpus()
-    options = SpectralOptions(states=3)
+    options = SpectralOptions(states=3, shrinkage=0.0)
     grammar = learn_spectral(examples, options).grammar
     projections = project(examples, options)
     for symbol, (y, z, weight) in enumerate(each_symbol(examples, projections)):
@@ -239,7 +243,9 @@ def test_back_off_weight_follows_the_count():
 
 def test_one_seed_gives_the_same_bytes():
     examples = corpus()
-    first, second = (learn_spectral(examples, SpectralOptions(states=4), seed=9) for _ in range(2))
+    first, second = (
+        learn_spectral(examples, SpectralOptions(states=4, shrinkage=0.0), seed=9) for _ in range(2)
+    )
     for one, other in zip(first.grammar.parameters, second.grammar.parameters, strict=True):
         assert one.tobytes() == other.tobytes()
 
@@ -258,8 +264,9 @@ def test_progress_runs_to_the_end():
     ("options", "message"),
     [
         ({"states": 0}, "states is 0; it must be at least 1"),
-        ({"smoothing": -1.0}, "smoothing is -1.0 and word_smoothing 0.5; they must be at least 0"),
-        ({"word_smoothing": 1.5}, "smoothing is 10.0 and word_smoothing 1.5; they must be"),
+        ({"shrinkage": -0.5}, "shrinkage is -0.5; it must be at least 0"),
+        ({"smoothing": -1.0}, "smoothing is -1.0; it must be at least 0"),
+        ({"word_smoothing": 1.5}, "word_smoothing is 1.5; it must be between 0 and 1"),
     ],
 )
 def test_wrong_options(options: dict, message: str):

@@ -153,7 +153,7 @@ def test_one_seed_gives_one_sequence():
 
 def test_sampled_trees_are_binary_trees_with_right_heads():
     for tree in sample_trees(attachment_grammar(), 50, seed=7):
-        assert len(tree) == 2 * len(tree.words) - 1
+        assert tree.n_nodes == 2 * len(tree.words) - 1
         for node, (left, right) in enumerate(zip(tree.left, tree.right, strict=True)):
             if right >= 0:
                 assert max(left, right) < node

@@ -134,16 +134,16 @@ class TreebankOptions:
     cleaning
         Traces, function tags, wrappers.
     binarise
-        Direction and Markovisation.
+        Direction and Markovisation; None to choose the latter by the number of trees.
     heads
-        Name of a head table, or path of one.
+        Name of a head table, path of one, or ``auto`` for one that knows the labels.
     lexicon
         Rare words and their classes.
     """
 
     cleaning: CleaningOptions = field(default_factory=CleaningOptions)
-    binarise: BinariseOptions = field(default_factory=BinariseOptions)
-    heads: str = "rightmost"
+    binarise: BinariseOptions | None = None
+    heads: str = "auto"
     lexicon: LexiconOptions = field(default_factory=LexiconOptions)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from eigentree.corpus.binarise import HeadFinder, Rightmost, binarise
+from eigentree.corpus.binarise import BinariseOptions, binarise
 from eigentree.corpus.cleaning import CleaningOptions
 from eigentree.corpus.heads import head_rules
 from eigentree.corpus.trees import Tree
@@ -22,6 +23,12 @@ from eigentree.learn.examples import Examples
 from eigentree.learn.spectral import SpectralOptions, estimate, learn_spectral, project
 from eigentree.parsers import METHODS, Method, Parser, ParserOptions, Progress, TreebankOptions
 from eigentree.words.tagger import Tagger
+
+# Tables that are tried on a treebank, and the share of phrases that one has to know.
+HEAD_TABLES = ("english", "negra")
+HEAD_COVERAGE = 0.9
+# Treebanks of this many trees are large enough for symbols that remember a sibling.
+TREES_FOR_SIBLINGS = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +69,36 @@ class TrainingOptions:
         return replace(changed, spectral=replace(changed.spectral, states=states))
 
 
+def settled(trees: Sequence[Tree], options: TreebankOptions) -> TreebankOptions:
+    """The same options with every choice made that depends on the treebank."""
+    siblings = 1 if len(trees) >= TREES_FOR_SIBLINGS else 0
+    heads = find_heads(trees) if options.heads == "auto" else options.heads
+    return replace(
+        options, heads=heads, binarise=options.binarise or BinariseOptions(horizontal=siblings)
+    )
+
+
 def prepare(trees: Sequence[Tree], options: TreebankOptions) -> Examples:
     """Binarise trees and lay them out for the learners."""
-    heads: HeadFinder = Rightmost() if options.heads == "rightmost" else head_rules(options.heads)
-    binary = [binarise(tree, options.binarise, heads) for tree in trees]
+    heads = head_rules(options.heads)
+    binary = [binarise(tree, options.binarise or BinariseOptions(), heads) for tree in trees]
     return Examples.of(binary, options.lexicon)
+
+
+def find_heads(trees: Sequence[Tree]) -> str:
+    """Name of the head table that knows the labels of some trees, or else the last child of each.
+
+    A table is taken when it has rules for at least `HEAD_COVERAGE` of the phrases.
+    """
+    labels = Counter(
+        node.label for tree in trees for node in tree.nodes() if len(node.children) > 1
+    )
+    known = {
+        name: sum(count for label, count in labels.items() if head_rules(name).has(label))
+        for name in HEAD_TABLES
+    }
+    best = max(HEAD_TABLES, key=lambda name: known[name])
+    return best if known[best] >= HEAD_COVERAGE * labels.total() else "rightmost"
 
 
 def learn_grammar(
@@ -109,6 +141,7 @@ def train(
     """
     if progress:
         progress("binary trees", 0.0)
+    options = replace(options, treebank=settled(trees, options.treebank))
     examples = prepare(trees, options.treebank)
     grammar, details = learn_grammar(examples, options, seed=seed, progress=progress)
     tagger = None
@@ -162,7 +195,7 @@ def tuned(
     TrainingOptions
         With the pair of the highest bracket score; of equal ones, the first.
     """
-    examples = prepare(trees, options.treebank)
+    examples = prepare(trees, settled(trees, options.treebank))
     projections = project(examples, options.spectral, seed=seed, progress=progress)
     best, best_f1 = options, -1.0
     pairs = [(c, nu) for c in SMOOTHING_GRID for nu in WORD_SMOOTHING_GRID]

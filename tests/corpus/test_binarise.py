@@ -122,7 +122,7 @@ def test_one_word():
     assert binary == BinaryTree(
         [Symbol("preterminal", ("ROOT", "UH", "INTJ"))], [-1], [-1], [0], ["yes"]
     )
-    assert len(binary) == 1
+    assert binary.n_nodes == 1
 
 
 @pytest.mark.parametrize(
@@ -199,8 +199,8 @@ def test_round_trip(tree: Tree, options: BinariseOptions):
 def check_form(binary: BinaryTree, tree: Tree) -> None:
     """What every reader of binary trees relies on."""
     assert binary.words == tree.words()
-    assert len(binary) == 2 * len(binary.words) - 1
-    leaves = [node for node in range(len(binary)) if binary.left[node] < 0]
+    assert binary.n_nodes == 2 * len(binary.words) - 1
+    leaves = [node for node in range(binary.n_nodes) if binary.left[node] < 0]
     assert [binary.symbols[node].kind == "preterminal" for node in leaves] == [True] * len(leaves)
     assert [binary.symbols[node].label for node in leaves] == tree.tags()
     spans: list[tuple[int, int]] = []

@@ -24,18 +24,18 @@ KNOW_ALL = LexiconOptions(rare_threshold=0)
 def test_columns_tell_what_the_trees_hold(corpus: list, direction: str, rare_threshold: int):
     binary = [binarise(tree, BinariseOptions(direction)) for tree in corpus]
     examples = Examples.of(binary, LexiconOptions(rare_threshold=rare_threshold))
-    assert len(examples) == sum(map(len, binary))
+    assert len(examples) == sum(tree.n_nodes for tree in binary)
     assert examples.n_trees == len(binary)
     base = 0
     for number, tree in enumerate(binary):
         check_tree(examples, tree, number, base)
-        base += len(tree)
+        base += tree.n_nodes
 
 
 def check_tree(examples: Examples, tree: BinaryTree, number: int, base: int) -> None:
     ids = examples.lexicon.ids(tree.words)
     parents = {}
-    for node in range(len(tree)):
+    for node in range(tree.n_nodes):
         if tree.left[node] >= 0:
             parents[tree.left[node]] = parents[tree.right[node]] = node
     spans: list[tuple[int, int]] = []
@@ -65,7 +65,7 @@ def check_tree(examples: Examples, tree: BinaryTree, number: int, base: int) -> 
                 examples.symbol[right],
             ]
         assert (examples.start[row], examples.end[row]) == spans[node]
-    for node in range(len(tree)):
+    for node in range(tree.n_nodes):
         assert examples.head[base + node] == leaf_of_position[tree.head[node]]
 
 

@@ -158,7 +158,7 @@ def inside_dense(
         if shift < LOWEST_SHIFT:
             continue
         found = True
-        scale = math.ldexp(1.0, shift)
+        scale = math.ldexp(1.0, int(shift))
         x = inside[vector_start[left] : vector_start[left + 1]]
         y = inside[vector_start[right] : vector_start[right + 1]]
         for i in range(n_left):
@@ -213,7 +213,7 @@ def inside_samples(
         shift = exponent[left] + exponent[right] - reference
         if shift < LOWEST_SHIFT:
             continue
-        scale = math.ldexp(1.0, shift)
+        scale = math.ldexp(1.0, int(shift))
         x = inside[vector_start[left] : vector_start[left + 1]]
         y = inside[vector_start[right] : vector_start[right + 1]]
         matrix_vector(grammar.samples, grammar.sample_start[rule, 1], n, x, p)
@@ -258,7 +258,7 @@ def root_value(
         x = inside[vector_start[item] : vector_start[item + 1]]
         states = grammar.state_start[forest.item_symbol[item]]
         weights = grammar.root[states : states + len(x)]
-        total += math.ldexp(1.0, exponent[item] - reference) * dot(weights, x)
+        total += math.ldexp(1.0, int(exponent[item] - reference)) * dot(weights, x)
     return total, reference
 
 
@@ -284,7 +284,7 @@ def outside_pass(
         if exponent[item] == ZERO or exponent[item] - reference < LOWEST_SHIFT:
             continue
         states = grammar.state_start[forest.item_symbol[item]]
-        scale = math.ldexp(1.0, exponent[item] - reference) / total
+        scale = math.ldexp(1.0, int(exponent[item] - reference)) / total
         out = outside[vector_start[item] : vector_start[item + 1]]
         for h in range(len(out)):
             out[h] = grammar.root[states + h] * scale
@@ -338,7 +338,7 @@ def outside_dense(
         shift = exponent[left] + exponent[right] - reference
         if shift < LOWEST_SHIFT:
             continue
-        scale = math.ldexp(1.0, shift)
+        scale = math.ldexp(1.0, int(shift))
         x = inside[vector_start[left] : vector_start[left + 1]]
         y = inside[vector_start[right] : vector_start[right + 1]]
         out_left = outside[vector_start[left] : vector_start[left + 1]]
@@ -402,7 +402,7 @@ def outside_samples(
         shift = exponent[left] + exponent[right] - reference
         if shift < LOWEST_SHIFT:
             continue
-        scale = math.ldexp(1.0, shift)
+        scale = math.ldexp(1.0, int(shift))
         x = inside[vector_start[left] : vector_start[left + 1]]
         y = inside[vector_start[right] : vector_start[right + 1]]
         matrix_vector(grammar.samples, grammar.sample_start[rule, 1], n, x, p)

@@ -52,7 +52,7 @@ class Chart(NamedTuple):
     left_range, right_range : int32, axes (n, N, 2), (n + 1, N, 2)
         First and last end (start) of a row that hold the symbol; first > last for none.
     exponent : int32, axes (n, n + 1)
-    live : int16, axes (spans, N)
+    live : int32, axes (spans, N)
         Symbols of each span, spans in the order of `span_number`.
     n_live : int32, axes (spans)
     """
@@ -84,7 +84,7 @@ class Chart(NamedTuple):
             left_range,
             right_range,
             np.full((n_words, n_words + 1), EMPTY, dtype=np.int32),
-            np.empty((n_spans, n_symbols), dtype=np.int16),
+            np.empty((n_spans, n_symbols), dtype=np.int32),
             np.zeros(n_spans, dtype=np.int32),
         )
 
@@ -141,7 +141,7 @@ def split_scales(chart: Chart, start: int, end: int, reference: int, scales: Flo
         if left != EMPTY and right != EMPTY:
             shift = left + right - reference
             if shift >= LOWEST_SHIFT:
-                scales[k] = math.ldexp(1.0, shift)
+                scales[k] = math.ldexp(1.0, int(shift))
 
 
 @kernel
@@ -192,7 +192,7 @@ def inside_pass(
                 # The last word alone: only its own preterminals come into question.
                 for place in range(chart.n_live[j - 1]):
                     c = chart.live[j - 1, place]
-                    p = index.pair_of[b, c]
+                    p = index.pair_of[index.row[b], index.column[c]]
                     if p >= 0:
                         total = scaled_left[j - 1] * chart.right_inside[j, c, j - 1]
                         for rule in range(index.rule_start[p], index.rule_start[p + 1]):
@@ -278,7 +278,7 @@ def outside_pass(
                 if first <= j - 1 <= last:
                     for place in range(chart.n_live[j - 1]):
                         c = chart.live[j - 1, place]
-                        p = index.pair_of[b, c]
+                        p = index.pair_of[index.row[b], index.column[c]]
                         if p >= 0:
                             scaled = pair_outside[p] * scales[j - 1]
                             left_outside[j - 1] += scaled * chart.right_inside[j, c, j - 1]
@@ -356,7 +356,7 @@ def link_items(
                 right_span = span_number(n_words, i + left_width, width - left_width)
                 for left in range(span_items[left_span], span_items[left_span + 1]):
                     for right in range(span_items[right_span], span_items[right_span + 1]):
-                        pair = index.pair_of[symbols[left], symbols[right]]
+                        pair = index.pair_of[index.row[symbols[left]], index.column[symbols[right]]]
                         if pair < 0:
                             continue
                         for rule in range(index.rule_start[pair], index.rule_start[pair + 1]):

@@ -205,20 +205,26 @@ def _max_rule(forest: Forest, marginals: Marginals, _grammar: LPCFG) -> Gains:
         item = np.where(forest.item_entry == -2, 0.0, np.log(marginals.item))
         edge = np.log(marginals.edge)
         root = np.log(marginals.item[forest.roots])
-    return Gains(*(np.nan_to_num(part, nan=-np.inf) for part in (item, edge, root)))
+    return Gains(*(np.nan_to_num(part, nan=-np.inf, neginf=-np.inf) for part in (item, edge, root)))
 
 
 def _viterbi(forest: Forest, _marginals: Marginals, grammar: LPCFG) -> Gains:
+    parameters = grammar.parameters
     if grammar.n_states.max() > 1:
         raise SettingsError(
             f"viterbi needs one state a symbol; the grammar has up to {grammar.n_states.max()}"
         )
-    backbone = grammar.backbone
+    if grammar.signed:
+        raise SettingsError("viterbi needs probabilities; the grammar has signed values")
+    entry = forest.item_entry
+    word = np.where(
+        entry >= 0, parameters.lexical[entry], parameters.unseen_word[forest.item_symbol]
+    )
     with np.errstate(divide="ignore"):
-        item = np.where(forest.item_entry == -2, 0.0, np.log(forest.item_weight))
-        rules = np.log(backbone.probability)[forest.group_rule]
+        item = np.where(entry == -2, 0.0, np.log(forest.item_weight * word))
+        rules = np.log([grammar.tensor(rule).item() for rule in forest.group_rule])
         edge = np.repeat(rules, np.diff(forest.group_edges))
-        root = np.log(backbone.root[forest.item_symbol[forest.roots]])
+        root = np.log(parameters.root[forest.item_symbol[forest.roots]])
     return Gains(item, edge, root)
 
 
@@ -238,9 +244,10 @@ def phrase_labels(symbols: SymbolTable) -> tuple[Longs, Longs]:
     -------
     start : int64, axes (N + 1)
     label : int64, axes (labels of all symbols)
-        Numbers of the labels of symbol a, at ``start[a]:start[a+1]``.
+        Numbers of the labels of symbol a, at ``start[a]:start[a+1]``; a label that stands in
+        a chain twice has another number the second time.
     """
-    numbers: dict[str, int] = {}
+    numbers: dict[tuple[str, int], int] = {}
     start = [0]
     label: list[int] = []
     for symbol in symbols.symbols:
@@ -249,6 +256,8 @@ def phrase_labels(symbols: SymbolTable) -> tuple[Longs, Longs]:
             chain = ()
         elif symbol.kind == "preterminal":
             chain = chain[:-1]
-        label.extend(numbers.setdefault(name, len(numbers)) for name in chain)
+        for place, name in enumerate(chain):
+            occurrence = chain[:place].count(name)
+            label.append(numbers.setdefault((name, occurrence), len(numbers)))
         start.append(len(label))
     return np.array(start, dtype=np.int64), np.array(label, dtype=np.int64)

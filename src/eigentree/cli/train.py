@@ -15,6 +15,7 @@ from eigentree.cli._models import warn_of_compilation
 from eigentree.errors import SettingsError, TreebankFormatError
 
 if TYPE_CHECKING:
+    from eigentree.corpus.binarise import BinariseOptions
     from eigentree.corpus.treebank import Treebank
     from eigentree.parsers import Parser
 
@@ -33,10 +34,14 @@ def train(
         Literal["spectral", "pcfg", "markov"],
         typer.Option(help="markov is pcfg with --vertical 2 --horizontal 1."),
     ] = "spectral",
-    states: Annotated[int, typer.Option(min=1, help="Most latent states of a nonterminal.")] = 16,
+    states: Annotated[int, typer.Option(min=1, help="Most latent states of a nonterminal.")] = 24,
     tune: Annotated[
         bool, typer.Option("--tune", help="Choose the smoothing constants on the --dev trees.")
     ] = False,
+    shrinkage: Annotated[
+        float | None,
+        typer.Option(help="r, by which small singular values are damped; 0 for none."),
+    ] = None,
     smoothing: Annotated[
         float | None, typer.Option(help="C, the back-off of rare rules; 0 for none.")
     ] = None,
@@ -53,11 +58,12 @@ def train(
         int | None, typer.Option(min=1, help="Labels on the way to the root in a symbol.")
     ] = None,
     horizontal: Annotated[
-        int | None, typer.Option(min=0, help="Siblings remembered by intermediate symbols.")
+        int | None,
+        typer.Option(min=0, help="Siblings remembered by intermediate symbols; 0 or 1 by size."),
     ] = None,
     heads: Annotated[
         str | None,
-        typer.Option(help="Head table: english, negra, leftmost, rightmost, or a file."),
+        typer.Option(help="Head table: auto, english, negra, leftmost, rightmost, or a file."),
     ] = None,
     rare: Annotated[
         int | None, typer.Option(min=0, help="Words seen at most this often share classes.")
@@ -118,17 +124,13 @@ def train(
             treebank_options,
             cleaning=cleaning,
             heads=heads,
-            binarise=_changed(
-                treebank_options.binarise,
-                direction=binarise,
-                vertical=vertical,
-                horizontal=horizontal,
-            ),
+            binarise=_binarise_options(binarise, vertical, horizontal),
             lexicon=_changed(treebank_options.lexicon, rare_threshold=rare),
         ),
         spectral=_changed(
             defaults.spectral,
             states=states,
+            shrinkage=shrinkage,
             smoothing=smoothing,
             word_smoothing=word_smoothing,
             features=_changed(defaults.spectral.features, kappa=kappa),
@@ -161,6 +163,19 @@ def train(
 def _changed(options: Options, **given: object) -> Options:
     """A copy of some options with those values that are given, so not None."""
     return replace(options, **{name: value for name, value in given.items() if value is not None})
+
+
+def _binarise_options(
+    direction: Literal["left", "right", "head"] | None,
+    vertical: int | None,
+    horizontal: int | None,
+) -> BinariseOptions | None:
+    """None, to choose by the size of the treebank, when nothing is given."""
+    from eigentree.corpus.binarise import BinariseOptions
+
+    if direction is None and vertical is None and horizontal is None:
+        return None
+    return BinariseOptions(direction or "left", vertical or 1, horizontal or 0)
 
 
 def _tell(treebank: Treebank, quiet: bool) -> None:

@@ -115,7 +115,8 @@ class BinaryTree(NamedTuple):
     head: list[int] | None
     words: list[str]
 
-    def __len__(self) -> int:
+    @property
+    def n_nodes(self) -> int:
         return len(self.symbols)
 
 
@@ -163,7 +164,7 @@ def binarise(
         symbol = Symbol("interminal", tuple(chain), parents)
         labels = [child.label for child in node.children]
         stack.append((symbol, heads.head(node.label, labels), len(labels)))
-        below = (node.label, *parents)[: options.vertical - 1]
+        below = (*reversed(chain), *parents)[: options.vertical - 1]
         stack.extend((child, below) for child in reversed(node.children))
     return builder.tree()
 
@@ -243,7 +244,7 @@ def unbinarise(binary: BinaryTree) -> Tree:
     for node, symbol in enumerate(binary.symbols):
         if symbol.kind == "preterminal":
             tree = Tree(symbol.label, (), next(words))
-        elif symbol.kind == "intermediate" and node < len(binary) - 1:
+        elif symbol.kind == "intermediate" and node < binary.n_nodes - 1:
             built.append(None)
             continue
         else:

@@ -74,7 +74,11 @@ class WordTable:
         )
         n_words, n_symbols = len(self.lexicon), len(self.symbols)
         key = self.word.astype(np.int64) * n_symbols + self.symbol
-        if len(key) and not (np.all(np.diff(key) > 0) and 0 <= key[0] < n_words * n_symbols):
+        in_range = [
+            len(values) == 0 or 0 <= values.min() <= values.max() < size
+            for values, size in ((self.word, n_words), (self.symbol, n_symbols))
+        ]
+        if not (all(in_range) and np.all(np.diff(key) > 0)):
             raise GrammarError("the pairs of words and symbols are out of order or range")
         if not np.all(self.count > 0):
             raise GrammarError("a pair of word and symbol has a count that is not positive")
@@ -170,7 +174,9 @@ class RuleIndex(NamedTuple):
     right_pairs : int32, axes (P)
         Pairs whose right child is c are ``right_pairs[right_start[c]:right_start[c+1]]``.
     pair_left : int32, axes (P)
-    pair_of : int32, axes (N, N)
+    row, column : int32, axes (N)
+        Where a left (right) child stands in ``pair_of``; 0 for a symbol that never is one.
+    pair_of : int32, axes (rows, columns)
         The pair of a left and a right child, -1 when no rule has them.
     """
 
@@ -184,6 +190,8 @@ class RuleIndex(NamedTuple):
     right_start: NDArray[np.int32]
     right_pairs: NDArray[np.int32]
     pair_left: NDArray[np.int32]
+    row: NDArray[np.int32]
+    column: NDArray[np.int32]
     pair_of: NDArray[np.int32]
 
     @classmethod
@@ -206,8 +214,11 @@ class RuleIndex(NamedTuple):
         by_parent = np.argsort(parent, kind="stable")
         by_right = np.argsort(pair_right, kind="stable")
 
-        pair_of = np.full((n_symbols, n_symbols), -1, dtype=np.int32)
-        pair_of[pair_left, pair_right] = np.arange(len(pairs))
+        row, column = np.zeros((2, n_symbols), dtype=np.int64)
+        row[np.unique(pair_left)] = np.arange(1, len(np.unique(pair_left)) + 1)
+        column[np.unique(pair_right)] = np.arange(1, len(np.unique(pair_right)) + 1)
+        pair_of = np.full((row.max() + 1, column.max() + 1), -1, dtype=np.int32)
+        pair_of[row[pair_left], column[pair_right]] = np.arange(len(pairs))
 
         def narrow(array: NDArray[np.int64]) -> NDArray[np.int32]:
             return np.ascontiguousarray(array, dtype=np.int32)
@@ -223,6 +234,8 @@ class RuleIndex(NamedTuple):
             narrow(np.searchsorted(pair_right[by_right], everything)),
             narrow(by_right),
             narrow(pair_left),
+            narrow(row),
+            narrow(column),
             pair_of,
         )
 

@@ -94,7 +94,7 @@ class Examples:
             raise GrammarError("there are no trees to learn from; at least one is needed")
         symbols = SymbolTable.of(chain.from_iterable(tree.symbols for tree in trees))
         lexicon = Lexicon.learn((tree.words for tree in trees), lexicon_options)
-        sizes = np.array([len(tree) for tree in trees])
+        sizes = np.array([tree.n_nodes for tree in trees])
         tree_of = np.repeat(np.arange(len(trees), dtype=np.int32), sizes)
         base = np.repeat(np.cumsum(sizes) - sizes, sizes)
 

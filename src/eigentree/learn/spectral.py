@@ -9,7 +9,7 @@ their features, for all nodes with symbol a,
 has rank at most the number of states.  Its singular vectors U, V and values S project
 trees to that many numbers,
 
-    Y(t) = U' phi(t),        Z(o) = S^-1 V' psi(o),
+    Y(t) = U' phi(t),        Z(o) = S (S^2 + r^2)^-1 V' psi(o),
 
 which stand for the posterior of the state, up to an invertible change of basis that cancels
 in every marginal.  One pass over the treebank then gives the parameters (Eq. 2 and 3):
@@ -17,6 +17,12 @@ in every marginal.  One pass over the treebank then gives the parameters (Eq. 2 
     C(a -> b c) = count(a -> b c) / count(a) * E[Z(o) x Y(t2) x Y(t3)]
     c(a -> w)   = count(a -> w) / count(a) * E[Z(o)]
     c(root = a) = count(root = a) / trees * E[Y(t)]
+
+The paper has r = 0, so Z(o) = S^-1 V' psi(o).  But the directions of small singular values are
+mostly noise, and their inverses magnify it; a shrinkage r > 0 damps direction k by
+s_k^2 / (s_k^2 + r^2) wherever a message passes a node, as ridge regression does.  It is worth
+more than any other constant here: more states help instead of hurting, fewer values are
+negative, and less back-off is needed.
 
 Third moments of rare rules are noise, so they are backed off to products of lower moments
 (section 3.2, `eigentree.grammar.lpcfg`), with lambda = sqrt(n) / (C + sqrt(n)) for a rule seen n
@@ -57,6 +63,8 @@ class SpectralOptions:
     states
         Most latent states of any symbol; a symbol has fewer when the rank of its
         cross-moment is lower.
+    shrinkage
+        r, in the units of singular values; 0 for the paper's estimator.
     smoothing
         C of the back-off of rules; 0 switches it off.
     word_smoothing
@@ -67,19 +75,22 @@ class SpectralOptions:
         Templates and scaling.
     """
 
-    states: int = 16
-    smoothing: float = 10.0
-    word_smoothing: float = 0.5
+    states: int = 24
+    shrinkage: float = 1.5
+    smoothing: float = 5.0
+    word_smoothing: float = 0.9
     word_smoothing_below: int = 1000
     features: FeatureOptions = field(default_factory=FeatureOptions)
 
     def __post_init__(self) -> None:
         if self.states < 1:
             raise SettingsError(f"states is {self.states}; it must be at least 1")
-        if self.smoothing < 0 or not 0 <= self.word_smoothing <= 1:
+        for name in ("shrinkage", "smoothing"):
+            if getattr(self, name) < 0:
+                raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 0")
+        if not 0 <= self.word_smoothing <= 1:
             raise SettingsError(
-                f"smoothing is {self.smoothing} and word_smoothing {self.word_smoothing}; they "
-                "must be at least 0, and between 0 and 1"
+                f"word_smoothing is {self.word_smoothing}; it must be between 0 and 1"
             )
 
 
@@ -173,7 +184,8 @@ def project(
             generator(seed, symbol),
         )
         inside.append(np.asarray(matrices.inside @ svd.left))
-        outside.append(np.asarray(matrices.outside @ (svd.right / svd.values)))
+        inverse = svd.values / (svd.values**2 + options.shrinkage**2)
+        outside.append(np.asarray(matrices.outside @ (svd.right * inverse)))
         values.append(svd.values)
         row[nodes] = np.arange(len(nodes))
         done += len(nodes)
