@@ -192,7 +192,7 @@ class FeatureOptions:
                 )
         if "rule" not in self.inside:
             raise SettingsError("inside features must include rule, the only one of preterminals")
-        if self.kappa < 0:
+        if not 0 <= self.kappa < np.inf:
             raise SettingsError(f"kappa is {self.kappa}; it must be at least 0")
 
 

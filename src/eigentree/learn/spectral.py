@@ -46,6 +46,7 @@ from eigentree.learn.counting import count_pcfg
 from eigentree.learn.examples import Examples
 from eigentree.learn.features import FeatureOptions, features
 from eigentree.linalg.svd import cross_moment_svd
+from eigentree.linalg.threads import one_thread
 
 Floats = NDArray[np.float64]
 Progress = Callable[[str, float], None]
@@ -86,7 +87,7 @@ class SpectralOptions:
         if self.states < 1:
             raise SettingsError(f"states is {self.states}; it must be at least 1")
         for name in ("shrinkage", "smoothing"):
-            if getattr(self, name) < 0:
+            if not 0 <= getattr(self, name) < np.inf:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 0")
         if not 0 <= self.word_smoothing <= 1:
             raise SettingsError(
@@ -160,6 +161,7 @@ def learn_spectral(
     return SpectralModel(grammar, projections.singular_values)
 
 
+@one_thread()
 def project(
     examples: Examples,
     options: SpectralOptions,
@@ -195,6 +197,7 @@ def project(
     return Projections(inside, outside, row, values)
 
 
+@one_thread()
 def estimate(
     examples: Examples,
     projections: Projections,
