@@ -55,3 +55,42 @@ def check_shapes(
                     f"because {source} has {letter}={expected}; got shape {array.shape}"
                 )
     return {letter: size for letter, (size, _) in known.items()}
+
+
+def check_types(where: str, arrays: Mapping[str, tuple[NDArray[Any], type[np.generic]]]) -> None:
+    """Check that arrays hold the numbers that kernels are compiled for.
+
+    Parameters
+    ----------
+    where
+        Name of the object, for the message.
+    arrays
+        For each name the array and its type of numbers.
+
+    Raises
+    ------
+    ShapeError
+        Naming array, type seen and type expected.
+    """
+    for name, (array, expected) in arrays.items():
+        if array.dtype != expected:
+            raise ShapeError(f"{where}: {name} holds {array.dtype}, must hold {np.dtype(expected)}")
+
+
+def check_starts(where: str, name: str, starts: NDArray[np.int64]) -> None:
+    """Check the starts of parts that stand one after another, with the end of the last.
+
+    Parameters
+    ----------
+    where, name
+        For the message.
+    starts
+        Axes (parts + 1).
+
+    Raises
+    ------
+    ShapeError
+        When they don't begin with 0 or decrease.
+    """
+    if not len(starts) or starts[0] != 0 or np.any(starts[1:] < starts[:-1]):
+        raise ShapeError(f"{where}: {name} must begin with 0 and never decrease")

@@ -37,7 +37,7 @@ from numpy.typing import NDArray
 
 from eigentree.errors import GrammarError
 from eigentree.grammar.pcfg import PCFG
-from eigentree.shapes import check_shapes
+from eigentree.shapes import check_shapes, check_starts, check_types
 
 Floats = NDArray[np.float64]
 
@@ -95,6 +95,13 @@ class LatentParameters(NamedTuple):
     root: Floats
 
 
+_TYPES: dict[str, type[np.generic]] = {
+    **dict.fromkeys(LatentParameters._fields, np.float64),
+    **dict.fromkeys(("state_start", "dense_start", "sample_start", "lexical_start"), np.int64),
+    **dict.fromkeys(("rule_symbols", "n_samples"), np.int32),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class LPCFG:
     """A PCFG refined by latent states.
@@ -116,9 +123,16 @@ class LPCFG:
 
     def __post_init__(self) -> None:
         p, backbone = self.parameters, self.backbone
+        # Kernels don't check what they read, so nothing may point outside its array.
+        check_types("LPCFG", {name: (getattr(p, name), kind) for name, kind in _TYPES.items()})
         check_shapes(
             "LPCFG",
             {
+                "state_start": (p.state_start, "bounds"),
+                "dense": (p.dense, "dense"),
+                "samples": (p.samples, "samples"),
+                "lexical": (p.lexical, "lexical"),
+                "lexical_start": (p.lexical_start, "entries"),
                 "dense_start": (p.dense_start, "R"),
                 "n_samples": (p.n_samples, "R"),
                 "sample_start": (p.sample_start, "R modes"),
@@ -132,23 +146,36 @@ class LPCFG:
             },
             R=backbone.n_rules,
             modes=3,
-            states=int(p.state_start[-1]),
+            bounds=len(backbone.symbols) + 1,
+            entries=len(backbone.words.word) + 1,
         )
+        check_starts("LPCFG", "state_start", p.state_start)
+        check_starts("LPCFG", "lexical_start", p.lexical_start)
+        if p.state_start[-1] != len(p.root):
+            raise GrammarError(
+                f"there are {p.state_start[-1]} latent states, but vectors for {len(p.root)}"
+            )
         n_states = self.n_states
-        if len(n_states) != len(backbone.symbols) or np.any(n_states < 1):
+        if np.any(n_states < 1):
             raise GrammarError("each symbol must have at least one latent state")
         expected = np.stack([backbone.parent, backbone.left, backbone.right], axis=1)
         if not np.array_equal(p.rule_symbols, expected):
             raise GrammarError("the latent parameters belong to other rules than the PCFG's")
-        states = n_states[p.rule_symbols].astype(np.int64)
-        dense_end = np.where(p.dense_start < 0, 0, p.dense_start + states.prod(axis=1))
-        sample_end = np.where(
-            p.dense_start[:, None] < 0, p.sample_start + p.n_samples[:, None] * states, 0
-        )
-        if dense_end.max(initial=0) > len(p.dense) or sample_end.max(initial=0) > len(p.samples):
+        # In floating point, since forged starts could overflow integers.
+        states = n_states[p.rule_symbols].astype(np.float64)
+        is_dense = p.dense_start >= 0
+        dense_end = np.where(is_dense, p.dense_start + states.prod(axis=1), 0.0)
+        sample_end = p.sample_start + p.n_samples[:, None] * states
+        if (
+            dense_end.max(initial=0.0) > len(p.dense)
+            or sample_end.max(initial=0.0) > len(p.samples)
+            or p.sample_start.min(initial=0) < 0
+        ):
             raise GrammarError("a rule's tensor reaches beyond the end of its array")
-        if np.any((p.n_samples < 1) & (p.dense_start < 0)) or p.sample_start.min(initial=0) < 0:
+        if np.any(~is_dense & (p.n_samples < 1)):
             raise GrammarError("a rule has neither a dense tensor nor samples")
+        if np.any(is_dense & (p.n_samples != 0)) or np.any(p.dense_start < -1):
+            raise GrammarError("a rule's dense_start and n_samples contradict each other")
         lengths = np.diff(p.lexical_start)
         if not np.array_equal(lengths, n_states[backbone.words.symbol]) or p.lexical_start[
             -1

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from eigentree.corpus.lexicon import Lexicon
 from eigentree.errors import GrammarError
 from eigentree.grammar.symbols import SymbolTable
-from eigentree.shapes import check_shapes
+from eigentree.shapes import check_shapes, check_types
 
 # Pseudo-count with which p(word | symbol) leans on p(word | tag).
 WORD_SMOOTHING = 10.0
@@ -72,6 +72,14 @@ class WordTable:
             "WordTable",
             {"word": (self.word, "L"), "symbol": (self.symbol, "L"), "count": (self.count, "L")},
         )
+        check_types(
+            "WordTable",
+            {
+                "word": (self.word, np.int32),
+                "symbol": (self.symbol, np.int32),
+                "count": (self.count, np.float64),
+            },
+        )
         n_words, n_symbols = len(self.lexicon), len(self.symbols)
         key = self.word.astype(np.int64) * n_symbols + self.symbol
         in_range = [
@@ -80,11 +88,13 @@ class WordTable:
         ]
         if not (all(in_range) and np.all(np.diff(key) > 0)):
             raise GrammarError("the pairs of words and symbols are out of order or range")
-        if not np.all(self.count > 0):
+        if not np.all((self.count > 0) & np.isfinite(self.count)):
             raise GrammarError("a pair of word and symbol has a count that is not positive")
         tags = self.symbols.tag
         if np.any(tags[self.symbol] < 0):
             raise GrammarError("a word stands under a symbol that is not a preterminal")
+        if len(np.unique(tags[self.symbol])) < len(self.symbols.tags):
+            raise GrammarError("a tag has no word; every tag must have been seen with one")
         set_field = object.__setattr__
         set_field(self, "_word_start", np.searchsorted(self.word, np.arange(n_words + 1)))
         symbol_count = np.bincount(self.symbol, self.count, n_symbols)
@@ -278,6 +288,16 @@ class PCFG:
             },
             N=n_symbols,
         )
+        check_types(
+            "PCFG",
+            {
+                "parent": (self.parent, np.int32),
+                "left": (self.left, np.int32),
+                "right": (self.right, np.int32),
+                "probability": (self.probability, np.float64),
+                "root": (self.root, np.float64),
+            },
+        )
         for name in ("parent", "left", "right"):
             values = getattr(self, name)
             if len(values) and not 0 <= values.min() <= values.max() < n_symbols:
@@ -288,8 +308,12 @@ class PCFG:
         if np.any(self.symbols.tag[self.parent] >= 0):
             raise GrammarError("a preterminal has a binary rule; it must rewrite to words only")
         order = np.lexsort((self.parent, self.right, self.left))
-        if not np.array_equal(order, np.arange(len(order))):
-            raise GrammarError("rules must be sorted by left child, right child and parent")
+        rules = np.stack([self.left, self.right, self.parent])
+        repeated = np.all(rules[:, 1:] == rules[:, :-1], axis=0)
+        if not np.array_equal(order, np.arange(len(order))) or np.any(repeated):
+            raise GrammarError(
+                "rules must be sorted by left child, right child and parent, each there once"
+            )
         for name in ("probability", "root"):
             values = getattr(self, name)
             if not np.all((values >= 0) & (values <= 1 + 1e-9)):
