@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
+from eigentree.corpus.binarise import Kind
+from eigentree.corpus.cleaning import CleaningOptions
 from eigentree.corpus.lexicon import Lexicon, LexiconOptions
+from eigentree.corpus.trees import FORBIDDEN_IN_LABEL
 from eigentree.errors import EigentreeError, ModelFileError
 from eigentree.grammar.lpcfg import LPCFG, ROUNDED, LatentParameters
 from eigentree.grammar.pcfg import PCFG, WordTable
@@ -25,6 +28,47 @@ from eigentree.words.tagger import Tagger
 KIND = "parser"
 _BACKBONE = ("parent", "left", "right", "probability", "root")
 _WORDS = ("word", "symbol", "count")
+
+
+def _label(text: str) -> str:
+    if not FORBIDDEN_IN_LABEL.isdisjoint(text):
+        raise ValueError(f"label {text!r} holds white space or a bracket")
+    return text
+
+
+_Label = Annotated[str, AfterValidator(_label)]
+
+
+class _Open(BaseModel):
+    """A part of the header that may hold more than is checked."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class _TreebankSettings(_Open):
+    cleaning: CleaningOptions = CleaningOptions()
+
+
+class _Description(_Open):
+    method: str = ""
+    seed: int = 0
+    trees: int = 0
+    words: int = 0
+    symbol_counts: list[int] | None = None
+    singular_values: list[list[float]] | None = None
+    treebank: _TreebankSettings = _TreebankSettings()
+    spectral: dict[str, Any] = {}
+
+
+class _Header(BaseModel):
+    kind: str
+    signed: bool
+    symbols: list[tuple[Kind, list[_Label], list[_Label], list[_Label]]]
+    words: list[str]
+    lexicon: LexiconOptions
+    options: ParserOptions
+    wrapper: _Label | None
+    description: _Description
 
 
 def save_parser(parser: Parser, path: str | Path) -> None:
@@ -63,9 +107,15 @@ def load_parser(path: str | Path, *, verify: bool = True) -> Parser:
 
 
 def _assemble(file: ModelFile) -> Parser:
-    header = file.header
-    symbols = SymbolTable.from_json(header["symbols"])
-    lexicon = Lexicon(tuple(header["words"]), _read(LexiconOptions, header["lexicon"]))
+    header = _checked(file.header)
+    symbols = SymbolTable.from_json(header.symbols)
+    lexicon = Lexicon(tuple(header.words), header.lexicon)
+    for name in ("symbol_counts", "singular_values"):
+        listed = getattr(header.description, name)
+        if listed is not None and len(listed) != len(symbols):
+            raise ModelFileError(
+                f"description.{name} has {len(listed)} entries for {len(symbols)} symbols"
+            )
 
     def arrays(prefix: str, names: tuple[str, ...]) -> list[np.ndarray[Any, Any]]:
         # Kernels are compiled for arrays of this machine's memory, so mapped ones are copied.
@@ -79,16 +129,17 @@ def _assemble(file: ModelFile) -> Parser:
             LatentParameters._fields, arrays("latent", LatentParameters._fields), strict=True
         )
     }
-    grammar = LPCFG(backbone, LatentParameters(**latent), signed=bool(header["signed"]))
+    grammar = LPCFG(backbone, LatentParameters(**latent), signed=header.signed)
     tagger = Tagger.from_bytes(file.blobs["tagger"]) if "tagger" in file.blobs else None
-    options = _read(ParserOptions, header["options"])
-    return Parser(grammar, tagger, options, header["wrapper"], header["description"])
+    # Kept as it was written, for it may tell more than is checked.
+    description = file.header["description"]
+    return Parser(grammar, tagger, header.options, header.wrapper, description)
 
 
-def _read(kind: type[Any], content: Any) -> Any:
+def _checked(header: dict[str, Any]) -> _Header:
     try:
-        return TypeAdapter(kind).validate_python(content)
+        return _Header.model_validate(header)
     except ValidationError as error:
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
-        raise ModelFileError(f"setting {where or kind.__name__}: {first['msg']}") from error
+        raise ModelFileError(f"its header's {where}: {first['msg']}") from error

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from eigentree.errors import SettingsError
+from eigentree.errors import GrammarError, SettingsError
 
 # No word of a treebank holds a blank, so class names can't clash with words.
 UNKNOWN = "< >"
@@ -62,6 +62,10 @@ class Lexicon:
         object.__setattr__(
             self, "_numbers", {entry: number for number, entry in enumerate(self.entries)}
         )
+        if len(self._numbers) < len(self.entries) or UNKNOWN not in self._numbers:
+            raise GrammarError(
+                f"the lexicon has an entry twice or lacks {UNKNOWN!r}, which stands for any word"
+            )
 
     @classmethod
     def learn(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree.corpus.binarise import Symbol
+from eigentree.corpus.trees import FORBIDDEN_IN_LABEL
 from eigentree.errors import GrammarError
 
 
@@ -36,6 +37,11 @@ class SymbolTable:
         numbers = {symbol: number for number, symbol in enumerate(self.symbols)}
         if len(numbers) != len(self.symbols):
             raise GrammarError("the symbol table holds a symbol twice; each must stand once")
+        for symbol in self.symbols:
+            if not symbol.chain or not FORBIDDEN_IN_LABEL.isdisjoint("".join(symbol.chain)):
+                raise GrammarError(
+                    f"symbol {symbol} has a label with white space or brackets, or none"
+                )
         is_leaf = [symbol.kind == "preterminal" for symbol in self.symbols]
         if is_leaf != sorted(is_leaf):
             raise GrammarError("a preterminal stands before another symbol; they must come last")
