@@ -32,7 +32,7 @@ from eigentree.chart.pruning import DEFAULT_THRESHOLD, Leaves, prune
 from eigentree.corpus.binarise import BinariseOptions, unbinarise
 from eigentree.corpus.cleaning import CleaningOptions
 from eigentree.corpus.lexicon import LexiconOptions
-from eigentree.corpus.trees import Tree
+from eigentree.corpus.trees import FORBIDDEN_IN_LABEL, SEPARATORS, Tree
 from eigentree.errors import SettingsError
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.pcfg import Candidates
@@ -74,7 +74,7 @@ class ParseResult:
     tree
         None only for an empty sentence.
     brackets
-        The phrases of the tree, children before parents.
+        The phrases of the tree that a chart has judged, children before parents.
     confidence
         Mean confidence of the brackets, 0..1; None where there are none to judge.
     log_value
@@ -172,6 +172,13 @@ class Parser:
     wrapper: str | None = None
     description: dict[str, Any] = field(default_factory=dict)
 
+    @property
+    def cleaning(self) -> CleaningOptions:
+        """How the trees that the parser was trained on were cleaned; the default if unknown."""
+        stored = self.description.get("treebank", {}).get("cleaning", {})
+        lists = {name: tuple(value) for name, value in stored.items() if isinstance(value, list)}
+        return CleaningOptions(**{**stored, **lists})
+
     @classmethod
     def train(
         cls,
@@ -230,7 +237,13 @@ class Parser:
         self, sentences: Iterable[tuple[Sequence[str], Sequence[str] | None]]
     ) -> Iterator[ParseResult]:
         """Parse sentences one by one, each as (words, tags or None)."""
-        for words, tags in sentences:
+        for sentence in sentences:
+            if not isinstance(sentence, tuple):
+                raise TypeError(
+                    f"a sentence is {type(sentence).__name__} {str(sentence)[:40]!r}; a pair of a "
+                    "list of words and their tags or None is expected"
+                )
+            words, tags = sentence
             yield self.parse(words, tags)
 
     def parse(self, words: Sequence[str], tags: Sequence[str] | None = None) -> ParseResult:
@@ -247,19 +260,31 @@ class Parser:
         -------
         ParseResult
             Always, see the module's description.
+
+        Raises
+        ------
+        TypeError
+            When words or tags are one string, or not all of them strings.
+        SettingsError
+            When there are more or fewer tags than words, or one is nothing that a tree can
+            hold.
         """
-        if isinstance(words, str):
-            raise TypeError("words is one string; a list of words is expected")
-        words = list(words)
+        words = _strings(words, "words")
+        if any(not word or any(mark in word for mark in SEPARATORS) for word in words):
+            raise SettingsError(f"a word of {words!r} is empty or holds white space; split it")
+        if tags is not None:
+            tags = _strings(tags, "tags")
+            if len(tags) != len(words):
+                raise SettingsError(f"there are {len(words)} words but {len(tags)} tags")
+            if not all(tag and FORBIDDEN_IN_LABEL.isdisjoint(tag) for tag in tags):
+                raise SettingsError(f"a tag of {tags!r} is empty or holds white space or brackets")
         if not words:
             return ParseResult([], [], None, fallback="empty")
-        if tags is not None and len(tags) != len(words):
-            raise SettingsError(f"there are {len(words)} words but {len(tags)} tags")
         if tags is None and self.tagger is not None:
             tags = self.tagger.tag(words)
         if len(words) > self.options.max_words:
             return self._parse_in_pieces(words, tags)
-        return self._parse(words, None if tags is None else list(tags))
+        return self._parse(words, tags)
 
     def _parse(self, words: list[str], tags: list[str] | None) -> ParseResult:
         options = self.options
@@ -268,15 +293,21 @@ class Parser:
             numbers = self.grammar.backbone.tag_numbers(tags)
             given = [[n] if n >= 0 else [] for n in numbers]
             known = min(numbers) >= 0
-            for threshold in (options.threshold, options.threshold * RELAXATION, 0.0):
+            for threshold in dict.fromkeys(
+                (options.threshold, options.threshold * RELAXATION, 0.0)
+            ):
                 relaxed = threshold != options.threshold
                 attempts.append(
                     (given, threshold, None if known and not relaxed else
                      "threshold" if known else "tags")
                 )  # fmt: skip
         free: list[list[int]] = [[] for _ in words]
-        for threshold in (options.threshold, 0.0):
-            attempts.append((free, threshold, "tags" if tags is not None else None))
+        for threshold in dict.fromkeys((options.threshold, 0.0)):
+            relaxed = threshold != options.threshold
+            attempts.append(
+                (free, threshold, "tags" if tags is not None else
+                 "threshold" if relaxed else None)
+            )  # fmt: skip
         for allowed, threshold, fallback in attempts:
             found = self._search(words, allowed, threshold)
             if found is not None:
@@ -366,18 +397,38 @@ class Parser:
         phrases = np.where(backbone.symbols.tag < 0, backbone.root, -1.0)
         return backbone.symbols[int(np.argmax(phrases))].chain[0]
 
-    def _parse_in_pieces(self, words: list[str], tags: Sequence[str] | None) -> ParseResult:
+    def _parse_in_pieces(self, words: list[str], tags: list[str] | None) -> ParseResult:
         pieces: list[ParseResult] = []
+        brackets: list[Bracket] = []
         start = 0
         while start < len(words):
             end = _piece_end(words, start, self.options.max_words)
-            part = None if tags is None else list(tags[start:end])
-            pieces.append(self._parse(words[start:end], part))
+            piece = self._parse(words[start:end], None if tags is None else tags[start:end])
+            pieces.append(piece)
+            brackets.extend(
+                bracket._replace(start=start + bracket.start, end=start + bracket.end)
+                for bracket in piece.brackets
+            )
             start = end
         tree = Tree(self._root_label(), [piece.tree for piece in pieces if piece.tree is not None])
         return ParseResult(
-            words, [tag for piece in pieces for tag in piece.tags], tree, fallback="split"
+            words,
+            [tag for piece in pieces for tag in piece.tags],
+            tree,
+            tuple(brackets),
+            float(np.mean([bracket.confidence for bracket in brackets])) if brackets else None,
+            fallback="split",
         )
+
+
+def _strings(values: Sequence[str], name: str) -> list[str]:
+    if isinstance(values, str):
+        raise TypeError(f"{name} is one string; a list of {name} is expected, as from split()")
+    values = list(values)
+    for value in values:
+        if not isinstance(value, str):
+            raise TypeError(f"one of the {name} is {value!r}; all must be strings")
+    return values
 
 
 def _piece_end(words: list[str], start: int, most: int) -> int:

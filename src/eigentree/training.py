@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from eigentree.corpus.binarise import BinariseOptions, binarise
-from eigentree.corpus.cleaning import CleaningOptions
 from eigentree.corpus.heads import head_rules
 from eigentree.corpus.trees import Tree
 from eigentree.errors import SettingsError
@@ -164,13 +163,6 @@ def train(
     return Parser(grammar.rounded(), tagger, options.parsing, wrapper, description)
 
 
-def cleaning_of(parser: Parser) -> CleaningOptions:
-    """How the trees that a parser was trained on were cleaned."""
-    stored = parser.description["treebank"]["cleaning"]
-    lists = {name: tuple(value) for name, value in stored.items() if isinstance(value, list)}
-    return CleaningOptions(**{**stored, **lists})
-
-
 # Values tried for C and for nu.
 SMOOTHING_GRID = (3.0, 10.0, 30.0)
 WORD_SMOOTHING_GRID = (0.3, 0.5, 0.7)
@@ -195,6 +187,8 @@ def tuned(
     TrainingOptions
         With the pair of the highest bracket score; of equal ones, the first.
     """
+    if not held_out:
+        raise SettingsError("there are no held-out trees to tune on; at least one is needed")
     examples = prepare(trees, settled(trees, options.treebank))
     projections = project(examples, options.spectral, seed=seed, progress=progress)
     best, best_f1 = options, -1.0

@@ -37,7 +37,9 @@ def wrapped(tree: Tree, wrapper: str | None, root_name: str) -> Tree:
 
     if wrapper is None:
         return tree
-    return Tree(wrapper, tree.children if tree.label == root_name else (tree,))
+    # A tag may have the same name.
+    is_root = tree.label == root_name and not tree.is_preterminal
+    return Tree(wrapper, tree.children if is_root else (tree,))
 
 
 def in_json(result: ParseResult, wrapper: str | None, root_name: str) -> str:

@@ -45,14 +45,16 @@ def _describe(parser: Parser, path: str) -> dict[str, Any]:
     n_states = grammar.n_states
     description = dict(parser.description)
     values = description.pop("singular_values", None)
-    count = np.array(description.pop("symbol_counts"))
+    # A parser that was put together by hand need not say how often its symbols were seen.
+    count = np.array(description.pop("symbol_counts", None) or [0] * len(symbols))
+    n_rules = np.bincount(backbone.parent, minlength=len(symbols))
     table = [
         {
             "nonterminal": str(symbols[a]),
             "kind": symbols[a].kind,
             "count": round(float(count[a])),
             "states": int(n_states[a]),
-            "rules": int(np.sum(backbone.parent == a)),
+            "rules": int(n_rules[a]),
             "singular_values": [] if values is None else values[a],
         }
         for a in np.lexsort((np.arange(len(symbols)), -count))
@@ -91,13 +93,14 @@ def _show(report: dict[str, Any], most: int) -> None:
     console = Console(width=None if sys.stdout.isatty() else _WIDTH_IN_PIPES, highlight=False)
     trained = report["trained"]
     kind = "signed values" if report["signed"] else "probabilities"
+    method = trained.get("method", "unknown method")
     console.print(
-        f"{report['file']}: {report['bytes'] / 1e6:.2f} MB, {trained['method']}, {kind}",
-        markup=False,
+        f"{report['file']}: {report['bytes'] / 1e6:.2f} MB, {method}, {kind}", markup=False
     )
-    console.print(
-        f"trained on {trained['trees']} trees, {trained['words']} words, seed {trained['seed']}"
-    )
+    if {"trees", "words", "seed"} <= trained.keys():
+        console.print(
+            f"trained on {trained['trees']} trees, {trained['words']} words, seed {trained['seed']}"
+        )
     tagger = report["tagger"]
     console.print("no tagger" if tagger is None else f"tagger with {tagger['tags']} tags")
     sizes = Table("size", "number", box=None, pad_edge=False)

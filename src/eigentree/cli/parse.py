@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -16,6 +15,7 @@ import typer
 from eigentree.cli._common import BAD_INPUT, JobsOption, OutputOption, QuietOption, message
 
 if TYPE_CHECKING:
+    from eigentree.corpus.cleaning import CleaningOptions
     from eigentree.corpus.tokens import TaggedSentence
     from eigentree.parsers import Parser
 
@@ -90,21 +90,28 @@ def parse(
     parser = _open(work)
     warn_of_compilation(quiet=quiet)
     trouble = _Trouble()
-    sentences = trouble.watch(_read(files or ["-"], form, tag_column), ignore_tags)
+    read = _read(files or ["-"], form, tag_column, parser.cleaning)
+    sentences = trouble.watch(read, ignore_tags)
     with write_whole(output_file) as out:
         if jobs == 1:
             render = _renderer(parser, output)
             for sentence in sentences:
-                _print(out, *render(sentence))
+                _print(out, *render(sentence), quiet)
         else:
             del parser
             for text, note in _in_processes(work, sentences, jobs):
-                _print(out, text, note)
+                _print(out, text, note, quiet)
     if trouble.found:
         raise typer.Exit(BAD_INPUT)
 
 
-Sentence = tuple[int, list[str], list[str] | None]
+class Sentence(NamedTuple):
+    """A sentence with its place, for messages; what can't be read has no words."""
+
+    place: str
+    words: list[str]
+    tags: list[str] | None
+    readable: bool = True
 
 
 class _Trouble:
@@ -113,26 +120,33 @@ class _Trouble:
     def __init__(self) -> None:
         self.found = False
 
-    def watch(self, sentences: Iterable[TaggedSentence], ignore_tags: bool) -> Iterator[Sentence]:
-        for sentence in sentences:
-            if sentence.problem is not None:
+    def watch(
+        self, sentences: Iterable[tuple[str, TaggedSentence]], ignore_tags: bool
+    ) -> Iterator[Sentence]:
+        for name, (words, tags, line, problem) in sentences:
+            if problem is not None:
                 self.found = True
-                message(f"eigentree: {sentence.problem}")
-            yield sentence.line, sentence.words, None if ignore_tags else sentence.tags
+                message(f"eigentree: {problem}")
+            place, tags = f"{name}:{line}", None if ignore_tags else tags
+            yield Sentence(place, words, tags, readable=problem is None)
 
 
 def _read(
-    files: list[str], form: InputForm, tag_column: Literal["xpos", "upos"]
-) -> Iterator[TaggedSentence]:
+    files: list[str],
+    form: InputForm,
+    tag_column: Literal["xpos", "upos"],
+    cleaning: CleaningOptions,
+) -> Iterator[tuple[str, TaggedSentence]]:
     from eigentree.corpus.files import open_text
     from eigentree.corpus.tokens import read_sentences
 
     for file in files:
         name = "<standard input>" if file == "-" else file
         with open_text(file) as lines:
-            yield from read_sentences(
-                lines, form, name=name, on_error="skip", tag_column=tag_column
-            )
+            for sentence in read_sentences(
+                lines, form, name=name, on_error="skip", tag_column=tag_column, cleaning=cleaning
+            ):
+                yield name, sentence
 
 
 def _open(work: _Work, *, verify: bool = True) -> Parser:
@@ -156,22 +170,22 @@ def _renderer(parser: Parser, output: OutputForm) -> Callable[[Sentence], tuple[
         "json": _models.in_json,
         "drawing": _models.in_drawing,
     }[output]
-    root_name = parser.description["treebank"]["cleaning"]["root_name"]
+    root_name = parser.cleaning.root_name
 
     def render(sentence: Sentence) -> tuple[str, str]:
-        line, words, tags = sentence
-        result = parser.parse(words, tags)
-        note = f"line {line}: fall-back: {result.fallback}" if result.fallback else ""
+        result = parser.parse(sentence.words, sentence.tags)
+        told = result.fallback if sentence.readable else None
+        note = f"{sentence.place}: fall-back: {told}" if told else ""
         return form(result, parser.wrapper, root_name), note
 
     return render
 
 
-def _print(out: TextIO, text: str, note: str) -> None:
+def _print(out: TextIO, text: str, note: str, quiet: bool) -> None:
     out.write(text + "\n")
     out.flush()
     if note:
-        sys.stderr.write(f"eigentree: {note}\n")
+        message(f"eigentree: {note}", quiet=quiet)
 
 
 _render_here: Callable[[Sentence], tuple[str, str]]
@@ -191,12 +205,16 @@ def _in_processes(
 ) -> Iterator[tuple[str, str]]:
     """Render sentences in worker processes, in order, a bounded number of them at a time."""
     waiting: deque[Future[list[tuple[str, str]]]] = deque()
-    with ProcessPoolExecutor(
+    pool = ProcessPoolExecutor(
         jobs, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(work,)
-    ) as pool:
+    )
+    try:
         for first in sentences:
             lot = [first, *islice(sentences, _LOT - 1)]
             waiting.append(pool.submit(_render_lot, lot))
             if len(waiting) > jobs * _LOTS_AHEAD:
                 yield from waiting.popleft().result()
         yield from chain.from_iterable(future.result() for future in waiting)
+    finally:
+        # Nobody waits for the rest once the output has been closed or a sentence has failed.
+        pool.shutdown(cancel_futures=True)

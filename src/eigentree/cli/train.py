@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
@@ -16,7 +18,9 @@ from eigentree.errors import SettingsError, TreebankFormatError
 
 if TYPE_CHECKING:
     from eigentree.corpus.binarise import BinariseOptions
+    from eigentree.corpus.cleaning import CleaningOptions
     from eigentree.corpus.treebank import Treebank
+    from eigentree.corpus.trees import Tree
     from eigentree.parsers import Parser
 
 Options = TypeVar("Options", bound=Any)
@@ -136,16 +140,19 @@ def train(
             features=_changed(defaults.spectral.features, kappa=kappa),
         ),
     )
+    _check_writable(output)
     started = time.process_time()
     treebank = read_treebank(files, cleaning=cleaning, on_error=on_error)
     _tell(treebank, quiet)
     if not treebank.trees:
         raise TreebankFormatError(f"{files[0]}: no tree to learn from; at least one is needed")
+    # Read before anything is learned, so that what is wrong with it is told at once.
+    held_out = None if dev is None else _held_out(dev, cleaning, on_error)
     stages = _Stages(quiet)
     stages.done("reading", time.process_time() - started)
-    if tune and dev is not None:
-        held_out = read_treebank(dev, cleaning=cleaning).trees
-        options = tuned(treebank.trees, held_out, options, seed=seed, progress=stages)
+    if tune and held_out is not None:
+        clean_trees = [clean for _, clean in held_out]
+        options = tuned(treebank.trees, clean_trees, options, seed=seed, progress=stages)
         stages.finish()
         chosen = options.spectral
         message(
@@ -156,8 +163,8 @@ def train(
     stages.finish()
     parser.save(output)
     message(f"wrote {output}", quiet=quiet)
-    if dev is not None:
-        _score(parser, dev, quiet)
+    if held_out is not None:
+        _score(parser, str(dev), held_out, quiet)
 
 
 def _changed(options: Options, **given: object) -> Options:
@@ -176,6 +183,30 @@ def _binarise_options(
     if direction is None and vertical is None and horizontal is None:
         return None
     return BinariseOptions(direction or "left", vertical or 1, horizontal or 0)
+
+
+def _check_writable(output: str) -> None:
+    """Refuse a place for the model before the work rather than after it."""
+    path = Path(output)
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise SettingsError(f"{output}: can't be written; name a file in a folder of your own")
+
+
+def _held_out(
+    dev: str, cleaning: CleaningOptions, on_error: Literal["raise", "skip"]
+) -> list[tuple[Tree, Tree]]:
+    """Held-out trees as they stand and cleaned, without those that hold nothing."""
+    from eigentree.corpus.cleaning import clean
+    from eigentree.corpus.treebank import read_treebank
+
+    treebank = read_treebank(dev, cleaning=None, on_error=on_error)
+    for problem in treebank.problems:
+        message(f"eigentree: skipped: {problem}")
+    pairs = [(tree, clean(tree, cleaning)) for tree in treebank.trees]
+    kept = [(tree, cleaned) for tree, cleaned in pairs if cleaned is not None]
+    if not kept:
+        raise TreebankFormatError(f"{dev}: no tree to score on; at least one is needed")
+    return kept
 
 
 def _tell(treebank: Treebank, quiet: bool) -> None:
@@ -218,17 +249,12 @@ class _Stages:
         message(f"{stage}: {seconds:.1f} CPU s", quiet=self._quiet)
 
 
-def _score(parser: Parser, dev: str, quiet: bool) -> None:
+def _score(parser: Parser, dev: str, held_out: list[tuple[Tree, Tree]], quiet: bool) -> None:
     """Parse the held-out trees by their own tags, and by the tagger's, and score both."""
-    from eigentree.corpus.treebank import read_treebank
     from eigentree.evaluate import EVALB_COLLINS, score
-    from eigentree.training import cleaning_of
 
     warn_of_compilation(quiet=quiet)
-    gold = read_treebank(dev, cleaning=None).trees
-    clean = read_treebank(dev, cleaning=cleaning_of(parser)).trees
-    if len(gold) != len(clean):
-        gold = clean  # a tree of empty elements alone has nothing to score
+    gold, clean = ([pair[side] for pair in held_out] for side in (0, 1))
     ways = [("gold tags", False)]
     if parser.tagger is not None:
         ways.append(("own tags", True))
