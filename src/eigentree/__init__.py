@@ -10,7 +10,7 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
-# In reading order: data, transforms, models, parsing, scores.  One row is one public name.
+# In reading order: data, transforms, parsers, scores, known grammars, drawing, errors.  One row is one public name.
 _PUBLIC = {
     "Tree": "eigentree.corpus.trees",
     "Span": "eigentree.corpus.trees",
@@ -22,13 +22,20 @@ _PUBLIC = {
     "BinariseOptions": "eigentree.corpus.binarise",
     "LexiconOptions": "eigentree.corpus.lexicon",
     "Parser": "eigentree.parsers",
-    "ParserOptions": "eigentree.parsers",
     "ParseResult": "eigentree.parsers",
+    "Bracket": "eigentree.parsers",
+    "ParserOptions": "eigentree.parsers",
     "TreebankOptions": "eigentree.parsers",
+    "TrainingOptions": "eigentree.training",
     "SpectralOptions": "eigentree.learn.spectral",
+    "FeatureOptions": "eigentree.learn.features",
     "score": "eigentree.evaluate",
+    "align_by_words": "eigentree.evaluate",
     "ParsevalOptions": "eigentree.evaluate",
     "ParsevalResult": "eigentree.evaluate",
+    "sample_trees": "eigentree.simulate",
+    "pronoun_grammar": "eigentree.simulate",
+    "attachment_grammar": "eigentree.simulate",
     "draw_text": "eigentree.report.drawing",
     "draw_svg": "eigentree.report.svg",
     "EigentreeError": "eigentree.errors",
