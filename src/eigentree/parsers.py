@@ -9,7 +9,7 @@ up, and the result says which (`ParseResult.fallback`):
 ``coarse``
     the latent grammar gave no usable marginals, the plain PCFG's were taken;
 ``tags``
-    given tags were set aside for the search (they still stand in the tree);
+    some given tags were set aside for the search (they still stand in the tree);
 ``flat``
     no tree at all: the words with their tags under one root;
 ``split``
@@ -28,7 +28,7 @@ import numpy as np
 from eigentree.chart.decode import Decoded, Objective, bracket_marginals, decode, gains
 from eigentree.chart.forest import Forest
 from eigentree.chart.inside_outside import Marginals, inside_outside
-from eigentree.chart.pruning import DEFAULT_THRESHOLD, Leaves, prune
+from eigentree.chart.pruning import DEFAULT_THRESHOLD, Leaves, Pruned, prune
 from eigentree.corpus.binarise import BinariseOptions, unbinarise
 from eigentree.corpus.cleaning import CleaningOptions
 from eigentree.corpus.lexicon import LexiconOptions
@@ -48,6 +48,9 @@ Progress = Callable[[str, float], None]
 
 # Pruning thresholds are relaxed by this factor, then to none at all.
 RELAXATION = 1e-3
+# What another tag than the given one is worth when given tags have to be set aside, so that
+# as few as possible are.
+OTHER_TAG = 1e-3
 
 
 class Bracket(NamedTuple):
@@ -80,7 +83,7 @@ class ParseResult:
     log_value
         Logarithm of the absolute value of the sentence, in nats: for a grammar of
         probabilities the log-probability of its words with their tags, but for pruned
-        trees; None for fall-backs without a chart.
+        trees and the price of tags set aside; None for fall-backs without a chart.
     sign
         Sign of the value; -1 happens with signed grammars.
     fallback
@@ -287,47 +290,33 @@ class Parser:
         return self._parse(words, tags)
 
     def _parse(self, words: list[str], tags: list[str] | None) -> ParseResult:
-        options = self.options
-        attempts: list[tuple[list[list[int]], float, Fallback | None]] = []
+        threshold = self.options.threshold
+        given = [-1] * len(words)
         if tags is not None:
-            numbers = self.grammar.backbone.tag_numbers(tags)
-            given = [[n] if n >= 0 else [] for n in numbers]
-            known = min(numbers) >= 0
-            for threshold in dict.fromkeys(
-                (options.threshold, options.threshold * RELAXATION, 0.0)
-            ):
-                relaxed = threshold != options.threshold
-                attempts.append(
-                    (given, threshold, None if known and not relaxed else
-                     "threshold" if known else "tags")
-                )  # fmt: skip
-        free: list[list[int]] = [[] for _ in words]
-        for threshold in dict.fromkeys((options.threshold, 0.0)):
-            relaxed = threshold != options.threshold
-            attempts.append(
-                (free, threshold, "tags" if tags is not None else
-                 "threshold" if relaxed else None)
-            )  # fmt: skip
-        for allowed, threshold, fallback in attempts:
-            found = self._search(words, allowed, threshold)
-            if found is not None:
-                return self._result(words, tags, *found, fallback)
+            given = self.grammar.backbone.tag_numbers(tags)
+        # Without tags, or with unknown ones, those words have to be left free from the start.
+        first: Fallback | None = "tags" if tags is not None and -1 in given else None
+        steps: list[tuple[list[Candidates], list[float], Fallback | None]] = [
+            (self._candidates(words, given, free=False), [threshold, threshold * RELAXATION], first)
+        ]
+        if tags is not None:
+            steps.append((self._candidates(words, given, free=True), [threshold], "tags"))
+        for candidates, thresholds, fallback in steps:
+            leaves = Leaves.of(candidates)
+            for number, least in enumerate(dict.fromkeys((*thresholds, 0.0))):
+                pruned = prune(self.grammar.backbone, leaves, least)
+                if pruned is None:
+                    break  # there is no tree at all, however little is pruned
+                found = self._search(words, pruned)
+                if found is not None:
+                    relaxed: Fallback | None = "threshold" if number else None
+                    return self._result(words, tags, *found, fallback or relaxed)
         return self._flat(words, tags)
 
     def _search(
-        self, words: list[str], allowed: list[list[int]], threshold: float
+        self, words: list[str], pruned: Pruned
     ) -> tuple[Decoded, Forest, Marginals, bool] | None:
-        """Prune, refine, decode; with the coarse marginals where the fine ones fail."""
-        backbone = self.grammar.backbone
-        leaves = Leaves.of(
-            [
-                self._candidates(word, tags)
-                for word, tags in zip(backbone.lexicon.ids(words), allowed, strict=True)
-            ]
-        )
-        pruned = prune(backbone, leaves, threshold)
-        if pruned is None:
-            return None
+        """Refine and decode; with the coarse marginals where the fine ones fail."""
         forest, options = pruned.forest, self.options
         fine = inside_outside(forest, self.grammar)
         for marginals in (fine, pruned.marginals()):
@@ -335,21 +324,37 @@ class Parser:
                 continue
             objective = options.objective if marginals is fine else "spans"
             gain = gains(objective, forest, marginals, self.grammar, absolute=options.absolute)
-            decoded = decode(forest, gain, backbone.symbols, words)
+            decoded = decode(forest, gain, self.grammar.backbone.symbols, words)
             if decoded is not None:
                 return decoded, forest, marginals, marginals is not fine
         return None
 
-    def _candidates(self, word: int, tags: list[int]) -> Candidates:
+    def _candidates(self, words: list[str], given: list[int], *, free: bool) -> list[Candidates]:
+        """Preterminals of each word: under its given tag, or also under others that it may have.
+
+        Parameters
+        ----------
+        given
+            Number of each word's tag, -1 for none.
+        free
+            Whether words with a tag may have another, at a price.
+        """
         table = self.grammar.backbone.words
-        if not tags:
-            tags = sorted({*table.tags_of(word), *table.tags_of(table.lexicon.unknown)})
-        if not tags:
-            tags = list(range(len(table.symbols.tags)))
-        parts = [table.candidates(word, tag) for tag in tags]
-        if len(parts) == 1:
-            return parts[0]
-        return Candidates(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+        found: list[Candidates] = []
+        for word, tag in zip(table.lexicon.ids(words), given, strict=True):
+            if tag >= 0 and not free:
+                found.append(table.candidates(word, tag))
+                continue
+            tags = {*table.tags_of(word), *table.tags_of(table.lexicon.unknown)}
+            tags = tags or set(range(len(table.symbols.tags)))
+            parts = [table.candidates(word, other) for other in sorted(tags - {tag})]
+            if tag >= 0:
+                parts = [part._replace(probability=OTHER_TAG * part.probability) for part in parts]
+                parts.append(table.candidates(word, tag))
+            found.append(
+                Candidates(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+            )
+        return found
 
     def _result(
         self,

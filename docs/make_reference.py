@@ -1,0 +1,127 @@
+"""Write docs/reference.md: every option of every verb, every public name, every setting.
+
+Run it after changing any of them: ``python docs/make_reference.py``.  All text comes from
+help lines and docstrings, so the reference can't say anything else than the program.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import re
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Literal, get_args, get_origin, get_type_hints
+
+from typer.models import ArgumentInfo
+
+import eigentree
+from eigentree.cli import app
+
+PAGE = Path(__file__).with_name("reference.md")
+INTRODUCTION = """\
+# Reference
+
+Made from the program's own help and docstrings by `docs/make_reference.py`. For tasks see the
+how-to pages: [train](how-to/train.md), [parse](how-to/parse.md), [score](how-to/score.md).
+"""
+
+
+def reference() -> str:
+    """The whole page."""
+    lines = [INTRODUCTION, "## Command line", *command_line(), "", "## Python", "", *names()]
+    lines += ["", "## Settings", *settings()]
+    return "\n".join(lines) + "\n"
+
+
+def command_line() -> Iterator[str]:
+    """A section a verb: what it does, and a table of arguments and options."""
+    for name, verb in app.VERBS.items():
+        function = getattr(import_module(verb.module), name)
+        yield from ("", f"### eigentree {name}", "", paragraphs(inspect.getdoc(function) or ""), "")
+        yield from ("| option | default | meaning |", "| --- | --- | --- |")
+        hints = get_type_hints(function, include_extras=True)
+        for parameter in inspect.signature(function).parameters.values():
+            kind, option = get_args(hints[parameter.name])
+            # Within Annotated, typer keeps the first spelling where a default would stand.
+            spelt = [option.default, *option.param_decls] if option.default is not ... else []
+            spelt = spelt or [f"--{parameter.name.replace('_', '-')}"]
+            if isinstance(option, ArgumentInfo):
+                spelt = [(option.metavar or parameter.name.upper()).strip("[]")]
+            spelling = ", ".join(f"`{each}`" for word in spelt for each in word.split("/"))
+            choices = [choice for part in (kind, *get_args(kind)) for choice in choices_of(part)]
+            meaning = option.help + (f" One of {', '.join(choices)}." if choices else "")
+            yield row(spelling, default_of(parameter.default, option.show_default), meaning)
+
+
+def choices_of(kind: object) -> tuple[str, ...]:
+    """The words that an option may be, where they are listed."""
+    return get_args(kind) if get_origin(kind) is Literal else ()
+
+
+def default_of(default: object, shown: object) -> str:
+    """What holds when an option isn't given; empty for a flag or a choice made later."""
+    if default is inspect.Parameter.empty:
+        return "required"
+    value = shown if isinstance(shown, str) else default
+    return "" if value is None or value is False or value == "" else f"`{value}`".lower()
+
+
+def names() -> Iterator[str]:
+    """A table of the names that ``import eigentree`` gives, in reading order."""
+    yield from ("| name | what it is |", "| --- | --- |")
+    for name in eigentree._PUBLIC:
+        value = getattr(eigentree, name)
+        call = "()" if inspect.isfunction(value) else ""
+        yield row(f"`{name}{call}`", first_sentence(value))
+
+
+def settings() -> Iterator[str]:
+    """A table for each class of options: its fields, their defaults and meanings."""
+    for name in eigentree._PUBLIC:
+        kind = getattr(eigentree, name)
+        if not name.endswith("Options"):
+            continue
+        yield from ("", f"### {name}", "", first_sentence(kind), "")
+        yield from ("| field | default | meaning |", "| --- | --- | --- |")
+        meanings = described(kind)
+        for field in dataclasses.fields(kind):
+            default = field.default
+            if field.default_factory is not dataclasses.MISSING:
+                default = field.default_factory()
+            is_nested = dataclasses.is_dataclass(default)
+            shown = f"{type(default).__name__}()" if is_nested else repr(default)
+            yield row(f"`{field.name}`", f"`{shown}`", meanings[field.name])
+
+
+def described(kind: type) -> dict[str, str]:
+    """The meanings of a class's fields, from the section of its docstring that lists them."""
+    document = inspect.getdoc(kind) or ""
+    section = re.search(r"(?:Attributes|Parameters)\n-+\n(.*?)(?:\n\n\S|\Z)", document, re.DOTALL)
+    meanings: dict[str, str] = {}
+    parts = re.split(r"^(\w[^\n]*)\n", section[1] if section else "", flags=re.MULTILINE)
+    for heading, text in zip(parts[1::2], parts[2::2], strict=True):
+        for field in heading.split(" : ")[0].split(","):
+            meanings[field.strip()] = text
+    return meanings
+
+
+def first_sentence(value: object) -> str:
+    """The first paragraph of a docstring."""
+    return (inspect.getdoc(value) or "").split("\n\n")[0]
+
+
+def paragraphs(text: str) -> str:
+    """Help as it stands, each paragraph on one line."""
+    return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n"))
+
+
+def row(*cells: str) -> str:
+    """A row of a table, each cell on one line."""
+    texts = (" ".join(cell.split()).replace("``", "`").replace("|", "\\|") for cell in cells)
+    return f"| {' | '.join(texts)} |"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(reference(), encoding="utf-8")
