@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eigentree.chart import decode as decoding
-from eigentree.chart.decode import Gains, decode, gains, phrase_labels
+from eigentree.chart.decode import Gains, decode, gains
 from eigentree.chart.inside_outside import inside_outside
 from eigentree.chart.pruning import prune
 from eigentree.corpus.binarise import Symbol
@@ -116,7 +116,7 @@ def test_phrase_labels():
             Symbol("interminal", ("S", "VP")),
         ]
     )
-    start, label = phrase_labels(table)
+    start, label = table.label_start, table.phrase_label
     kinds = [symbol.kind for symbol in table.symbols]
     assert kinds == ["intermediate", "interminal", "preterminal", "preterminal"]
     # S VP, NP S; the labels are numbered as they come.

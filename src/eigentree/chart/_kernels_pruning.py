@@ -51,6 +51,9 @@ class Chart(NamedTuple):
         Of spans by end, symbol, start.  A span's outside value is the sum of the two.
     left_range, right_range : int32, axes (n, N, 2), (n + 1, N, 2)
         First and last end (start) of a row that hold the symbol; first > last for none.
+    starters : int32, axes (n, N)
+        Symbols that some span from a start holds and that are the left child of a rule.
+    n_starters : int32, axes (n)
     exponent : int32, axes (n, n + 1)
     live : int32, axes (spans, N)
         Symbols of each span, spans in the order of `span_number`.
@@ -63,6 +66,8 @@ class Chart(NamedTuple):
     right_outside: NDArray[np.float64]
     left_range: NDArray[np.int32]
     right_range: NDArray[np.int32]
+    starters: NDArray[np.int32]
+    n_starters: NDArray[np.int32]
     exponent: NDArray[np.int32]
     live: NDArray[np.int16]
     n_live: NDArray[np.int32]
@@ -83,6 +88,8 @@ class Chart(NamedTuple):
             np.empty(right),
             left_range,
             right_range,
+            np.empty((n_words, n_symbols), dtype=np.int32),
+            np.zeros(n_words, dtype=np.int32),
             np.full((n_words, n_words + 1), EMPTY, dtype=np.int32),
             np.empty((n_spans, n_symbols), dtype=np.int32),
             np.zeros(n_spans, dtype=np.int32),
@@ -97,7 +104,13 @@ def span_number(n_words: int, start: int, width: int) -> int:
 
 @kernel
 def finish_span(
-    n_words: int, chart: Chart, start: int, end: int, value: Floats, reference: int
+    n_words: int,
+    index: RuleIndex,
+    chart: Chart,
+    start: int,
+    end: int,
+    value: Floats,
+    reference: int,
 ) -> None:
     """Scale a span's values (axes N, zeroed here for the next span) and enter them."""
     largest = 0.0
@@ -119,6 +132,9 @@ def finish_span(
             if left[0] > left[1]:
                 chart.left_inside[start, a, start:] = 0.0
                 chart.left_outside[start, a, start:] = 0.0
+                if index.pair_start[a] < index.pair_start[a + 1]:
+                    chart.starters[start, chart.n_starters[start]] = a
+                    chart.n_starters[start] += 1
             if right[0] > right[1]:
                 chart.right_inside[end, a, :end] = 0.0
                 chart.right_outside[end, a, :end] = 0.0
@@ -156,7 +172,7 @@ def inside_pass(
     for i in range(n_words):
         for leaf in range(leaves.start[i], leaves.start[i + 1]):
             value[leaves.symbol[leaf]] = leaves.weight[leaf]
-        finish_span(n_words, chart, i, i + 1, value, 0)
+        finish_span(n_words, index, chart, i, i + 1, value, 0)
     for width in range(2, n_words + 1):
         for i in range(n_words - width + 1):
             j = i + width
@@ -168,10 +184,9 @@ def inside_pass(
             if reference == EMPTY:
                 continue
             split_scales(chart, i, j, reference, scales)
-            for b in range(n_symbols):
+            for place in range(chart.n_starters[i]):
+                b = chart.starters[i, place]
                 first, last = chart.left_range[i, b, 0], min(chart.left_range[i, b, 1], j - 1)
-                if first > last or index.pair_start[b] == index.pair_start[b + 1]:
-                    continue
                 for k in range(first, last + 1):
                     scaled_left[k] = scales[k] * chart.left_inside[i, b, k]
                 for p in range(index.pair_start[b], index.pair_middle[b]):
@@ -190,14 +205,14 @@ def inside_pass(
                 if last < j - 1 or scaled_left[j - 1] == 0.0:
                     continue
                 # The last word alone: only its own preterminals come into question.
-                for place in range(chart.n_live[j - 1]):
-                    c = chart.live[j - 1, place]
+                for leaf in range(chart.n_live[j - 1]):
+                    c = chart.live[j - 1, leaf]
                     p = index.pair_of[index.row[b], index.column[c]]
                     if p >= 0:
                         total = scaled_left[j - 1] * chart.right_inside[j, c, j - 1]
                         for rule in range(index.rule_start[p], index.rule_start[p + 1]):
                             value[parent[rule]] += total * probability[rule]
-            finish_span(n_words, chart, i, j, value, reference)
+            finish_span(n_words, index, chart, i, j, value, reference)
 
 
 @kernel

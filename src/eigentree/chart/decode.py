@@ -165,7 +165,7 @@ def _label_marginals(
         ... and the number of the labelled span.
     marginal : float64, axes (labelled spans)
     """
-    start, label = phrase_labels(symbols)
+    start, label = symbols.label_start, symbols.phrase_label
     sizes = np.diff(start)[forest.item_symbol]
     item = np.repeat(np.arange(forest.n_items), sizes)
     offset = np.arange(len(item)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
@@ -235,29 +235,3 @@ _GAINS: dict[str, Callable[[Forest, Marginals, LPCFG], Gains]] = {
     "max-rule": _max_rule,
     "viterbi": _viterbi,
 }
-
-
-def phrase_labels(symbols: SymbolTable) -> tuple[Longs, Longs]:
-    """The phrase labels that each symbol stands for after un-binarising.
-
-    Returns
-    -------
-    start : int64, axes (N + 1)
-    label : int64, axes (labels of all symbols)
-        Numbers of the labels of symbol a, at ``start[a]:start[a+1]``; a label that stands in
-        a chain twice has another number the second time.
-    """
-    numbers: dict[tuple[str, int], int] = {}
-    start = [0]
-    label: list[int] = []
-    for symbol in symbols.symbols:
-        chain: tuple[str, ...] = symbol.chain
-        if symbol.kind == "intermediate":
-            chain = ()
-        elif symbol.kind == "preterminal":
-            chain = chain[:-1]
-        for place, name in enumerate(chain):
-            occurrence = chain[:place].count(name)
-            label.append(numbers.setdefault((name, occurrence), len(numbers)))
-        start.append(len(label))
-    return np.array(start, dtype=np.int64), np.array(label, dtype=np.int64)

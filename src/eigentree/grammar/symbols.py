@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -26,11 +27,16 @@ class SymbolTable:
         The part-of-speech tags, sorted.
     tag : int32, axes (N)
         Number of the tag at the end of a preterminal symbol's chain, -1 elsewhere.
+    label_start : int64, axes (N + 1)
+    phrase_label : int64
+        The phrase labels of each symbol, see `phrase_labels`.
     """
 
     symbols: tuple[Symbol, ...]
     tags: tuple[str, ...] = field(init=False)
     tag: NDArray[np.int32] = field(init=False, repr=False, compare=False)
+    label_start: NDArray[np.int64] = field(init=False, repr=False, compare=False)
+    phrase_label: NDArray[np.int64] = field(init=False, repr=False, compare=False)
     _numbers: dict[Symbol, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -49,6 +55,9 @@ class SymbolTable:
         tag_numbers = {tag: number for number, tag in enumerate(tags)}
         object.__setattr__(self, "_numbers", numbers)
         object.__setattr__(self, "tags", tuple(tags))
+        label_start, phrase_label = phrase_labels(self.symbols)
+        object.__setattr__(self, "label_start", label_start)
+        object.__setattr__(self, "phrase_label", phrase_label)
         tag_of = [tag_numbers[s.label] if s.kind == "preterminal" else -1 for s in self.symbols]
         object.__setattr__(self, "tag", np.array(tag_of, dtype=np.int32))
 
@@ -85,3 +94,30 @@ class SymbolTable:
                 for kind, chain, parents, siblings in rows
             )
         )
+
+
+def phrase_labels(symbols: Sequence[Symbol]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The phrase labels that each symbol stands for after un-binarising.
+
+    Returns
+    -------
+    start : int64, axes (N + 1)
+    label : int64, axes (labels of all symbols)
+        Numbers of the labels of symbol a, at ``start[a]:start[a+1]``; a label that stands in
+        a chain twice has another number the second time.
+    """
+    numbers: dict[tuple[str, int], int] = {}
+    start = [0]
+    label: list[int] = []
+    for symbol in symbols:
+        chain: tuple[str, ...] = symbol.chain
+        if symbol.kind == "intermediate":
+            chain = ()
+        elif symbol.kind == "preterminal":
+            chain = chain[:-1]
+        seen: Counter[str] = Counter()
+        for name in chain:
+            label.append(numbers.setdefault((name, seen[name]), len(numbers)))
+            seen[name] += 1
+        start.append(len(label))
+    return np.array(start, dtype=np.int64), np.array(label, dtype=np.int64)
