@@ -10,7 +10,8 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
-# In reading order: data, transforms, parsers, scores, known grammars, drawing, errors.  One row is one public name.
+# In reading order: data, transforms, parsers, scores, known grammars, drawing, errors.  One row
+# is one public name.
 _PUBLIC = {
     "Tree": "eigentree.corpus.trees",
     "Span": "eigentree.corpus.trees",
@@ -19,6 +20,8 @@ _PUBLIC = {
     "read_treebank": "eigentree.corpus.treebank",
     "Treebank": "eigentree.corpus.treebank",
     "CleaningOptions": "eigentree.corpus.cleaning",
+    "binarise": "eigentree.corpus.binarise",
+    "unbinarise": "eigentree.corpus.binarise",
     "BinariseOptions": "eigentree.corpus.binarise",
     "LexiconOptions": "eigentree.corpus.lexicon",
     "Parser": "eigentree.parsers",

@@ -12,7 +12,7 @@ import numpy as np
 
 from eigentree.corpus.binarise import BinariseOptions, binarise
 from eigentree.corpus.heads import head_rules
-from eigentree.corpus.trees import Tree
+from eigentree.corpus.trees import Tree, collector_paused
 from eigentree.errors import SettingsError
 from eigentree.evaluate import EVALB_COLLINS, score
 from eigentree.grammar.lpcfg import LPCFG
@@ -80,8 +80,9 @@ def settled(trees: Sequence[Tree], options: TreebankOptions) -> TreebankOptions:
 def prepare(trees: Sequence[Tree], options: TreebankOptions) -> Examples:
     """Binarise trees and lay them out for the learners."""
     heads = head_rules(options.heads)
-    binary = [binarise(tree, options.binarise or BinariseOptions(), heads) for tree in trees]
-    return Examples.of(binary, options.lexicon)
+    with collector_paused():
+        binary = [binarise(tree, options.binarise or BinariseOptions(), heads) for tree in trees]
+        return Examples.of(binary, options.lexicon)
 
 
 def find_heads(trees: Sequence[Tree]) -> str:

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree.chart import _kernels_decode as kernels
-from eigentree.chart.forest import Floats, Forest, Ints, Longs
+from eigentree.chart.forest import Floats, Forest, Ints
 from eigentree.chart.inside_outside import Marginals
 from eigentree.corpus.binarise import BinaryTree
 from eigentree.errors import SettingsError

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import gc
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -15,7 +13,7 @@ from eigentree.corpus.brackets import OnError, read_brackets
 from eigentree.corpus.cleaning import CleaningOptions, clean, wrapper_of
 from eigentree.corpus.export import read_export
 from eigentree.corpus.files import STANDARD_STREAM, Problem, open_text
-from eigentree.corpus.trees import Tree
+from eigentree.corpus.trees import Tree, collector_paused
 
 TreeFormat = Literal["auto", "brackets", "export"]
 
@@ -99,7 +97,7 @@ def read_treebank(
     notices: list[Problem] = []
     no_parse: list[Place] = []
     counts: Counter[str] = Counter()
-    with _collector_paused():
+    with collector_paused():
         for path in paths:
             name = "<standard input>" if str(path) == STANDARD_STREAM else str(path)
             with open_text(path) as lines:
@@ -171,15 +169,3 @@ def _up_to_first_content(lines: Iterable[str]) -> list[str]:
 
 def _looks_like_export(start: list[str]) -> bool:
     return start[-1].startswith(("#FORMAT", "#BOS", "#BOT"))
-
-
-@contextlib.contextmanager
-def _collector_paused() -> Iterator[None]:
-    """Pause the search for reference cycles: it takes long, and trees have none."""
-    was_enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_enabled:
-            gc.enable()

@@ -10,7 +10,9 @@ writes it as ``-LRB-`` (see `eigentree.corpus.brackets`).
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
 Value = TypeVar("Value")
@@ -193,3 +195,15 @@ def fold(tree: Tree, combine: Callable[[Tree, list[Value]], Value]) -> Value:
             del done[-n_children:]
         done.append(combine(node, values))
     return done[0]
+
+
+@contextmanager
+def collector_paused() -> Iterator[None]:
+    """Pause the search for reference cycles: it takes long, and trees have none."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
