@@ -1,0 +1,60 @@
+"""The parser of the demonstration treebank, made once for all tests that need a real one."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from functools import cache
+from pathlib import Path
+
+from eigentree import data
+from eigentree.cli import app
+from eigentree.corpus.brackets import parse_tree
+from eigentree.corpus.treebank import read_treebank
+from eigentree.corpus.trees import Tree
+from eigentree.parsers import Parser
+
+TREEBANK = Path(data.__file__).parent / "demo" / "train.mrg"
+HELD_OUT = TREEBANK.with_name("heldout.mrg")
+
+# Trees over "a" and "b" of any length from 1 on, under one root label.
+ANY_LENGTH = tuple(
+    parse_tree(text)
+    for text in (
+        "(S (A a))",
+        "(S (B b))",
+        "(S (A a) (S (B b)))",
+        "(S (B b) (S (A a)))",
+        "(S (A a) (S (A a)))",
+        "(S (B b) (S (B b)))",
+        "(S (A a) (S (B b) (S (A a))))",
+        "(S (B b) (S (A a) (S (A a) (S (B b)))))",
+    )
+)
+
+
+@cache
+def demo_trees() -> tuple[Tree, ...]:
+    return tuple(read_treebank(TREEBANK).trees)
+
+
+@cache
+def demo_parser() -> Parser:
+    return Parser.train(demo_trees(), states=4, wrapper="")
+
+
+@cache
+def any_length_parser() -> Parser:
+    """A parser that gives every row of "a" and "b" a right-branching tree."""
+    return Parser.train(ANY_LENGTH * 5, states=2)
+
+
+def run_verb(*arguments: str | Path) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of the command line."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            app.main([str(argument) for argument in arguments])
+        except SystemExit as leaving:
+            return int(leaving.code or 0), out.getvalue(), err.getvalue()
+    return 0, out.getvalue(), err.getvalue()

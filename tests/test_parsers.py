@@ -1,0 +1,371 @@
+"""The parser as a whole: what comes out for any sentence, and what is marked."""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eigentree.chart.decode import OBJECTIVES
+from eigentree.corpus.brackets import format_tree, parse_tree
+from eigentree.corpus.trees import SEPARATORS, Tree
+from eigentree.errors import SettingsError
+from eigentree.grammar.lpcfg import LPCFG
+from eigentree.parsers import Parser, ParserOptions, ParseResult, TreebankOptions
+from eigentree.training import TrainingOptions
+from tests.demo import any_length_parser, demo_parser, demo_trees
+
+SENTENCE = ["The", "dog", "sees", "the", "old", "cat", "."]
+TAGS = ["DT", "NN", "VBZ", "DT", "JJ", "NN", "."]
+
+
+def with_options(parser: Parser, **changes) -> Parser:
+    return replace(parser, options=replace(parser.options, **changes))
+
+
+def check(result: ParseResult, words: list[str], tags: list[str] | None = None) -> None:
+    """What holds for every result, whatever it is worth."""
+    assert result.words == words
+    assert len(result.tags) == len(words)
+    if not words:
+        assert (result.tree, result.fallback) == (None, "empty")
+        return
+    assert result.tree is not None
+    assert result.tree.words() == words
+    assert result.tree.tags() == result.tags
+    if tags is not None:
+        assert result.tags == tags
+    assert parse_tree(format_tree(result.tree)) == result.tree
+    spans = result.tree.spans()
+    if result.fallback not in ("flat", "split"):
+        assert [(b.label, b.start, b.end) for b in result.brackets] == spans
+    assert {(b.label, b.start, b.end) for b in result.brackets} <= set(spans)
+    assert all(0.0 <= bracket.confidence <= 1.0 for bracket in result.brackets)
+    assert (result.confidence is None) == (not result.brackets)
+    assert result.log_value is None or np.isfinite(result.log_value)
+    assert result.sign in (-1, 1)
+
+
+# What it is for ---------------------------------------------------------------------------
+
+
+def test_an_ordinary_sentence():
+    result = demo_parser().parse(SENTENCE)
+    check(result, SENTENCE, TAGS)
+    assert result.fallback is None
+    assert result.tree == parse_tree(
+        "(S (NP (DT The) (NN dog)) (VP (VBZ sees) (NP (DT the) (JJ old) (NN cat))) (. .))"
+    )
+    assert result.confidence is not None
+    assert result.confidence > 0.5
+
+
+@pytest.mark.parametrize("own_tags", [False, True])
+def test_thirty_trees_are_learned_by_heart(own_tags):
+    seen: dict[tuple[str, ...], Tree] = {}
+    for tree in sorted(demo_trees(), key=lambda tree: len(tree.words())):
+        seen.setdefault(tuple(tree.words()), tree)
+    trees = list(seen.values())[:30]
+    parser = Parser.train(trees, states=8)
+    results = [parser.parse(tree.words(), None if own_tags else tree.tags()) for tree in trees]
+    assert [result.tree for result in results] == trees
+
+
+@pytest.mark.parametrize(
+    ("method", "treebank"),
+    [("pcfg", {}), ("pcfg", {"vertical": 2, "horizontal": 1}), ("spectral", {"direction": "head"})],
+)
+def test_other_methods_parse_too(method, treebank):
+    from eigentree.corpus.binarise import BinariseOptions
+
+    settings = TrainingOptions(
+        method=method,
+        treebank=TreebankOptions(binarise=BinariseOptions(**treebank)),
+        tagger=False,
+    )
+    parser = Parser.train(demo_trees()[:200], settings=settings, states=2)
+    assert parser.grammar.signed is (method == "spectral")
+    result = parser.parse(SENTENCE, TAGS)
+    check(result, SENTENCE, TAGS)
+    assert result.fallback is None
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_every_objective_of_a_probability_model(objective):
+    parser = any_length_parser()
+    pcfg = Parser.train(demo_trees()[:200], method="pcfg")
+    for each in (parser, pcfg) if objective != "viterbi" else (pcfg,):
+        words = ["a", "b", "a"] if each is parser else SENTENCE
+        result = with_options(each, objective=objective).parse(words)
+        check(result, words)
+        assert result.fallback is None
+
+
+# Any length -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("length", [1, 2, 3, 60, 250, 399, 400])
+def test_lengths_up_to_the_limit_are_parsed_whole(length):
+    words = ["abb"[i % 3] for i in range(length)]
+    result = any_length_parser().parse(words)
+    check(result, words)
+    assert result.fallback is None
+    assert len(result.tree.spans()) == length
+
+
+@pytest.mark.parametrize(("length", "pieces"), [(401, [400, 1]), (900, [400, 400, 100])])
+def test_longer_sentences_are_parsed_in_pieces(length, pieces):
+    words = ["ab"[i % 2] for i in range(length)]
+    result = any_length_parser().parse(words)
+    check(result, words)
+    assert result.fallback == "split"
+    assert [len(child.words()) for child in result.tree.children] == pieces
+    assert len(result.brackets) == length
+
+
+def test_pieces_end_at_marks():
+    words = ["a", "b", "a", "b", ",", "a", "b", "a", "b", "a", "b"]
+    result = with_options(any_length_parser(), max_words=7).parse(words)
+    check(result, words)
+    assert [len(child.words()) for child in result.tree.children] == [5, 6]
+
+
+def test_a_long_sentence_of_real_words():
+    words = [word for tree in demo_trees() for word in tree.words()][:120]
+    check(demo_parser().parse(words), words)
+
+
+def test_no_words_no_tree():
+    check(demo_parser().parse([]), [])
+    check(demo_parser().parse([], []), [])
+
+
+# Any words --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(",
+        ")",
+        "（",
+        "????????????",
+        ". . . ! ? , ;",
+        "-LRB- x -RRB-",
+        "😀",
+        "👩‍🚀 ☝️ eats 🍕 .",
+        "Zorgle blicks the frumious snark .",
+        "THE DOG SEES THE CAT .",
+        "10\u00a0000 a\u2028b \u3000x",
+        "co\u00adoperate zero\u200bwidth",
+        "\\/ a/b/NN _ #",
+        "(NN dog) ((( )))",
+        "x" * 5000,
+        "é e\u0301 ß Ω य ظ 漢字",
+        "dog " * 30,
+    ],
+)
+def test_odd_words_keep_their_characters(text):
+    words = text.split(" ")
+    words = [word for word in words if word]
+    check(demo_parser().parse(words), words)
+
+
+word_lists = st.lists(
+    st.one_of(
+        st.sampled_from(SENTENCE),
+        st.text(
+            st.characters(exclude_categories=["Cs"], exclude_characters=SEPARATORS), min_size=1
+        ),
+    ),
+    max_size=12,
+)
+
+
+@given(word_lists)
+def test_any_words_give_a_tree(words):
+    check(demo_parser().parse(words), words)
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from([*SENTENCE, "zorgle", "("]),
+            st.sampled_from([*TAGS, "XX", "-LRB-", "S", "NP", "A|B", "^@+"]),
+        ),
+        max_size=9,
+    )
+)
+def test_given_tags_stand_in_the_tree(pairs):
+    words, tags = [word for word, _ in pairs], [tag for _, tag in pairs]
+    check(demo_parser().parse(words, tags), words, tags)
+
+
+def test_untagged_words_without_a_tagger():
+    parser = replace(demo_parser(), tagger=None)
+    for words in (SENTENCE, ["zorgle"], ["Zorgle", "blicks", "."]):
+        check(parser.parse(words), words)
+    result = parser.parse(SENTENCE)
+    assert result.fallback is None
+    assert result.tags[0] == "DT"
+
+
+# Fall-backs -------------------------------------------------------------------------------
+
+
+def test_a_threshold_that_leaves_no_tree_is_relaxed():
+    result = with_options(demo_parser(), threshold=0.99).parse(
+        "The man saw a dog with the cat in the old house .".split()
+    )
+    check(result, result.words)
+    assert result.fallback == "threshold"
+
+
+def test_a_latent_grammar_without_a_value_leaves_it_to_the_coarse_one():
+    parser = demo_parser()
+    grammar = parser.grammar
+    silent = grammar.parameters._replace(root=np.zeros_like(grammar.parameters.root))
+    parser = replace(parser, grammar=LPCFG(grammar.backbone, silent, signed=True))
+    result = parser.parse(SENTENCE, TAGS)
+    check(result, SENTENCE, TAGS)
+    assert result.fallback == "coarse"
+    assert result.tree == demo_parser().parse(SENTENCE, TAGS).tree
+
+
+def test_a_latent_grammar_that_overflows_leaves_it_to_the_coarse_one():
+    parser = demo_parser()
+    grammar = parser.grammar
+    huge = grammar.parameters._replace(root=np.full_like(grammar.parameters.root, 1e308))
+    result = replace(parser, grammar=LPCFG(grammar.backbone, huge, signed=True)).parse(SENTENCE)
+    check(result, SENTENCE)
+
+
+@pytest.mark.parametrize(
+    "tags",
+    [
+        ["XX"] * 7,  # unknown to the grammar
+        ["DT", "XX", "VBZ", "DT", "JJ", "NN", "."],
+        ["."] * 7,  # known, but no tree has them
+        [",", "VBZ", ".", "CC", "CC", "DT", "MD"],
+    ],
+)
+def test_tags_that_contradict_the_grammar_are_set_aside(tags):
+    result = demo_parser().parse(SENTENCE, tags)
+    check(result, SENTENCE, tags)
+    assert result.fallback == "tags"
+    assert len(result.tree.spans()) > 1
+
+
+def test_tags_that_are_right_still_count_when_others_are_set_aside():
+    good = demo_parser().parse(SENTENCE, TAGS)
+    result = demo_parser().parse(SENTENCE, [*TAGS[:-1], "XX"])
+    assert result.fallback == "tags"
+    assert result.tree.spans() == good.tree.spans()
+
+
+def test_words_without_any_tree_stand_under_one_root():
+    parser = Parser.train([parse_tree("(S (NP (D the) (N dog)) (VP (V sleeps)))")], states=2)
+    for words, tags in ((["the"], None), (["dog", "dog"], ["N", "N"]), (["x"] * 4, ["?"] * 4)):
+        result = parser.parse(words, tags)
+        check(result, words, tags)
+        assert result.fallback == "flat"
+        assert result.tree.label == "S"
+        assert all(child.is_preterminal for child in result.tree.children)
+    untagged = replace(parser, tagger=None).parse(["x"])
+    check(untagged, ["x"])
+    assert untagged.fallback == "flat"
+
+
+def test_a_grammar_of_single_words_knows_no_phrase():
+    parser = Parser.train([parse_tree("(UH yes)"), parse_tree("(FRAG (NN tea))")] * 3)
+    for words in (["yes"], ["tea"], ["what"], ["yes", "tea"]):
+        check(parser.parse(words), words)
+    assert parser.parse(["tea"]).tree == parse_tree("(FRAG (NN tea))")
+    assert parser.parse(["yes", "tea"]).fallback == "flat"
+
+
+# Order and independence -------------------------------------------------------------------
+
+
+def test_results_do_not_depend_on_the_sentences_before():
+    sentences = [(tree.words(), None) for tree in demo_trees()[:25]]
+    sentences += [([], None), (["????"], None), (SENTENCE, ["."] * 7)]
+    order = list(range(len(sentences)))
+    random.Random(5).shuffle(order)
+    in_order = list(demo_parser().parse_many(sentences))
+    shuffled = list(demo_parser().parse_many(sentences[i] for i in order))
+    assert shuffled == [in_order[i] for i in order]
+
+
+def test_a_parser_may_be_shared_between_threads():
+    from concurrent.futures import ThreadPoolExecutor
+
+    sentences = [tree.words() for tree in demo_trees()[:20]]
+    expected = [demo_parser().parse(words) for words in sentences]
+    with ThreadPoolExecutor(3) as pool:
+        assert list(pool.map(demo_parser().parse, sentences)) == expected
+
+
+# Refusals ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("words", "tags", "message"),
+    [
+        ("the dog", None, "words is one string; a list of words is expected"),
+        (["the", "dog"], "DN", "tags is one string; a list of tags is expected"),
+        (["the", 3], None, "one of the words is 3; all must be strings"),
+        ([["the", "dog"]], None, "all must be strings"),
+        (["the", "dog"], ["DT", None], "one of the tags is None"),
+    ],
+)
+def test_wrong_types_are_told(words, tags, message):
+    with pytest.raises(TypeError, match=re.escape(message)):
+        demo_parser().parse(words, tags)
+
+
+@pytest.mark.parametrize("sentences", [["the", "dog"], [["the", "dog"]], "the dog", [None]])
+def test_a_batch_is_of_pairs(sentences):
+    with pytest.raises(TypeError, match="a pair of a list of words and their tags or None"):
+        list(demo_parser().parse_many(sentences))
+
+
+@pytest.mark.parametrize(
+    ("words", "tags", "message"),
+    [
+        (["the", "dog"], ["DT"], "there are 2 words but 1 tags"),
+        ([], ["DT"], "there are 0 words but 1 tags"),
+        (["the", ""], None, "a word of .* is empty or holds white space"),
+        (["the dog"], None, "a word of .* is empty or holds white space"),
+        (["dog"], [""], "a tag of .* is empty or holds white space or brackets"),
+        (["dog"], ["(NN"], "a tag of .* is empty or holds white space or brackets"),
+    ],
+)
+def test_what_no_tree_can_hold_is_refused(words, tags, message):
+    with pytest.raises(SettingsError, match=message):
+        demo_parser().parse(words, tags)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"threshold": 1.0}, "threshold is 1.0; it must be from 0 to below 1"),
+        ({"threshold": -1e-9}, "threshold is -1e-09"),
+        ({"threshold": float("nan")}, "threshold is nan"),
+        ({"max_words": 1}, "max_words is 1; it must be at least 2"),
+    ],
+)
+def test_options_without_a_meaning(options, message):
+    with pytest.raises(SettingsError, match=message):
+        ParserOptions(**options)
+
+
+def test_an_objective_that_does_not_fit_the_grammar():
+    parser = with_options(demo_parser(), objective="viterbi")
+    with pytest.raises(SettingsError, match="viterbi needs one state a symbol"):
+        parser.parse(SENTENCE)
