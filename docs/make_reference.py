@@ -1,4 +1,4 @@
-"""Write docs/reference.md: every option of every verb, every public name, every setting.
+"""Write docs/reference.md, every option, public name and setting, and the pictures of the docs.
 
 Run it after changing any of them: ``python docs/make_reference.py``.  All text comes from
 help lines and docstrings, so the reference can't say anything else than the program.
@@ -20,6 +20,7 @@ import eigentree
 from eigentree.cli import app
 
 PAGE = Path(__file__).with_name("reference.md")
+PICTURE = Path(__file__).parent / "pictures" / "baker.svg"
 INTRODUCTION = """\
 # Reference
 
@@ -123,5 +124,13 @@ def row(*cells: str) -> str:
     return f"| {' | '.join(texts)} |"
 
 
+def picture() -> str:
+    """The first tree of the tutorial."""
+    text = "(S (NP (DT the) (NN baker)) (VP (VBD sold) (NP (DT the) (NN bread))))"
+    return eigentree.draw_svg(eigentree.parse_tree(text))
+
+
 if __name__ == "__main__":
+    PICTURE.parent.mkdir(exist_ok=True)
+    PICTURE.write_text(picture(), encoding="utf-8")
     PAGE.write_text(reference(), encoding="utf-8")

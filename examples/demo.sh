@@ -27,9 +27,8 @@ Where did you leave the keys ?
 END
 fi
 show "cat $out/sentences.txt"
-show "eigentree parse --model $out/demo.egt --output json <$out/sentences.txt"
+show "eigentree parse --model $out/demo.egt --output drawing <$out/sentences.txt"
 show "eigentree parse --model $out/demo.egt <$out/sentences.txt >$out/sentences.mrg"
-show "eigentree draw $out/sentences.mrg"
 show "eigentree draw $out/sentences.mrg --format svg -o $out/sentences.svg"
 
 printf '\nTrees that the parser has not seen, by their words and tags:\n'

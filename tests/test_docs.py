@@ -10,10 +10,12 @@ run: it may hold nothing but the few commands listed here.
 from __future__ import annotations
 
 import doctest
+import importlib.util
 import os
 import re
 import subprocess
 import sys
+import types
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,6 +29,7 @@ PAGES = sorted(
     [ROOT / "README.md", ROOT / "CHANGELOG.md", *(ROOT / "docs").rglob("*.md")],
     key=lambda page: page.relative_to(ROOT).parts,
 )
+GLOSSARY = ROOT / "docs/glossary.md"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SET_UP = re.compile(r"make (test|demo|clean)( SENTENCE=\"[^\"]+\")?( +#.*)?|pip install \.")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -159,6 +162,51 @@ def test_every_citation_is_in_the_references():
     cited = {key for page in PAGES for key in re.findall(r"\[@([\w-]+)\]", page.read_text("utf-8"))}
     assert cited - set(keys) == set()
     assert len(cited) >= 5
+
+
+def made_pages() -> types.ModuleType:
+    spec = importlib.util.spec_from_file_location("make_reference", ROOT / "docs/make_reference.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_reference_and_pictures_are_those_of_the_program():
+    made = made_pages()
+    hint = "run python docs/make_reference.py"
+    assert made.PAGE.read_text("utf-8") == made.reference(), hint
+    assert made.PICTURE.read_text("utf-8") == made.picture(), hint
+
+
+def test_reference_has_every_option():
+    # By another way than the page is made: the words of the help itself.
+    told = (ROOT / "docs/reference.md").read_text("utf-8")
+    for verb in VERBS:
+        section = told.split(f"### eigentree {verb}\n")[1].split("\n### ")[0]
+        done = subprocess.run(
+            [Path(sys.executable).with_name("eigentree"), verb, "--help"],
+            capture_output=True,
+            encoding="utf-8",
+            env={**os.environ, "COLUMNS": "200"},
+        )
+        options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", done.stdout)) - {"--help"}
+        assert {option for option in options if f"{option}`" not in section} == set(), verb
+
+
+def test_words_of_the_glossary_are_those_of_the_code():
+    rows = re.findall(
+        r"^\| ([^|]+) \|[^|]+\| ([^|]*) ?\|$", GLOSSARY.read_text("utf-8"), re.MULTILINE
+    )
+    assert len(rows) > 30
+    code = "\n".join(path.read_text("utf-8") for path in (ROOT / "src").rglob("*.py"))
+    names = {name for _, names in rows for name in re.findall(r"`(\w+)`", names)}
+    assert {name for name in names if not re.search(rf"\b\w*{name}\w*\b", code)} == set()
+
+
+def test_glossary_is_in_order():
+    terms = re.findall(r"^\| ([^|]+) \|", GLOSSARY.read_text("utf-8"), re.MULTILINE)[2:]
+    keys = [re.sub(r"[^a-z]", "", term.lower()) for term in terms]
+    assert keys == sorted(keys)
 
 
 def test_reading_order_names_files_that_exist():
