@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")/.."
 
 data=src/eigentree/data/demo
-out=demo-output
+out=${DEMO_OUTPUT:-demo-output}
 mkdir -p "$out"
 
 show() { # a command as one string, since some redirect
@@ -21,7 +21,7 @@ if [ -n "${SENTENCE:-}" ]; then
     printf '%s\n' "$SENTENCE" >"$out/sentences.txt"
 else
     cat >"$out/sentences.txt" <<'END'
-The old man saw the dog in the garden .
+I saw the boy with the dog in the park .
 She said that the children were sleeping .
 Where did you leave the keys ?
 END

@@ -16,6 +16,7 @@ import re
 import subprocess
 import sys
 import types
+import xml.etree.ElementTree
 from pathlib import Path
 from typing import NamedTuple
 
@@ -220,6 +221,19 @@ def test_versions_agree():
     citation = (ROOT / "CITATION.cff").read_text("utf-8")
     assert f'\nversion: "{eigentree.__version__}"\n' in citation
     assert f"## {eigentree.__version__}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+
+
+def test_the_demonstration_shows_what_it_promises(tmp_path):
+    command = Command(f"DEMO_OUTPUT='{tmp_path}' SENTENCE= sh '{ROOT / 'examples/demo.sh'}'", "")
+    printed = run_command(command, tmp_path)
+    f1 = re.search(r"^F1, % +([\d.]+)", printed, re.MULTILINE)
+    assert f1 is not None, printed
+    assert 80 < float(f1[1]) < 100
+    assert len(re.findall(r"^confidence \d+ %$", printed, re.MULTILINE)) == 3
+    drawing = xml.etree.ElementTree.parse(tmp_path / "sentences.svg")
+    words = {text.text for text in drawing.iter("{http://www.w3.org/2000/svg}text")}
+    assert words >= {"S", "NP", "VP", "children"}
+    assert (tmp_path / "demo.egt").stat().st_size > 100_000
 
 
 # The checker itself, which must be able to say no. --------------------------------------
