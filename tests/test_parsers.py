@@ -16,7 +16,7 @@ from eigentree.corpus.brackets import format_tree, parse_tree
 from eigentree.corpus.trees import SEPARATORS, Tree
 from eigentree.errors import SettingsError
 from eigentree.grammar.lpcfg import LPCFG
-from eigentree.parsers import Parser, ParserOptions, ParseResult, TreebankOptions
+from eigentree.parsers import Parser, ParseResult, ParserOptions, TreebankOptions
 from eigentree.training import TrainingOptions
 from tests.demo import any_length_parser, demo_parser, demo_trees
 
@@ -220,7 +220,7 @@ def test_untagged_words_without_a_tagger():
 
 def test_a_threshold_that_leaves_no_tree_is_relaxed():
     result = with_options(demo_parser(), threshold=0.99).parse(
-        "The man saw a dog with the cat in the old house .".split()
+        ["The", "man", "saw", "a", "dog", "with", "the", "cat", "in", "the", "old", "house", "."]
     )
     check(result, result.words)
     assert result.fallback == "threshold"

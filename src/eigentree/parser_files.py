@@ -23,6 +23,7 @@ from eigentree.grammar.pcfg import PCFG, WordTable
 from eigentree.grammar.symbols import SymbolTable
 from eigentree.model_files import ModelFile, open_model, save_model
 from eigentree.parsers import Parser, ParserOptions
+from eigentree.shapes import check_types
 from eigentree.words.tagger import Tagger
 
 KIND = "parser"
@@ -123,11 +124,13 @@ def _assemble(file: ModelFile) -> Parser:
 
     words = WordTable(symbols, lexicon, *arrays("words", _WORDS))
     backbone = PCFG(words, *arrays("pcfg", _BACKBONE))
+    stored = dict(
+        zip(LatentParameters._fields, arrays("latent", LatentParameters._fields), strict=True)
+    )
+    check_types("latent", {name: (stored[name], np.float32) for name in ROUNDED})
     latent: dict[str, np.ndarray[Any, Any]] = {
         name: array.astype(np.float64) if name in ROUNDED else array
-        for name, array in zip(
-            LatentParameters._fields, arrays("latent", LatentParameters._fields), strict=True
-        )
+        for name, array in stored.items()
     }
     grammar = LPCFG(backbone, LatentParameters(**latent), signed=header.signed)
     tagger = Tagger.from_bytes(file.blobs["tagger"]) if "tagger" in file.blobs else None

@@ -33,7 +33,7 @@ from eigentree.corpus.binarise import BinariseOptions, unbinarise
 from eigentree.corpus.cleaning import CleaningOptions
 from eigentree.corpus.lexicon import LexiconOptions
 from eigentree.corpus.trees import FORBIDDEN_IN_LABEL, SEPARATORS, Tree
-from eigentree.errors import SettingsError
+from eigentree.errors import GrammarError, SettingsError
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.pcfg import Candidates
 
@@ -174,6 +174,11 @@ class Parser:
     options: ParserOptions = field(default_factory=ParserOptions)
     wrapper: str | None = None
     description: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        backbone = self.grammar.backbone
+        if np.any(backbone.root[backbone.symbols.of_kind("intermediate")] > 0):
+            raise GrammarError("a part of a phrase may stand at the root; only whole ones may")
 
     @property
     def cleaning(self) -> CleaningOptions:

@@ -20,6 +20,8 @@ from eigentree.shapes import check_shapes, check_types
 
 # Pseudo-count with which p(word | symbol) leans on p(word | tag).
 WORD_SMOOTHING = 10.0
+# Beyond this, counts are no longer exact.
+LARGEST_COUNT = 2.0**53
 
 
 class Candidates(NamedTuple):
@@ -88,8 +90,10 @@ class WordTable:
         ]
         if not (all(in_range) and np.all(np.diff(key) > 0)):
             raise GrammarError("the pairs of words and symbols are out of order or range")
-        if not np.all((self.count > 0) & np.isfinite(self.count)):
-            raise GrammarError("a pair of word and symbol has a count that is not positive")
+        if not np.all((self.count > 0) & (self.count < LARGEST_COUNT)):
+            raise GrammarError(
+                "a pair of word and symbol has a count that is not positive or too large"
+            )
         tags = self.symbols.tag
         if np.any(tags[self.symbol] < 0):
             raise GrammarError("a word stands under a symbol that is not a preterminal")
