@@ -222,8 +222,9 @@ def _viterbi(forest: Forest, _marginals: Marginals, grammar: LPCFG) -> Gains:
     )
     with np.errstate(divide="ignore"):
         item = np.where(entry == -2, 0.0, np.log(forest.item_weight * word))
-        rules = np.log([grammar.tensor(rule).item() for rule in forest.group_rule])
-        edge = np.repeat(rules, np.diff(forest.group_edges))
+        rules, use = np.unique(forest.group_rule, return_inverse=True)
+        value = np.log([grammar.tensor(rule).item() for rule in rules])[use]
+        edge = np.repeat(value, np.diff(forest.group_edges))
         root = np.log(parameters.root[forest.item_symbol[forest.roots]])
     return Gains(item, edge, root)
 
