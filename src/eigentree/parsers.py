@@ -301,13 +301,13 @@ class Parser:
             given = self.grammar.backbone.tag_numbers(tags)
         # Without tags, or with unknown ones, those words have to be left free from the start.
         first: Fallback | None = "tags" if tags is not None and -1 in given else None
-        steps: list[tuple[list[Candidates], list[float], Fallback | None]] = [
-            (self._candidates(words, given, free=False), [threshold, threshold * RELAXATION], first)
+        steps: list[tuple[bool, list[float], Fallback | None]] = [
+            (False, [threshold, threshold * RELAXATION], first)
         ]
         if tags is not None:
-            steps.append((self._candidates(words, given, free=True), [threshold], "tags"))
-        for candidates, thresholds, fallback in steps:
-            leaves = Leaves.of(candidates)
+            steps.append((True, [threshold], "tags"))
+        for free, thresholds, fallback in steps:
+            leaves = Leaves.of(self._candidates(words, given, free=free))
             for number, least in enumerate(dict.fromkeys((*thresholds, 0.0))):
                 pruned = prune(self.grammar.backbone, leaves, least)
                 if pruned is None:
