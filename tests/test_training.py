@@ -1,0 +1,277 @@
+"""Training: the same seed gives the same bytes, settings count, any treebank gives a parser."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from eigentree import training
+from eigentree.corpus.binarise import BinariseOptions
+from eigentree.corpus.brackets import parse_tree
+from eigentree.corpus.trees import Tree
+from eigentree.errors import GrammarError, SettingsError
+from eigentree.learn.spectral import SpectralOptions
+from eigentree.linalg.threads import one_thread
+from eigentree.parsers import Parser, TreebankOptions
+from eigentree.training import TrainingOptions, tuned
+from tests.demo import TREEBANK, demo_parser, demo_trees
+
+# One seed, one model ----------------------------------------------------------------------
+
+
+def test_the_same_seed_gives_the_same_bytes(tmp_path):
+    for name in ("first", "second"):
+        Parser.train(demo_trees()[:100], states=6, seed=7).save(tmp_path / name)
+    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
+
+
+def test_the_seed_is_told():
+    trees = demo_trees()[:50]
+    settings = TrainingOptions(tagger=False)
+    parsers = [Parser.train(trees, settings=settings, states=4, seed=seed) for seed in (1, 2)]
+    assert [parser.description["seed"] for parser in parsers] == [1, 2]
+
+
+def test_other_processes_and_threads_give_the_same_bytes(tmp_path):
+    for threads in ("1", "2"):
+        path = tmp_path / threads
+        command = [sys.executable, "-c", "from eigentree.cli.app import main; main()"]
+        arguments = ["train", TREEBANK, "--states", "4", "-o", path, "--quiet"]
+        names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+        environment = {
+            **os.environ,
+            **dict.fromkeys(names, threads),
+            "PYTHONHASHSEED": threads,
+        }
+        subprocess.run([*command, *arguments], check=True, env=environment)
+    demo_parser().save(tmp_path / "here")
+    contents = {path.read_bytes() for path in tmp_path.iterdir()}
+    assert len(contents) == 1
+
+
+def test_linear_algebra_gets_one_thread_and_the_others_back():
+    from threadpoolctl import threadpool_info
+
+    def threads() -> list[int]:
+        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+    before = threads()
+    assert before
+    with one_thread():
+        assert set(threads()) == {1}
+    assert threads() == before
+
+
+def test_learning_runs_in_one_thread(monkeypatch):
+    from threadpoolctl import threadpool_info
+
+    from eigentree.learn import spectral
+
+    seen: list[int] = []
+    decompose, smooth = spectral.cross_moment_svd, spectral.smoothed_tensor
+
+    def note() -> None:
+        pools = threadpool_info()
+        seen.extend(pool["num_threads"] for pool in pools if pool["user_api"] == "blas")
+
+    def noting_decompose(*arguments):
+        note()
+        return decompose(*arguments)
+
+    def noting_smooth(*arguments):
+        note()
+        return smooth(*arguments)
+
+    monkeypatch.setattr(spectral, "cross_moment_svd", noting_decompose)
+    monkeypatch.setattr(spectral, "smoothed_tensor", noting_smooth)
+    Parser.train(demo_trees()[:10], states=2, settings=TrainingOptions(tagger=False))
+    assert set(seen) == {1}
+
+
+# Settings ---------------------------------------------------------------------------------
+
+
+def test_shortcuts_change_the_settings():
+    settings = TrainingOptions(tagger=False)
+    parser = Parser.train(demo_trees()[:40], settings=settings, states=3)
+    assert parser.description["method"] == "spectral"
+    assert parser.description["spectral"]["states"] == 3
+    assert parser.grammar.n_states.max() == 3
+    assert parser.tagger is None
+    plain = Parser.train(demo_trees()[:40], settings=settings, method="pcfg")
+    assert plain.description["method"] == "pcfg"
+    assert plain.grammar.n_states.max() == 1
+    assert "spectral" not in plain.description
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"states": 0}, "states is 0; it must be at least 1"),
+        ({"smoothing": -1.0}, "smoothing is -1.0; it must be at least 0"),
+        ({"smoothing": float("nan")}, "smoothing is nan; it must be at least 0"),
+        ({"shrinkage": float("inf")}, "shrinkage is inf; it must be at least 0"),
+        ({"word_smoothing": 1.5}, "word_smoothing is 1.5; it must be between 0 and 1"),
+        ({"word_smoothing": float("nan")}, "word_smoothing is nan"),
+    ],
+)
+def test_settings_without_a_meaning(options, message):
+    with pytest.raises(SettingsError, match=message):
+        SpectralOptions(**options)
+
+
+def test_an_unknown_method():
+    with pytest.raises(SettingsError, match="method is 'neural'; it must be one of spectral, pcfg"):
+        Parser.train(demo_trees()[:5], method="neural")
+
+
+def test_no_trees():
+    with pytest.raises(GrammarError, match="there are no trees to learn from"):
+        Parser.train([])
+
+
+@pytest.mark.parametrize(
+    ("labels", "heads"), [("S NP VP", "english"), ("CS CNP CPP", "negra"), ("X Y Z", "rightmost")]
+)
+def test_heads_are_chosen_by_the_labels(labels, heads):
+    s, np_, vp = labels.split()
+    text = f"({s} ({np_} (A a) (B b)) ({vp} (C c) ({np_} (A a) (B b))))"
+    parser = Parser.train([parse_tree(text)] * 2, states=2)
+    assert parser.description["treebank"]["heads"] == heads
+
+
+def test_small_treebanks_remember_no_sibling():
+    assert training.settled(demo_trees()[:10], TreebankOptions()).binarise == BinariseOptions()
+    many = demo_trees()[:10] * (training.TREES_FOR_SIBLINGS // 10)
+    assert training.settled(many, TreebankOptions()).binarise == BinariseOptions(horizontal=1)
+    own = TreebankOptions(binarise=BinariseOptions("head", 2, 3))
+    assert training.settled(many, own).binarise == own.binarise
+
+
+def test_progress_goes_from_stage_to_stage():
+    calls: list[tuple[str, float]] = []
+    Parser.train(
+        demo_trees()[:40], states=2, progress=lambda stage, share: calls.append((stage, share))
+    )
+    assert list(dict.fromkeys(stage for stage, _ in calls)) == [
+        "binary trees",
+        "projections",
+        "rules",
+        "tagger",
+    ]
+    for stage in ("projections", "rules"):
+        shares = [share for name, share in calls if name == stage]
+        assert shares == sorted(shares)
+        assert shares[-1] == 1.0
+    assert all(0.0 <= share <= 1.0 for _, share in calls)
+
+
+# Tuning -----------------------------------------------------------------------------------
+
+
+def test_tuning_chooses_from_the_grid(monkeypatch):
+    monkeypatch.setattr(training, "SMOOTHING_GRID", (2.0, 8.0))
+    monkeypatch.setattr(training, "WORD_SMOOTHING_GRID", (0.4, 0.6))
+    trees = demo_trees()
+    settings = TrainingOptions().with_shortcuts(None, 3)
+    calls: list[tuple[str, float]] = []
+    chosen = tuned(trees[:80], trees[80:100], settings, progress=lambda *call: calls.append(call))
+    assert chosen.spectral.smoothing in (2.0, 8.0)
+    assert chosen.spectral.word_smoothing in (0.4, 0.6)
+    assert replace(chosen, spectral=settings.spectral) == settings
+    assert [share for stage, share in calls if stage == "tuning"] == [0.25, 0.5, 0.75, 1.0]
+
+
+def test_tuning_takes_the_best(monkeypatch):
+    # A word smoothing of 0 leaves words no vector of their own, a huge C rules no moment.
+    monkeypatch.setattr(training, "SMOOTHING_GRID", (1e9, 3.0))
+    monkeypatch.setattr(training, "WORD_SMOOTHING_GRID", (0.0, 0.8))
+    trees = [*demo_trees()[:60]]
+    chosen = tuned(trees, trees, TrainingOptions().with_shortcuts(None, 8))
+    assert (chosen.spectral.smoothing, chosen.spectral.word_smoothing) == (3.0, 0.8)
+
+
+def test_tuning_needs_trees():
+    with pytest.raises(SettingsError, match="there are no held-out trees to tune on"):
+        tuned(demo_trees()[:5], [], TrainingOptions())
+
+
+# Any treebank -----------------------------------------------------------------------------
+
+
+def learns_by_heart(texts: list[str], **settings) -> None:
+    trees = [parse_tree(text) for text in texts]
+    parser = Parser.train(trees * 2, states=4, **settings)
+    for tree in trees:
+        result = parser.parse(tree.words(), tree.tags())
+        assert result.tree == tree
+        assert parser.parse(tree.words()).tree is not None
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["(NN dog)"],
+        ["(S (NN dog))"],
+        ["(S (NN dog))", "(S (VB run))", "(UH yes)"],
+        ["(A (B (C (D (E e)))))"],
+        ["(S (NP (D the) (N dog)) (VP (V ran)))"],
+        ["(S (A a) (A a) (A a) (A a) (A a) (A a) (A a))"],
+        # a label that is both tag and phrase
+        ["(X (X a) (X (X b) (X c)))"],
+        ["(NP (NP dog) (S (NP (NP a) (NN b))))"],
+        # labels that look like marks of a transform
+        ["(A|B (@A (A+B x) (A^C y)) (A|<B-C> (@ z) (^ w) (+ v)))"],
+        ["(S+VP (@S (a|b x) (c y)) (S^ROOT (|| z)))"],
+        # other scripts
+        ["(文 (名詞句 (名詞 犬) (助詞 が)) (動詞 走る))"],
+        ["(Ω (δ שלום) (é 😀) (и (ё д) (ю е)))"],
+        ["(-LRB- (-LRB- -LRB-) (-NONE- 0))"],
+        ["(ROOT (ROOT dog))", "(ROOT (ROOT a) (ROOT b))"],
+    ],
+)
+def test_small_and_odd_treebanks(texts):
+    learns_by_heart(texts)
+    learns_by_heart(texts, method="pcfg")
+
+
+@pytest.mark.parametrize("direction", ["left", "right", "head"])
+@pytest.mark.parametrize(("vertical", "horizontal"), [(1, 0), (2, 1), (3, 2)])
+def test_every_way_to_binarise(direction, vertical, horizontal):
+    texts = ["(S (A a) (NP (B b) (C c) (D d) (E e)) (F f))", "(S (NP (B b) (C c)) (F f) (F f))"]
+    binarise = BinariseOptions(direction, vertical, horizontal)
+    learns_by_heart(texts, settings=TrainingOptions(treebank=TreebankOptions(binarise=binarise)))
+
+
+def test_deep_trees():
+    tree = Tree("N", (), "x")
+    for _ in range(3000):
+        tree = Tree("A", [tree])
+    parser = Parser.train([tree, parse_tree("(S (N x) (N x))")], states=2)
+    assert parser.parse(["x"], ["N"]).tree == tree
+    tree = Tree("N", (), "x")
+    for _ in range(300):
+        tree = Tree("A", [Tree("N", (), "x"), tree])
+    parser = Parser.train([tree], states=2)
+    assert parser.parse(["x"] * 301, ["N"] * 301).tree == tree
+
+
+def test_numbers_of_a_trained_parser_are_finite():
+    parameters = demo_parser().grammar.parameters
+    assert all(np.isfinite(array).all() for array in parameters)
+
+
+def test_what_the_model_tells_of_itself():
+    description = demo_parser().description
+    symbols = demo_parser().grammar.backbone.symbols
+    assert description["trees"] == len(demo_trees())
+    assert description["words"] == sum(len(tree.words()) for tree in demo_trees())
+    assert len(description["symbol_counts"]) == len(symbols)
+    assert len(description["singular_values"]) == len(symbols)
+    sizes = [len(values) for values in description["singular_values"]]
+    assert sizes == demo_parser().grammar.n_states.tolist()
