@@ -10,6 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 from typing import Annotated, Any, NamedTuple
 
 import typer
@@ -99,6 +100,10 @@ def eigentree(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave Python with the exit code."""
+    stream = sys.stdout
+    if isinstance(stream, TextIOWrapper) and stream.encoding.lower() not in ("utf-8", "utf8"):
+        # Trees are UTF-8 on the way in, and so on the way out, whatever the terminal's locale.
+        stream.reconfigure(encoding="utf-8")
     app(_debug_first(sys.argv[1:] if arguments is None else arguments), prog_name="eigentree")
 
 

@@ -1,0 +1,581 @@
+"""The verbs train, parse and inspect: files, pipes, processes, messages and exit codes."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import os
+import random
+import re
+import selectors
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from eigentree.cli._models import in_brackets, wrapped
+from eigentree.corpus.brackets import format_tree, parse_tree, read_brackets
+from eigentree.corpus.trees import Tree
+from eigentree.parsers import Parser
+from tests.demo import HELD_OUT, demo_parser, demo_trees, run_verb
+
+EIGENTREE = [sys.executable, "-c", "from eigentree.cli.app import main; main()"]
+SENTENCES = ["The dog sees the old cat .", "", "????", "( Who left ? )", "😀 zorgle"]
+TREES = """\
+( (S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (DT the) (NN cat)))) )
+( (S (NP (DT the) (NN cat)) (VP (VBZ runs))) )
+( (S (NP (DT a) (NN man)) (VP (VBZ sees) (NP (DT a) (NN dog)))) )
+"""
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("model") / "demo.egt"
+    demo_parser().save(path)
+    # Kernels compiled before any process is timed or read from.
+    demo_parser().parse(["dog"])
+    return path
+
+
+@pytest.fixture
+def sentences(tmp_path) -> Path:
+    path = tmp_path / "sentences.txt"
+    path.write_text("".join(line + "\n" for line in SENTENCES), "utf-8")
+    return path
+
+
+@pytest.fixture
+def treebank(tmp_path) -> Path:
+    path = tmp_path / "small.mrg"
+    path.write_text(TREES, "utf-8")
+    return path
+
+
+# parse: what comes out --------------------------------------------------------------------
+
+
+def test_a_tree_for_every_line_in_order(model, sentences):
+    code, out, err = run_verb("parse", "-m", model, sentences)
+    assert code == 0
+    lines = out.split("\n")
+    assert lines.pop() == ""
+    assert len(lines) == len(SENTENCES)
+    assert lines[0] == (
+        "( (S (NP (DT The) (NN dog)) (VP (VBZ sees) (NP (DT the) (JJ old) (NN cat))) (. .)))"
+    )
+    assert lines[1] == ""
+    for line, text in zip(lines, SENTENCES, strict=True):
+        assert (parse_tree(line).words() if line else []) == text.split()
+    assert f"eigentree: {sentences}:2: fall-back: empty\n" in err
+    assert f"eigentree: {sentences}:3: fall-back: flat\n" in err
+    assert f"{sentences}:1:" not in err
+
+
+def test_quiet_leaves_only_errors(model, sentences):
+    code, _, err = run_verb("parse", "-m", model, sentences, "--quiet")
+    assert (code, err) == (0, "")
+
+
+def test_the_bracket_reader_finds_as_many_trees_as_sentences(model, tmp_path):
+    texts = [" ".join(tree.words()) for tree in demo_trees()[:30]]
+    texts += ["(", ") (", "a(b)c", "-LRB- -L\\RB-", "x" * 3000, "\\/ / _", "10\u00a0000 a\u2028b"]
+    source = tmp_path / "in.txt"
+    source.write_text("\n".join(texts) + "\n", "utf-8")
+    code, out, _ = run_verb("parse", "-m", model, source)
+    assert code == 0
+    # Lines end at line feeds only: other separators are parts of words.
+    records = list(read_brackets(io.StringIO(out, newline="\n")))
+    assert [record.problem for record in records] == [None] * len(texts)
+    assert len(records) == len(texts) == out.count("\n")
+
+
+def test_json_has_everything(model, sentences):
+    code, out, _ = run_verb("parse", "-m", model, sentences, "--output", "json")
+    assert code == 0
+    records = [json.loads(line) for line in out.split("\n")[:-1]]
+    assert [record["words"] for record in records] == [text.split() for text in SENTENCES]
+    assert [record["fallback"] for record in records][:3] == [None, "empty", "flat"]
+    assert records[1]["tree"] is None
+    first = records[0]
+    assert first["tags"] == ["DT", "NN", "VBZ", "DT", "JJ", "NN", "."]
+    assert {key: first["brackets"][1][key] for key in ("label", "start", "end")} == {
+        "label": "NP",
+        "start": 3,
+        "end": 6,
+    }
+    assert 0.0 < first["confidence"] <= 1.0
+
+
+def test_drawings(model, sentences):
+    code, out, _ = run_verb("parse", "-m", model, sentences, "--output", "drawing")
+    assert code == 0
+    assert len(re.findall(r"^confidence \d+ %$", out, re.MULTILINE)) >= 1
+    assert "confidence unknown, fall-back: flat" in out
+    for word in ("dog", "????", "😀"):
+        assert word in out
+
+
+def test_into_a_file(model, sentences, tmp_path):
+    target = tmp_path / "trees.mrg"
+    code, out, _ = run_verb("parse", "-m", model, sentences, "-o", target)
+    assert (code, out) == (0, "")
+    assert target.read_text("utf-8") == run_verb("parse", "-m", model, sentences)[1]
+
+
+# parse: forms of input --------------------------------------------------------------------
+
+
+CONLLU = """\
+# text = The dog
+1\tThe\tthe\tDET\tDT\t_\t2\tdet\t_\t_
+2\tdog\tdog\tNOUN\tNN\t_\t0\troot\t_\t_
+
+1-2\tdu\t_\t_\t_\t_\t_\t_\t_\t_
+1\tthe\tthe\tDET\tDT\t_\t2\tdet\t_\t_
+2\tcat\tcat\tNOUN\tNN\t_\t0\troot\t_\t_
+2.1\tsees\tsee\tVERB\tVBZ\t_\t_\t_\t_\t_
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "words", "tags"),
+    [
+        ("tokens", "The  dog\tsees\r\n\r\nA cat\n", ["The dog sees", "", "A cat"], None),
+        (
+            "tagged",
+            "The_DT a/b_NN\nA/B/NN\n\n-LRB-_-LRB- x_XX\n",
+            ["The a/b", "A/B", "", "( x"],
+            ["DT NN", "NN", "", "-LRB- XX"],
+        ),
+        ("conllu", CONLLU, ["The dog", "the cat"], ["DT NN", "DT NN"]),
+        (
+            "trees",
+            "( (S (NP-SBJ (DT The) (NN dog)) (-NONE- *T*)\n(VP (VBZ sees)))) (())\n(NN x)",
+            ["The dog sees", "", "x"],
+            ["DT NN VBZ", "", "NN"],
+        ),
+    ],
+)
+@pytest.mark.parametrize("compress", [False, True])
+def test_forms_of_input(model, tmp_path, form, text, words, tags, compress):
+    path = tmp_path / "input"
+    content = "\ufeff".encode() + text.encode()
+    path.write_bytes(gzip.compress(content) if compress else content)
+    code, out, err = run_verb("parse", "-m", model, "--input", form, "--output", "json", path)
+    assert code == 0, err
+    records = [json.loads(line) for line in out.splitlines()]
+    assert [" ".join(record["words"]) for record in records] == words
+    if tags is not None:
+        assert [" ".join(record["tags"]) for record in records] == tags
+
+
+def test_tags_of_the_input_can_be_ignored(model, tmp_path):
+    path = tmp_path / "input"
+    path.write_text("The_XX dog_XX\n")
+    out = run_verb("parse", "-m", model, "--input", "tagged", "--ignore-tags", path)[1]
+    assert parse_tree(out).tags() == ["DT", "NN"]
+
+
+def test_universal_tags_can_be_taken(model, tmp_path):
+    path = tmp_path / "input"
+    path.write_text(CONLLU)
+    arguments = ("parse", "-m", model, "--input", "conllu", "--tag-column", "upos", path)
+    code, out, err = run_verb(*arguments)
+    assert code == 0
+    assert parse_tree(out.split("\n")[0]).tags() == ["DET", "NOUN"]
+    assert f"{path}:2: fall-back: tags" in err
+
+
+def test_several_files_stand_one_after_the_other(model, tmp_path):
+    for name, text in (("a", "The dog\n"), ("b", "A cat"), ("c", "")):
+        (tmp_path / name).write_text(text)
+    code, out, _ = run_verb("parse", "-m", model, *(tmp_path / name for name in "abc"))
+    assert code == 0
+    assert [parse_tree(line).words() for line in out.splitlines()] == [["The", "dog"], ["A", "cat"]]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(
+    ("form", "text", "bad_line", "n_words"),
+    [
+        ("tagged", "The_DT dog_NN\nthe dog_NN\nA_DT cat_NN\n", 2, [2, 0, 2]),
+        ("conllu", CONLLU + "1\tonly\tthree\n\n" + CONLLU, 10, [2, 2, 0, 2, 2]),
+        ("trees", "(NP (DT a) (NN b))\n(S (S 1) + (S 2))\n(NN x)\n", 2, [2, 0, 1]),
+    ],
+)
+def test_the_rest_is_parsed_after_a_problem(model, tmp_path, form, text, bad_line, n_words, jobs):
+    path = tmp_path / "input"
+    path.write_text(text)
+    code, out, err = run_verb("parse", "-m", model, "--input", form, "-j", jobs, path)
+    assert code == 2
+    lines = out.split("\n")[:-1]
+    assert [len(parse_tree(line).words()) if line else 0 for line in lines] == n_words
+    assert re.search(rf"^eigentree: {re.escape(str(path))}:{bad_line}:\d+: ", err, re.MULTILINE)
+    assert "fall-back: empty" not in err
+
+
+# parse: processes and pipes ---------------------------------------------------------------
+
+
+def test_two_processes_give_the_same(model, tmp_path):
+    texts = [" ".join(tree.words()) for tree in demo_trees()[:90]] + SENTENCES
+    random.Random(1).shuffle(texts)
+    path = tmp_path / "input"
+    path.write_text("".join(text + "\n" for text in texts), "utf-8")
+    one = run_verb("parse", "-m", model, path, "--output", "json")
+    two = run_verb("parse", "-m", model, path, "--output", "json", "--jobs", "2")
+    assert one == two
+    assert one[0] == 0
+    assert one[1].count("\n") == len(texts)
+
+
+def test_a_line_in_a_line_out(model):
+    with subprocess.Popen(
+        [*EIGENTREE, "parse", "-m", str(model), "-q"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        waiting = selectors.DefaultSelector()
+        waiting.register(process.stdout, selectors.EVENT_READ)
+        for text in SENTENCES:
+            process.stdin.write(f"{text}\n".encode())
+            process.stdin.flush()
+            # An answer must come before the next line goes in.
+            answered = waiting.select(timeout=120)
+            if not answered:
+                process.kill()
+            assert answered
+            line = process.stdout.readline().decode().rstrip("\n")
+            assert (parse_tree(line).words() if line else []) == text.split()
+        process.stdin.close()
+        assert process.wait(timeout=60) == 0
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_reader_that_leaves_is_no_error(model, tmp_path, jobs):
+    path = tmp_path / "input"
+    path.write_text("The dog sees the cat .\n" * 500)
+    with subprocess.Popen(
+        [*EIGENTREE, "parse", "-m", str(model), "-j", jobs, str(path)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert process.stdout.readline().startswith(b"( (S")
+        process.stdout.close()
+        assert process.stderr.read() == b""
+        assert process.wait(timeout=120) == 141
+
+
+def test_output_is_utf_8_wherever_it_goes(model):
+    done = subprocess.run(
+        [*EIGENTREE, "parse", "-m", str(model), "-q"],
+        input="naïve 😀\n".encode(),
+        capture_output=True,
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+    )
+    assert done.returncode == 0, done.stderr
+    assert "naïve" in done.stdout.decode("utf-8")
+
+
+# parse: refusals --------------------------------------------------------------------------
+
+
+def test_a_model_must_be_named(sentences):
+    code, out, err = run_verb("parse", sentences)
+    assert (code, out) == (2, "")
+    assert "no model is named; give one with --model" in err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "can't be read: No such file"),
+        (b"", "is empty"),
+        (b"PK\x03\x04" + b"\0" * 60, "isn't an eigentree model"),
+        (b"\x80\x04\x95" + b"\0" * 60, "looks like a pickle"),
+        (b"(S (NN dog))\n", "isn't an eigentree model"),
+    ],
+)
+@pytest.mark.parametrize("verb", [("parse", "-m"), ("inspect",)])
+def test_no_model(tmp_path, content, message, verb):
+    path = tmp_path / "model.egt"
+    if content is not None:
+        path.write_bytes(content)
+    code, out, err = run_verb(*verb, path)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"eigentree: {path}: ")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--threshold", "2"), "threshold is 2.0; it must be from 0 to below 1"),
+        (("--max-words", "1"), "max_words is 1; it must be at least 2"),
+        (("--objective", "viterbi"), "viterbi needs one state a symbol"),
+        (("--objective", "viterbi", "-j", "2"), "viterbi needs one state a symbol"),
+    ],
+)
+def test_options_that_do_not_fit(model, sentences, options, message):
+    code, out, err = run_verb("parse", "-m", model, sentences, *options)
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_a_missing_file_of_sentences(model, tmp_path):
+    code, out, err = run_verb("parse", "-m", model, tmp_path / "none.txt")
+    assert (code, out) == (2, "")
+    assert f"{tmp_path / 'none.txt'}: can't be read: No such file" in err
+
+
+# Wrappers ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("wrapper", "text", "expected"),
+    [
+        ("", "(S (A a) (B b))", "( (S (A a) (B b)))"),
+        ("ROOT", "(S (A a) (B b))", "(ROOT (S (A a) (B b)))"),
+        (None, "(S (A a) (B b))", "(S (A a) (B b))"),
+        ("", "(ROOT (S (A a)) (. .))", "( (S (A a)) (. .))"),
+        ("ROOT", "(ROOT (S (A a)) (. .))", "(ROOT (S (A a)) (. .))"),
+        (None, "(ROOT (S (A a)) (. .))", "(ROOT (S (A a)) (. .))"),
+        ("", "(A a)", "( (A a))"),
+        (None, "(A a)", "(A a)"),
+        ("", "(ROOT a)", "( (ROOT a))"),  # a tag of that name
+    ],
+)
+def test_the_outer_bracket(wrapper, text, expected):
+    tree = parse_tree(text)
+    assert wrapped(tree, wrapper, "ROOT") == parse_tree(expected)
+    result = demo_parser().parse(tree.words())
+    result = result.__class__(tree.words(), tree.tags(), tree)
+    assert in_brackets(result, wrapper, "ROOT") == expected
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["( (S (A a) (B b)) )", "( (S (A a) (B b) (C c)) )"],
+        ["(ROOT (S (A a) (B b)))", "(ROOT (S (A a) (B b) (C c)))"],
+        ["(S (A a) (B b))", "(S (A a) (B b) (C c))"],
+        ["( (S (A a) (B b)) (. .) )", "( (S (A a) (B b) (C c)) (. .) )"],
+        ["(TOP (S (A a) (B b)) (. .))", "(TOP (S (A a) (B b) (C c)) (. .))"],
+        ["( (A a) )", "( (S (A a) (B b)) )"],
+    ],
+)
+def test_trees_come_out_in_the_wrapper_that_went_in(tmp_path, texts):
+    path, model = tmp_path / "in.mrg", tmp_path / "model.egt"
+    path.write_text("\n".join(texts * 5) + "\n")
+    assert run_verb("train", path, "-o", model, "--states", "2", "-q") == (0, "", "")
+    code, out, _ = run_verb("parse", "-m", model, "--input", "trees", path)
+    assert code == 0
+    assert [parse_tree(line) for line in out.splitlines()] == [parse_tree(t) for t in texts * 5]
+
+
+# train ------------------------------------------------------------------------------------
+
+
+def test_train_tells_what_it_does(treebank, tmp_path):
+    model = tmp_path / "small.egt"
+    code, out, err = run_verb("train", treebank, "-o", model, "--states", "2", "--dev", treebank)
+    assert (code, out) == (0, "")
+    assert err.startswith("3 trees\n")
+    for stage in ("reading", "binary trees", "projections", "rules", "tagger"):
+        assert re.search(rf"^{stage}: \d+\.\d CPU s$", err, re.MULTILINE)
+    assert f"wrote {model}\n" in err
+    for tags in ("gold tags", "own tags"):
+        assert f"{treebank}, {tags}: F1 100.00 (EVALB, all lengths), 0 fall-backs" in err
+    assert Parser.load(model).description["trees"] == 3
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--method", "pcfg"), {"method": "pcfg"}),
+        (("--states", "1"), {"method": "spectral"}),
+        (("--binarise", "head", "--heads", "rightmost"), {}),
+    ],
+)
+def test_methods_of_training(treebank, tmp_path, options, expected):
+    model = tmp_path / "small.egt"
+    assert run_verb("train", treebank, "-o", model, "-q", "--no-tagger", *options) == (0, "", "")
+    parser = Parser.load(model)
+    assert parser.tagger is None
+    assert expected.items() <= parser.description.items()
+    assert parser.parse(["the", "dog", "sees", "the", "cat"]).fallback is None
+
+
+def test_markov_is_a_pcfg_with_more_context(treebank, tmp_path):
+    model = tmp_path / "markov.egt"
+    assert run_verb("train", treebank, "-o", model, "-q", "--method", "markov")[0] == 0
+    parser = Parser.load(model)
+    assert parser.description["method"] == "pcfg"
+    binarise = parser.description["treebank"]["binarise"]
+    assert (binarise["vertical"], binarise["horizontal"]) == (2, 1)
+    assert any(symbol.parents for symbol in parser.grammar.backbone.symbols.symbols)
+    assert run_verb("train", treebank, "-o", model, "-q", "--method", "markov",
+                    "--vertical", "3", "--horizontal", "0")[0] == 0  # fmt: skip
+    binarise = Parser.load(model).description["treebank"]["binarise"]
+    assert (binarise["vertical"], binarise["horizontal"]) == (3, 0)
+
+
+def test_cleaning_is_chosen_and_kept(tmp_path):
+    path, model = tmp_path / "in.mrg", tmp_path / "model.egt"
+    path.write_text("(S*1 (NP*SBJ (N*x dog) (N *0*)) (VP (V runs)))\n" * 3)
+    options = ("--function-separators", "*", "--trace-words", "*0*", "--cut-tags")
+    assert run_verb("train", path, "-o", model, "-q", *options)[0] == 0
+    assert Parser.load(model).cleaning.trace_words == ("*0*",)
+    # The same cleaning serves the trees that are to be parsed.
+    code, out, _ = run_verb("parse", "-m", model, "--input", "trees", path)
+    assert code == 0
+    assert out == "(S (NP (N dog)) (VP (V runs)))\n" * 3
+
+
+def test_tuning_on_held_out_trees(tmp_path):
+    path, model = tmp_path / "some.mrg", tmp_path / "model.egt"
+    path.write_text("".join(f"{format_tree(tree)}\n" for tree in demo_trees()[:60]), "utf-8")
+    held_out = tmp_path / "held_out.mrg"
+    held_out.write_text("".join(f"{format_tree(tree)}\n" for tree in demo_trees()[60:68]))
+    code, _, err = run_verb(
+        "train", path, "-o", model, "--dev", held_out, "--tune", "--states", "2", "--no-tagger"
+    )
+    assert code == 0
+    chosen = re.search(r"^chosen: --smoothing (\S+) --word-smoothing (\S+)$", err, re.MULTILINE)
+    assert chosen is not None
+    spectral = Parser.load(model).description["spectral"]
+    found = [float(number) for number in chosen.groups()]
+    assert found == [spectral["smoothing"], spectral["word_smoothing"]]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        ("", (), "{path}: no tree to learn from; at least one is needed"),
+        ("( (S (-NONE- *T*)) )\n(S (NP (-NONE- 0)))\n", (), "{path}: no tree to learn from"),
+        ("(())\n", (), "{path}: no tree to learn from"),
+        ("(S (NN dog)\n", (), "{path}:1:"),
+        (None, (), "{path}: can't be read: No such file"),
+        (TREES, ("--dev", "{folder}/none"), "none: can't be read: No such file"),
+        (TREES, ("--dev", "{folder}/empty"), "empty: no tree to score on; at least one"),
+        (TREES, ("--tune",), "--tune needs held-out trees; name them with --dev"),
+        (TREES, ("--tune", "--dev", "{path}", "--method", "pcfg"), "--tune is for --method spec"),
+        (TREES, ("--heads", "{folder}/none"), "none"),
+        (TREES, ("--smoothing", "-1"), "smoothing is -1.0; it must be at least 0"),
+        (TREES, ("--smoothing", "nan"), "smoothing is nan; it must be at least 0"),
+        (TREES, ("--shrinkage", "inf"), "shrinkage is inf; it must be at least 0"),
+        (TREES, ("--kappa", "nan"), "kappa is nan; it must be at least 0"),
+        (TREES, ("--word-smoothing", "2"), "word_smoothing is 2.0; it must be between"),
+        (TREES, ("--function-separators", "a"), "function separators 'a' hold a letter"),
+    ],
+)
+def test_what_cannot_be_trained(tmp_path, content, options, message):
+    path, model = tmp_path / "in.mrg", tmp_path / "model.egt"
+    (tmp_path / "empty").write_text("")
+    if content is not None:
+        path.write_text(content)
+    given = [option.format(path=path, folder=tmp_path) for option in options]
+    code, out, err = run_verb("train", path, "-o", model, "-q", *given)
+    assert (code, out) == (2, "")
+    assert message.format(path=path) in err
+    assert err.count("\n") == 1
+    assert not model.exists()
+
+
+@pytest.mark.parametrize("place", ["missing/model.egt", "file/model.egt", "."])
+def test_a_place_without_room_is_told_before_the_work(treebank, tmp_path, place):
+    (tmp_path / "file").write_text("")
+    code, out, err = run_verb("train", treebank, "-o", tmp_path / place)
+    assert (code, out) == (2, "")
+    assert err == (
+        f"eigentree: {tmp_path / place}: can't be written; name a file in a folder of your own\n"
+    )
+
+
+def test_malformed_trees_can_be_skipped(tmp_path):
+    path, model = tmp_path / "in.mrg", tmp_path / "model.egt"
+    path.write_text(TREES + "(S (S 1) + (S 2))\n" + TREES)
+    code, _, err = run_verb("train", path, "-o", model, "-q", "--on-error", "skip", "--dev", path)
+    assert code == 0
+    assert err.count(f"eigentree: skipped: {path}:4:") == 2  # as training and as held-out trees
+    assert Parser.load(model).description["trees"] == 6
+
+
+@pytest.mark.parametrize("text", ["(S (A a) (B b))\n", "(A a)\n(B b)\n", "( (S (A a)) )\n"])
+def test_the_smallest_treebanks(tmp_path, text):
+    path, model = tmp_path / "in.mrg", tmp_path / "model.egt"
+    path.write_text(text)
+    assert run_verb("train", path, "-o", model, "-q", "--dev", path) == (0, "", "")
+    code, out, _ = run_verb("parse", "-m", model, "--input", "trees", path)
+    assert code == 0
+    assert [parse_tree(line) for line in out.splitlines()] == [
+        parse_tree(line) for line in text.splitlines()
+    ]
+    assert run_verb("inspect", model)[0] == 0
+
+
+def test_dev_trees_that_vanish_are_left_out(tmp_path):
+    path, dev = tmp_path / "in.mrg", tmp_path / "dev.mrg"
+    path.write_text(TREES)
+    dev.write_text("( (S (-NONE- *)) )\n" + TREES)
+    code, _, err = run_verb("train", path, "-o", tmp_path / "model.egt", "--dev", dev)
+    assert code == 0
+    assert "F1 100.00 (EVALB, all lengths), 0 fall-backs in 3 sentences" in err
+
+
+# inspect ----------------------------------------------------------------------------------
+
+
+def test_inspect_as_json(model):
+    code, out, err = run_verb("inspect", model, "--json")
+    assert (code, err) == (0, "")
+    report = json.loads(out)
+    assert report["trained"]["trees"] == len(demo_trees())
+    assert report["bytes"] == model.stat().st_size
+    assert report["signed"] is True
+    assert report["wrapper"] == ""
+    assert len(report["nonterminals"]) == report["sizes"]["nonterminals"]
+    counts = [row["count"] for row in report["nonterminals"]]
+    assert counts == sorted(counts, reverse=True)
+    assert sum(row["states"] for row in report["nonterminals"]) == report["sizes"]["latent states"]
+    assert sum(row["rules"] for row in report["nonterminals"]) == report["sizes"]["binary rules"]
+    assert report["nonterminals"][0]["singular_values"] == sorted(
+        report["nonterminals"][0]["singular_values"], reverse=True
+    )
+
+
+def test_inspect_for_people(model):
+    code, out, err = run_verb("inspect", model, "--most", "3")
+    assert (code, err) == (0, "")
+    assert f"trained on {len(demo_trees())} trees" in out
+    table = out[out.index("nonterminal ") :].splitlines()
+    assert len([line for line in table if line.strip()]) == 4
+
+
+@pytest.mark.parametrize("method", ["pcfg", "markov"])
+def test_inspect_a_pcfg(treebank, tmp_path, method):
+    model = tmp_path / "pcfg.egt"
+    assert run_verb("train", treebank, "-o", model, "-q", "--method", method)[0] == 0
+    report = json.loads(run_verb("inspect", model, "--json")[1])
+    assert report["signed"] is False
+    assert {row["states"] for row in report["nonterminals"]} == {1}
+
+
+def test_inspect_a_parser_that_tells_nothing(tmp_path):
+    model = tmp_path / "bare.egt"
+    Parser(demo_parser().grammar).save(model)
+    for options in ((), ("--json",)):
+        code, out, err = run_verb("inspect", model, *options)
+        assert (code, err) == (0, "")
+        assert out
+    code, out, _ = run_verb("parse", "-m", model, "--input", "trees", HELD_OUT)
+    assert code == 0
+    assert isinstance(parse_tree(out.splitlines()[0]), Tree)
