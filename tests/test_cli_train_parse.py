@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import json
@@ -498,6 +499,52 @@ def test_a_place_without_room_is_told_before_the_work(treebank, tmp_path, place)
     assert err == (
         f"eigentree: {tmp_path / place}: can't be written; name a file in a folder of your own\n"
     )
+
+
+@pytest.mark.parametrize("option", [(), ("--dev",)])
+def test_a_treebank_is_never_replaced_by_a_model(treebank, tmp_path, option):
+    other = tmp_path / "other.mrg"
+    other.write_text(TREES)
+    link = tmp_path / "link.egt"
+    link.symlink_to(treebank)
+    files = (other, *option, treebank) if option else (treebank,)
+    for place in (treebank, link):
+        code, out, err = run_verb("train", *files, "-o", place)
+        assert (code, out) == (2, "")
+        assert err.startswith(f"eigentree: {place}: holds trees, which the model would replace")
+    assert treebank.read_text("utf-8") == TREES
+
+
+def test_trees_from_a_pipe(tmp_path):
+    command = [*EIGENTREE, "train", "-", "-o", str(tmp_path / "model.egt"), "-q", "--no-tagger"]
+    done = subprocess.run(command, input=TREES.encode(), capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    assert Parser.load(tmp_path / "model.egt").description["trees"] == 3
+
+
+def test_stages_end_when_training_fails(treebank, tmp_path, monkeypatch):
+    ended: list[str] = []
+
+    @contextlib.contextmanager
+    def bar(doing, total=None, *, quiet=False):
+        assert (total, quiet) == (100, False)
+        try:
+            yield lambda steps: None  # noqa: ARG005
+        finally:
+            ended.append(doing)
+
+    def fail(*_arguments, **_options):
+        raise ArithmeticError("no convergence")
+
+    monkeypatch.setattr("eigentree.cli.train.progress", bar)
+    monkeypatch.setattr("eigentree.words.tagger.Tagger.train", fail)
+    code, _, err = run_verb("train", treebank, "-o", tmp_path / "model.egt")
+    assert code == 1
+    assert "ArithmeticError: no convergence" in err
+    assert ended == ["binary trees", "projections", "rules"]
+    monkeypatch.setattr("eigentree.training.learn_spectral", fail)
+    assert run_verb("train", treebank, "-o", tmp_path / "model.egt")[0] == 1
+    assert ended == ["binary trees", "projections", "rules", "binary trees"]
 
 
 def test_malformed_trees_can_be_skipped(tmp_path):

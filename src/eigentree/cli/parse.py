@@ -8,11 +8,18 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import replace
 from itertools import chain, islice
 from multiprocessing import get_context
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TextIO
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from eigentree.cli._common import BAD_INPUT, JobsOption, OutputOption, QuietOption, message
+from eigentree.cli._common import (
+    BAD_INPUT,
+    JobsOption,
+    OutputOption,
+    QuietOption,
+    message,
+    track,
+)
 
 if TYPE_CHECKING:
     from eigentree.corpus.cleaning import CleaningOptions
@@ -93,14 +100,18 @@ def parse(
     read = _read(files or ["-"], form, tag_column, parser.cleaning)
     sentences = trouble.watch(read, ignore_tags)
     with write_whole(output_file) as out:
+        rendered: Iterator[tuple[str, str]]
         if jobs == 1:
-            render = _renderer(parser, output)
-            for sentence in sentences:
-                _print(out, *render(sentence), quiet)
+            rendered = map(_renderer(parser, output), sentences)
         else:
             del parser
-            for text, note in _in_processes(work, sentences, jobs):
-                _print(out, text, note, quiet)
+            rendered = _in_processes(work, sentences, jobs)
+        # On a terminal the trees themselves show how far it is.
+        for text, note in track(rendered, "parsing", quiet=quiet or out.isatty()):
+            out.write(text + "\n")
+            out.flush()
+            if note:
+                message(f"eigentree: {note}", quiet=quiet)
     if trouble.found:
         raise typer.Exit(BAD_INPUT)
 
@@ -179,13 +190,6 @@ def _renderer(parser: Parser, output: OutputForm) -> Callable[[Sentence], tuple[
         return form(result, parser.wrapper, root_name), note
 
     return render
-
-
-def _print(out: TextIO, text: str, note: str, quiet: bool) -> None:
-    out.write(text + "\n")
-    out.flush()
-    if note:
-        message(f"eigentree: {note}", quiet=quiet)
 
 
 _render_here: Callable[[Sentence], tuple[str, str]]

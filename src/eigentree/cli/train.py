@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
@@ -140,7 +141,7 @@ def train(
             features=_changed(defaults.spectral.features, kappa=kappa),
         ),
     )
-    _check_writable(output)
+    _check_writable(output, [*files, *([] if dev is None else [dev])])
     started = time.process_time()
     treebank = read_treebank(files, cleaning=cleaning, on_error=on_error)
     _tell(treebank, quiet)
@@ -148,19 +149,20 @@ def train(
         raise TreebankFormatError(f"{files[0]}: no tree to learn from; at least one is needed")
     # Read before anything is learned, so that what is wrong with it is told at once.
     held_out = None if dev is None else _held_out(dev, cleaning, on_error)
-    stages = _Stages(quiet)
-    stages.done("reading", time.process_time() - started)
+    message(f"reading: {time.process_time() - started:.1f} CPU s", quiet=quiet)
     if tune and held_out is not None:
         clean_trees = [clean for _, clean in held_out]
-        options = tuned(treebank.trees, clean_trees, options, seed=seed, progress=stages)
-        stages.finish()
+        with _Stages(quiet) as stages:
+            options = tuned(treebank.trees, clean_trees, options, seed=seed, progress=stages)
         chosen = options.spectral
         message(
             f"chosen: --smoothing {chosen.smoothing:g} --word-smoothing {chosen.word_smoothing:g}",
             quiet=quiet,
         )
-    parser = learn(treebank.trees, options, wrapper=treebank.wrapper, seed=seed, progress=stages)
-    stages.finish()
+    with _Stages(quiet) as stages:
+        parser = learn(
+            treebank.trees, options, wrapper=treebank.wrapper, seed=seed, progress=stages
+        )
     parser.save(output)
     message(f"wrote {output}", quiet=quiet)
     if held_out is not None:
@@ -185,9 +187,11 @@ def _binarise_options(
     return BinariseOptions(direction or "left", vertical or 1, horizontal or 0)
 
 
-def _check_writable(output: str) -> None:
+def _check_writable(output: str, files: list[str]) -> None:
     """Refuse a place for the model before the work rather than after it."""
     path = Path(output)
+    if any(path.exists() and Path(file).exists() and path.samefile(file) for file in files):
+        raise SettingsError(f"{output}: holds trees, which the model would replace; name another")
     if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
         raise SettingsError(f"{output}: can't be written; name a file in a folder of your own")
 
@@ -224,29 +228,39 @@ class _Stages:
         self._quiet = quiet
         self._stage: str | None = None
         self._began = 0.0
-        self._bar: AbstractContextManager[Callable[[int], None]] | None = None
+        self._bar = ExitStack()
         self._advance: Callable[[int], None] = lambda steps: None  # noqa: ARG005
         self._shown = 0
 
+    def __enter__(self) -> _Stages:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # After a failure the bar goes as well, or the terminal would stay without a cursor.
+        if kind is None:
+            self._finish()
+        self._bar.__exit__(kind, error, trace)
+
     def __call__(self, stage: str, share: float) -> None:
         if stage != self._stage:
-            self.finish()
+            self._finish()
             self._stage, self._shown, self._began = stage, 0, time.process_time()
-            self._bar = progress(stage, 100, quiet=self._quiet)
-            self._advance = self._bar.__enter__()
+            self._advance = self._bar.enter_context(progress(stage, 100, quiet=self._quiet))
         percent = int(100 * share)
         if percent > self._shown:
             self._advance(percent - self._shown)
             self._shown = percent
 
-    def finish(self) -> None:
-        if self._bar is not None and self._stage is not None:
-            self._bar.__exit__(None, None, None)
-            self.done(self._stage, time.process_time() - self._began)
-            self._bar = None
-
-    def done(self, stage: str, seconds: float) -> None:
-        message(f"{stage}: {seconds:.1f} CPU s", quiet=self._quiet)
+    def _finish(self) -> None:
+        self._bar.close()
+        if self._stage is not None:
+            seconds = time.process_time() - self._began
+            message(f"{self._stage}: {seconds:.1f} CPU s", quiet=self._quiet)
 
 
 def _score(parser: Parser, dev: str, held_out: list[tuple[Tree, Tree]], quiet: bool) -> None:
