@@ -45,7 +45,7 @@ ARROWS = {
     "parser_files": BASE | {"corpus", "grammar", "words", "model_files", *PARSERS},
     "training": BASE | {"corpus", "grammar", "chart", "learn", "words", "evaluate", *PARSERS},
 }
-ANYTHING = {"cli", ""}  # the verbs, and the table of public names
+ANYTHING = {"cli", "__main__", ""}  # the verbs, their start, and the table of public names
 
 # What a layer may import from outside the standard library.
 OUTSIDE = {
