@@ -26,7 +26,9 @@ from typing import NamedTuple
 
 import pycrfsuite
 
+from eigentree.corpus.trees import FORBIDDEN_IN_LABEL
 from eigentree.errors import GrammarError, ModelFileError
+from eigentree.words.crfsuite_files import check_model
 
 MOST_CHAINED_TAGS = 100
 
@@ -156,19 +158,32 @@ class Tagger:
         Raises
         ------
         ModelFileError
-            When the bytes are no tagger or are cut off.  Bytes that were changed in between
-            are not noticed here: the model file's digest is for that.
+            When the bytes are no tagger, are cut off or point outside themselves.  Other
+            changes are not noticed here: the model file's digest is for that.
         """
         for is_chain, magic in _MAGIC.items():
             model = content[len(magic) :]
             if content.startswith(magic) and len(model) >= _CRFSUITE_START.size:
                 name, size, kind = _CRFSUITE_START.unpack_from(model)
                 if (name, size, kind) == (b"lCRF", len(model), b"FOMC"):
-                    return cls(model, is_chain=is_chain)
+                    check_model(model)
+                    return cls._of_checked(model, is_chain)
         raise ModelFileError(
             f"{len(content)} bytes beginning with {content[:16]!r} are not a whole tagger of this "
             "version"
         )
+
+    @classmethod
+    def _of_checked(cls, model: bytes, is_chain: bool) -> Tagger:
+        try:
+            tagger = cls(model, is_chain=is_chain)
+            if all(tag and FORBIDDEN_IN_LABEL.isdisjoint(tag) for tag in tagger.tagset):
+                # Each tag must be found by its name, too.
+                tagger.marginals(["word"], minimum=1.0)
+                return tagger
+        except (RuntimeError, ValueError):  # CRFsuite's, and names that are no UTF-8
+            pass
+        raise ModelFileError("the tagger's tags can't be right; train the parser again")
 
 
 def jackknife(
