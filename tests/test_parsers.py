@@ -135,6 +135,33 @@ def test_pieces_end_at_marks():
     assert [len(child.words()) for child in result.tree.children] == [5, 6]
 
 
+def test_what_does_not_fit_into_memory_is_parsed_in_pieces(monkeypatch):
+    from eigentree import parsers
+
+    prune = parsers.prune
+
+    def small_machine(grammar, leaves, threshold):
+        if leaves.n_words > 30:
+            raise MemoryError
+        return prune(grammar, leaves, threshold)
+
+    monkeypatch.setattr(parsers, "prune", small_machine)
+    words = ["a", "b"] * 50
+    result = any_length_parser().parse(words)
+    check(result, words)
+    assert result.fallback == "split"
+    assert [len(child.words()) for child in result.tree.children] == [25] * 4
+
+
+def test_without_any_memory_there_is_an_error(monkeypatch):
+    def no_machine(*_arguments):
+        raise MemoryError("no memory at all")
+
+    monkeypatch.setattr("eigentree.parsers.prune", no_machine)
+    with pytest.raises(MemoryError, match="no memory at all"):
+        any_length_parser().parse(["a", "b"] * 50)
+
+
 def test_a_long_sentence_of_real_words():
     words = [word for tree in demo_trees() for word in tree.words()][:120]
     check(demo_parser().parse(words), words)

@@ -13,7 +13,8 @@ up, and the result says which (`ParseResult.fallback`):
 ``flat``
     no tree at all: the words with their tags under one root;
 ``split``
-    the sentence is longer than ``max_words`` and was parsed in pieces under one root.
+    the sentence is longer than ``max_words``, or than memory allows, and was parsed in
+    pieces under one root.
 """
 
 from __future__ import annotations
@@ -290,9 +291,15 @@ class Parser:
             return ParseResult([], [], None, fallback="empty")
         if tags is None and self.tagger is not None:
             tags = self.tagger.tag(words)
-        if len(words) > self.options.max_words:
-            return self._parse_in_pieces(words, tags)
-        return self._parse(words, tags)
+        most = min(self.options.max_words, len(words))
+        while True:
+            try:
+                return self._parse_in_pieces(words, tags, most)
+            except MemoryError:
+                # Charts grow with the square of the length: smaller ones may still fit.
+                if most < 4:
+                    raise
+                most //= 2
 
     def _parse(self, words: list[str], tags: list[str] | None) -> ParseResult:
         threshold = self.options.threshold
@@ -407,12 +414,14 @@ class Parser:
         phrases = np.where(backbone.symbols.tag < 0, backbone.root, -1.0)
         return backbone.symbols[int(np.argmax(phrases))].chain[0]
 
-    def _parse_in_pieces(self, words: list[str], tags: list[str] | None) -> ParseResult:
+    def _parse_in_pieces(self, words: list[str], tags: list[str] | None, most: int) -> ParseResult:
+        if len(words) <= most:
+            return self._parse(words, tags)
         pieces: list[ParseResult] = []
         brackets: list[Bracket] = []
         start = 0
         while start < len(words):
-            end = _piece_end(words, start, self.options.max_words)
+            end = _piece_end(words, start, most)
             piece = self._parse(words[start:end], None if tags is None else tags[start:end])
             pieces.append(piece)
             brackets.extend(
