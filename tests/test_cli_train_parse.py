@@ -450,11 +450,13 @@ def test_tuning_on_held_out_trees(tmp_path):
         "train", path, "-o", model, "--dev", held_out, "--tune", "--states", "2", "--no-tagger"
     )
     assert code == 0
-    chosen = re.search(r"^chosen: --smoothing (\S+) --word-smoothing (\S+)$", err, re.MULTILINE)
+    names = ("shrinkage", "smoothing", "word_smoothing")
+    options = " ".join(f"--{name.replace('_', '-')} (\\S+)" for name in names)
+    chosen = re.search(f"^chosen: {options}$", err, re.MULTILINE)
     assert chosen is not None
     spectral = Parser.load(model).description["spectral"]
     found = [float(number) for number in chosen.groups()]
-    assert found == [spectral["smoothing"], spectral["word_smoothing"]]
+    assert found == [spectral[name] for name in names]
 
 
 @pytest.mark.parametrize(

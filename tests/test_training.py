@@ -174,26 +174,28 @@ def test_progress_goes_from_stage_to_stage():
 # Tuning -----------------------------------------------------------------------------------
 
 
-def test_tuning_chooses_from_the_grid(monkeypatch):
-    monkeypatch.setattr(training, "SMOOTHING_GRID", (2.0, 8.0))
-    monkeypatch.setattr(training, "WORD_SMOOTHING_GRID", (0.4, 0.6))
+def test_tuning_tells_how_far_it_is_and_changes_nothing_else():
     trees = demo_trees()
     settings = TrainingOptions().with_shortcuts(None, 3)
     calls: list[tuple[str, float]] = []
     chosen = tuned(trees[:80], trees[80:100], settings, progress=lambda *call: calls.append(call))
-    assert chosen.spectral.smoothing in (2.0, 8.0)
-    assert chosen.spectral.word_smoothing in (0.4, 0.6)
+    for name, values in training.TUNED.items():
+        assert getattr(chosen.spectral, name) in values
     assert replace(chosen, spectral=settings.spectral) == settings
-    assert [share for stage, share in calls if stage == "tuning"] == [0.25, 0.5, 0.75, 1.0]
+    shares = [share for stage, share in calls if stage == "tuning"]
+    assert shares == [(step + 1) / 9 for step in range(9)]
 
 
-def test_tuning_takes_the_best(monkeypatch):
-    # A word smoothing of 0 leaves words no vector of their own, a huge C rules no moment.
-    monkeypatch.setattr(training, "SMOOTHING_GRID", (1e9, 3.0))
-    monkeypatch.setattr(training, "WORD_SMOOTHING_GRID", (0.0, 0.8))
+def test_tuning_leaves_bad_constants_and_keeps_good_ones(monkeypatch):
     trees = [*demo_trees()[:60]]
-    chosen = tuned(trees, trees, TrainingOptions().with_shortcuts(None, 8))
+    good = TrainingOptions().with_shortcuts(None, 8)
+    # A word smoothing of 0 leaves words no vector of their own, a huge C rules no moment.
+    bad = replace(good, spectral=replace(good.spectral, smoothing=1e9, word_smoothing=0.0))
+    monkeypatch.setattr(training, "TUNED", {"smoothing": (3.0,), "word_smoothing": (0.8,)})
+    chosen = tuned(trees, trees, bad)
     assert (chosen.spectral.smoothing, chosen.spectral.word_smoothing) == (3.0, 0.8)
+    monkeypatch.setattr(training, "TUNED", {"smoothing": (1e9,), "word_smoothing": (0.0,)})
+    assert tuned(trees, trees, good) == good
 
 
 def test_tuning_needs_trees():

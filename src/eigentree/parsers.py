@@ -117,7 +117,7 @@ class ParserOptions:
         Whether negative marginals count by their size.
     """
 
-    objective: Objective = "rules"
+    objective: Objective = "brackets"
     threshold: float = DEFAULT_THRESHOLD
     max_words: int = 400
     absolute: bool = True

@@ -164,9 +164,12 @@ def train(
     return Parser(grammar.rounded(), tagger, options.parsing, wrapper, description)
 
 
-# Values tried for C and for nu.
-SMOOTHING_GRID = (3.0, 10.0, 30.0)
-WORD_SMOOTHING_GRID = (0.3, 0.5, 0.7)
+# Settings that are tuned, in this order, and the values that are tried.
+TUNED = {
+    "shrinkage": (1.0, 1.5, 2.0),
+    "smoothing": (2.0, 5.0, 10.0),
+    "word_smoothing": (0.7, 0.9, 1.0),
+}
 
 
 def tuned(
@@ -177,30 +180,41 @@ def tuned(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> TrainingOptions:
-    """Choose the smoothing constants of the spectral estimator on held-out trees.
+    """Choose the constants of the spectral estimator on held-out trees.
 
-    Projections do not depend on them, so they are made once; each pair of values of
-    `SMOOTHING_GRID` and `WORD_SMOOTHING_GRID` costs one pass of estimation and one of parsing.
-    Held-out sentences are parsed by their own tags.
+    One after another, each setting of `TUNED` gets the value with the highest bracket score;
+    the value that it had stays if none is better.  The decompositions depend on none of
+    them, so they are made once; a value costs one estimate and one parse of the held-out
+    trees, by their own tags.
 
     Returns
     -------
     TrainingOptions
-        With the pair of the highest bracket score; of equal ones, the first.
+        Never worse on the held-out trees than `options`.
     """
     if not held_out:
         raise SettingsError("there are no held-out trees to tune on; at least one is needed")
     examples = prepare(trees, settled(trees, options.treebank))
     projections = project(examples, options.spectral, seed=seed, progress=progress)
-    best, best_f1 = options, -1.0
-    pairs = [(c, nu) for c in SMOOTHING_GRID for nu in WORD_SMOOTHING_GRID]
-    for number, (smoothing, word_smoothing) in enumerate(pairs):
-        spectral = replace(options.spectral, smoothing=smoothing, word_smoothing=word_smoothing)
+
+    def f1(spectral: SpectralOptions) -> float:
         parser = Parser(estimate(examples, projections, spectral), options=options.parsing)
         parsed = [parser.parse(tree.words(), tree.tags()).tree for tree in held_out]
-        f1 = score(held_out, parsed, EVALB_COLLINS).all.f1 or 0.0
-        if f1 > best_f1:
-            best, best_f1 = replace(options, spectral=spectral), f1
-        if progress:
-            progress("tuning", (number + 1) / len(pairs))
-    return best
+        return score(held_out, parsed, EVALB_COLLINS).all.f1 or 0.0
+
+    best = options.spectral
+    best_f1 = f1(best)
+    n_values = sum(len(values) for values in TUNED.values())
+    done = 0
+    for name, values in TUNED.items():
+        for value in values:
+            changed: dict[str, Any] = {name: value}
+            tried = replace(best, **changed)
+            if tried != best:
+                tried_f1 = f1(tried)
+                if tried_f1 > best_f1:
+                    best, best_f1 = tried, tried_f1
+            done += 1
+            if progress:
+                progress("tuning", done / n_values)
+    return replace(options, spectral=best)

@@ -46,7 +46,9 @@ def with_roots(grammar: LPCFG, weights: dict[tuple[str, ...], float]) -> LPCFG:
     return LPCFG(grammar.backbone, grammar.parameters._replace(root=root), signed=True)
 
 
-def test_chain_with_a_label_twice_counts_it_as_often_as_it_can_match():
+def test_chain_with_a_label_twice_counts_it_as_often_as_it_can_match(monkeypatch):
+    # A lower price than usual, so that the double chain is worth its three brackets.
+    monkeypatch.setattr(decoding, "BRACKET_PRICE", 0.4)
     # NP over NP matches another NP over NP twice, and a single NP once.
     double, single, other = ("NP", "S", "NP", "t"), ("NP", "t"), ("VP", "t")
     grammar = with_roots(

@@ -40,8 +40,9 @@ from eigentree.grammar.symbols import SymbolTable
 Objective = Literal["rules", "spans", "brackets", "max-rule", "viterbi"]
 OBJECTIVES: tuple[str, ...] = get_args(Objective)
 
-# What a bracket has to be worth to be part of the tree, in the objective ``brackets``.
-BRACKET_PRICE = 0.4
+# What a bracket costs in the objective ``brackets``: one that is likelier wrong than right
+# makes the tree worse.
+BRACKET_PRICE = 0.5
 
 
 class Gains(NamedTuple):

@@ -156,7 +156,8 @@ def train(
             options = tuned(treebank.trees, clean_trees, options, seed=seed, progress=stages)
         chosen = options.spectral
         message(
-            f"chosen: --smoothing {chosen.smoothing:g} --word-smoothing {chosen.word_smoothing:g}",
+            f"chosen: --shrinkage {chosen.shrinkage:g} --smoothing {chosen.smoothing:g} "
+            f"--word-smoothing {chosen.word_smoothing:g}",
             quiet=quiet,
         )
     with _Stages(quiet) as stages:

@@ -101,7 +101,7 @@ class Projections(NamedTuple):
     Attributes
     ----------
     inside, outside : list over N of float64, axes (n_a, K_a)
-        Y and Z of the nodes of each symbol, in the order of the examples.
+        Y and Z (for r = 0) of the nodes of each symbol, in the order of the examples.
     row : int64, axes (nodes)
         The row of each node in the arrays of its symbol.
     singular_values : list over N of float64, axes (K_a)
@@ -119,6 +119,16 @@ class Projections(NamedTuple):
     def z(self, examples: Examples, nodes: NDArray[np.int64] | NDArray[np.int32]) -> Floats:
         """Axes (nodes, K): outside projections of nodes that share their symbol."""
         return self.outside[int(examples.symbol[nodes[0]])][self.row[nodes]]
+
+    def shrunk(self, shrinkage: float) -> Projections:
+        """The same with Z damped, direction by direction, by s^2 / (s^2 + r^2)."""
+        if shrinkage == 0.0:
+            return self
+        damped = [
+            rows * (values**2 / (values**2 + shrinkage**2))
+            for rows, values in zip(self.outside, self.singular_values, strict=True)
+        ]
+        return self._replace(outside=damped)
 
 
 class SpectralModel(NamedTuple):
@@ -186,8 +196,7 @@ def project(
             generator(seed, symbol),
         )
         inside.append(np.asarray(matrices.inside @ svd.left))
-        inverse = svd.values / (svd.values**2 + options.shrinkage**2)
-        outside.append(np.asarray(matrices.outside @ (svd.right * inverse)))
+        outside.append(np.asarray(matrices.outside @ (svd.right / svd.values)))
         values.append(svd.values)
         row[nodes] = np.arange(len(nodes))
         done += len(nodes)
@@ -205,7 +214,8 @@ def estimate(
     *,
     progress: Progress | None = None,
 ) -> LPCFG:
-    """Step 2: one pass over the treebank for the parameters."""
+    """Step 2: shrinkage, and one pass over the treebank for the parameters."""
+    projections = projections.shrunk(options.shrinkage)
     backbone = count_pcfg(examples)
     sizes = [values.shape[1] for values in projections.inside]
     state_start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
