@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from dataclasses import replace
@@ -14,11 +15,13 @@ from hypothesis import strategies as st
 from eigentree.chart.decode import OBJECTIVES
 from eigentree.corpus.brackets import format_tree, parse_tree
 from eigentree.corpus.trees import SEPARATORS, Tree
-from eigentree.errors import SettingsError
+from eigentree.errors import GrammarError, SettingsError
 from eigentree.grammar.lpcfg import LPCFG
-from eigentree.parsers import Parser, ParseResult, ParserOptions, TreebankOptions
+from eigentree.parsers import LEAST_TAG, Parser, ParseResult, ParserOptions, TreebankOptions
 from eigentree.training import TrainingOptions
+from eigentree.words.tagger import Tagger, TagProbability
 from tests.demo import any_length_parser, demo_parser, demo_trees
+from tests.helpers import close
 
 SENTENCE = ["The", "dog", "sees", "the", "old", "cat", "."]
 TAGS = ["DT", "NN", "VBZ", "DT", "JJ", "NN", "."]
@@ -396,3 +399,56 @@ def test_an_objective_that_does_not_fit_the_grammar():
     parser = with_options(demo_parser(), objective="viterbi")
     with pytest.raises(SettingsError, match="viterbi needs one state a symbol"):
         parser.parse(SENTENCE)
+
+
+def test_a_tagger_of_other_trees_is_refused():
+    grammar = demo_parser().grammar
+    other = Tagger.train([(["a", "b"], ["FIRST", "SECOND"])])
+    with pytest.raises(GrammarError, match="tagger has 2 tags that the grammar lacks, as 'FIRST'"):
+        Parser(grammar, other)
+
+
+def test_the_parser_chooses_among_the_tagger_s_tags():
+    class Undecided:
+        """Finds a noun and a verb as likely for the second word."""
+
+        tagset = ("DT", "NN", "VBD")
+
+        def tag(self, _words):
+            return ["DT", "VBD", "VBD"]
+
+        def marginals(self, _words, **_options):
+            assert _options == {"minimum": LEAST_TAG}
+            either = [TagProbability("VBD", 0.55), TagProbability("NN", 0.45)]
+            return [[TagProbability("DT", 1.0)], either, [TagProbability("VBD", 1.0)]]
+
+    parser = Parser(demo_parser().grammar, Undecided())
+    result = parser.parse(["the", "dog", "slept"])
+    assert result.tags == ["DT", "NN", "VBD"]
+    assert result.fallback is None
+    assert parser.parse(["the", "dog", "slept"], ["DT", "NN", "VBD"]).tree == result.tree
+
+
+def test_weights_of_one_tag_a_word_change_nothing_but_the_value():
+    parser = demo_parser()
+    table = parser.grammar.backbone.words
+    words, tags = ["the", "old", "man", "slept", "."], ["DT", "JJ", "NN", "VBD", "."]
+
+    class Sure:
+        tagset = ("DT",)
+
+        def tag(self, _words):
+            return tags
+
+        def marginals(self, _words, **_options):
+            return [[TagProbability(tag, 1.0)] for tag in tags]
+
+    given = Parser(parser.grammar).parse(words, tags)
+    guessed = Parser(parser.grammar, Sure()).parse(words)
+    assert guessed.tree == given.tree
+    ids = parser.grammar.backbone.lexicon.ids(words)
+    numbers = parser.grammar.backbone.tag_numbers(tags)
+    of_words = sum(
+        math.log(table.tag_probability(word, tag)) for word, tag in zip(ids, numbers, strict=True)
+    )
+    assert close(guessed.log_value + of_words, given.log_value, rtol=1e-9)

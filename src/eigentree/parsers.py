@@ -40,7 +40,7 @@ from eigentree.grammar.pcfg import Candidates
 
 if TYPE_CHECKING:
     from eigentree.training import TrainingOptions
-    from eigentree.words.tagger import Tagger
+    from eigentree.words.tagger import Tagger, TagProbability
 
 Method = Literal["spectral", "pcfg"]
 METHODS: tuple[str, ...] = get_args(Method)
@@ -52,6 +52,8 @@ RELAXATION = 1e-3
 # What another tag than the given one is worth when given tags have to be set aside, so that
 # as few as possible are.
 OTHER_TAG = 1e-3
+# Tags that the tagger finds less probable than this stay out of the chart.
+LEAST_TAG = 0.01
 
 
 class Bracket(NamedTuple):
@@ -74,7 +76,8 @@ class ParseResult:
     Attributes
     ----------
     words, tags
-        As parsed; tags are the given ones or the tagger's.
+        As parsed; tags are the given ones, else those that the parser chose among the
+        tagger's.
     tree
         None only for an empty sentence.
     brackets
@@ -83,8 +86,9 @@ class ParseResult:
         Mean confidence of the brackets, 0..1; None where there are none to judge.
     log_value
         Logarithm of the absolute value of the sentence, in nats: for a grammar of
-        probabilities the log-probability of its words with their tags, but for pruned
-        trees and the price of tags set aside; None for fall-backs without a chart.
+        probabilities the log-probability of its words with the given tags, but for pruned
+        trees and the price of tags set aside; with the tagger's tags each word counts by how
+        probable its tag is instead.  None for fall-backs without a chart.
     sign
         Sign of the value; -1 happens with signed grammars.
     fallback
@@ -180,6 +184,12 @@ class Parser:
         backbone = self.grammar.backbone
         if np.any(backbone.root[backbone.symbols.of_kind("intermediate")] > 0):
             raise GrammarError("a part of a phrase may stand at the root; only whole ones may")
+        if self.tagger is not None:
+            unknown = sorted(set(self.tagger.tagset) - set(backbone.symbols.tags))
+            if unknown:
+                raise GrammarError(
+                    f"the tagger has {len(unknown)} tags that the grammar lacks, as {unknown[0]!r}"
+                )
 
     @property
     def cleaning(self) -> CleaningOptions:
@@ -289,20 +299,24 @@ class Parser:
                 raise SettingsError(f"a tag of {tags!r} is empty or holds white space or brackets")
         if not words:
             return ParseResult([], [], None, fallback="empty")
+        sentence = _Sentence(words, tags)
         if tags is None and self.tagger is not None:
-            tags = self.tagger.tag(words)
+            sentence = _Sentence(
+                words, self.tagger.tag(words), self.tagger.marginals(words, minimum=LEAST_TAG)
+            )
         most = min(self.options.max_words, len(words))
         while True:
             try:
-                return self._parse_in_pieces(words, tags, most)
+                return self._parse_in_pieces(sentence, most)
             except MemoryError:
                 # Charts grow with the square of the length: smaller ones may still fit.
                 if most < 4:
                     raise
                 most //= 2
 
-    def _parse(self, words: list[str], tags: list[str] | None) -> ParseResult:
+    def _parse(self, sentence: _Sentence) -> ParseResult:
         threshold = self.options.threshold
+        words, tags = sentence.words, sentence.tags
         given = [-1] * len(words)
         if tags is not None:
             given = self.grammar.backbone.tag_numbers(tags)
@@ -314,7 +328,10 @@ class Parser:
         if tags is not None:
             steps.append((True, [threshold], "tags"))
         for free, thresholds, fallback in steps:
-            leaves = Leaves.of(self._candidates(words, given, free=free))
+            if sentence.guesses is not None and not free:
+                leaves = Leaves.of(self._guessed_candidates(words, sentence.guesses))
+            else:
+                leaves = Leaves.of(self._candidates(words, given, free=free))
             for number, least in enumerate(dict.fromkeys((*thresholds, 0.0))):
                 pruned = prune(self.grammar.backbone, leaves, least)
                 if pruned is None:
@@ -322,7 +339,9 @@ class Parser:
                 found = self._search(words, pruned)
                 if found is not None:
                     relaxed: Fallback | None = "threshold" if number else None
-                    return self._result(words, tags, *found, fallback or relaxed)
+                    # Guessed tags give way to those of the tree.
+                    kept = tags if sentence.guesses is None else None
+                    return self._result(words, kept, *found, fallback or relaxed)
         return self._flat(words, tags)
 
     def _search(
@@ -363,6 +382,29 @@ class Parser:
             if tag >= 0:
                 parts = [part._replace(probability=OTHER_TAG * part.probability) for part in parts]
                 parts.append(table.candidates(word, tag))
+            found.append(
+                Candidates(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+            )
+        return found
+
+    def _guessed_candidates(
+        self, words: list[str], guesses: list[list[TagProbability]]
+    ) -> list[Candidates]:
+        """Preterminals of each word under the tagger's tags, weighted by their probabilities.
+
+        A preterminal a under tag t weighs q(t) p(w|a) / p(w|t): the tagger, which looks at the
+        whole sentence, says how likely the tag is, the grammar only which of the tag's
+        preterminals the word prefers.
+        """
+        table = self.grammar.backbone.words
+        found: list[Candidates] = []
+        for word, guessed in zip(table.lexicon.ids(words), guesses, strict=True):
+            numbers = self.grammar.backbone.tag_numbers([guess.tag for guess in guessed])
+            parts = []
+            for number, guess in zip(numbers, guessed, strict=True):
+                part = table.candidates(word, number)
+                weight = guess.probability / table.tag_probability(word, number)
+                parts.append(part._replace(probability=weight * part.probability))
             found.append(
                 Candidates(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
             )
@@ -414,15 +456,16 @@ class Parser:
         phrases = np.where(backbone.symbols.tag < 0, backbone.root, -1.0)
         return backbone.symbols[int(np.argmax(phrases))].chain[0]
 
-    def _parse_in_pieces(self, words: list[str], tags: list[str] | None, most: int) -> ParseResult:
+    def _parse_in_pieces(self, sentence: _Sentence, most: int) -> ParseResult:
+        words = sentence.words
         if len(words) <= most:
-            return self._parse(words, tags)
+            return self._parse(sentence)
         pieces: list[ParseResult] = []
         brackets: list[Bracket] = []
         start = 0
         while start < len(words):
             end = _piece_end(words, start, most)
-            piece = self._parse(words[start:end], None if tags is None else tags[start:end])
+            piece = self._parse(sentence.part(start, end))
             pieces.append(piece)
             brackets.extend(
                 bracket._replace(start=start + bracket.start, end=start + bracket.end)
@@ -438,6 +481,18 @@ class Parser:
             float(np.mean([bracket.confidence for bracket in brackets])) if brackets else None,
             fallback="split",
         )
+
+
+class _Sentence(NamedTuple):
+    """A sentence on its way through the parser; ``tags`` are the tagger's best where it guesses."""
+
+    words: list[str]
+    tags: list[str] | None
+    guesses: list[list[TagProbability]] | None = None
+
+    def part(self, start: int, end: int) -> _Sentence:
+        words, tags, guesses = self
+        return _Sentence(words[start:end], tags and tags[start:end], guesses and guesses[start:end])
 
 
 def _strings(values: Sequence[str], name: str) -> list[str]:

@@ -23,6 +23,8 @@ from typing import Any, NamedTuple
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import numpy as np
+
 from eigentree.corpus.binarise import BinariseOptions
 from eigentree.corpus.treebank import read_treebank
 from eigentree.corpus.trees import Tree
@@ -192,15 +194,21 @@ def measure_part(parser: Parser, part: Part, *, own_tags: bool) -> dict[str, Any
 
 
 def as_line(result: dict[str, Any]) -> str:
-    parts = [value for value in result.values() if isinstance(value, dict) and "F1" in value]
-    cells = [f"{p['F1']:.2f} ({p['low']:.1f} to {p['high']:.1f})" for p in parts]
-    mean = sum(p["F1"] for p in parts) / len(parts)
-    times = " ".join(f"{p['ms a sentence']:.1f}" for p in parts)
-    odd = " ".join(f"{p['negative']}/{p['fall-backs']}" for p in parts)
-    return (
-        f"| {result['model']} | {' | '.join(cells)} | {mean:.2f} | {result['train CPU s']:.1f} "
-        f"| {times} | {odd} | {result['parameters'] / 1e6:.2f} |"
-    )
+    """A row of the table: F1 by gold tags with intervals, their mean, then the rest."""
+    parts = {name: value for name, value in result.items() if "F1" in str(value)}
+    gold = [value for name, value in parts.items() if "own tags" not in name]
+    own = [value for name, value in parts.items() if "own tags" in name]
+    cells = [f"{part['F1']:.2f} ({part['low']:.1f} to {part['high']:.1f})" for part in gold]
+    cells.append(f"**{np.mean([part['F1'] for part in gold]):.2f}**")
+    if own:
+        cells += [f"{part['F1']:.2f}" for part in own]
+        cells.append(f"{np.mean([part['F1'] for part in own]):.2f}")
+    cells.append(f"{result['train CPU s']:.1f}")
+    cells.append(" ".join(f"{part['ms a sentence']:.1f}" for part in gold))
+    cells.append(" ".join(str(part["negative"]) for part in gold))
+    cells.append(" ".join(str(part["fall-backs"]) for part in gold))
+    cells.append(f"{result['parameters'] / 1e6:.2f}")
+    return f"| {result['model']} | {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

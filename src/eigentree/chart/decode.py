@@ -123,7 +123,8 @@ def gains(
     objective
         One of `OBJECTIVES`.
     absolute
-        Whether negative marginals count by their size.
+        Whether negative marginals count by their size.  Otherwise they count as the paper's
+        mu, which is not divided by Z: where Z is negative, all signs are turned.
     """
     try:
         rule = _GAINS[objective]
@@ -131,8 +132,8 @@ def gains(
         raise SettingsError(
             f"objective is {objective!r}; it must be one of {', '.join(OBJECTIVES)}"
         ) from None
-    if absolute:
-        marginals = marginals._replace(item=np.abs(marginals.item), edge=np.abs(marginals.edge))
+    turn = np.abs if absolute else (lambda values: marginals.sign * values)
+    marginals = marginals._replace(item=turn(marginals.item), edge=turn(marginals.edge))
     return rule(forest, marginals, grammar)
 
 

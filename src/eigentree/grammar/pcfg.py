@@ -129,6 +129,11 @@ class WordTable:
             / (self._symbol_count[self.symbol] + WORD_SMOOTHING)
         )
 
+    def tag_probability(self, word: int, tag: int) -> float:
+        """p(w|t) as `candidates` has it: the mean of p(w|a) over the tag's uses."""
+        found = self.candidates(word, tag)
+        return float(found.probability @ self._symbol_count[found.symbol] / self._tag_count[tag])
+
     def tags_of(self, word: int) -> list[int]:
         """Tags seen with a lexicon entry."""
         rows = slice(*self._word_start[word : word + 2])
