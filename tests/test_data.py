@@ -43,3 +43,13 @@ def test_no_folder_is_a_usage_error():
     done = subprocess.run([sys.executable, "-m", "eigentree.data"], capture_output=True, text=True)
     assert done.returncode == 1
     assert done.stderr == "usage: python -m eigentree.data FOLDER\n"
+
+
+@pytest.mark.parametrize("folder", ["file", "--help"])
+def test_a_folder_that_cannot_be_made_is_told(tmp_path, folder):
+    (tmp_path / "file").write_text("")
+    command = [sys.executable, "-m", "eigentree.data", folder]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
