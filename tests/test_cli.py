@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -122,6 +123,15 @@ def test_a_verb_chooses_its_exit_code(verb):
 def test_interruption_ends_as_the_shell_expects(verb):
     verb(fail_with(KeyboardInterrupt()))
     assert run("act") == 130
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+def test_a_full_device_is_told_in_one_line():
+    command = [sys.executable, "-m", "eigentree", "check", "--print-heads", "english"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 1
+    assert done.stderr == "eigentree: the output can't be written: No space left on device\n"
 
 
 def test_a_reader_that_leaves_is_no_news():

@@ -517,6 +517,72 @@ def test_a_treebank_is_never_replaced_by_a_model(treebank, tmp_path, option):
     assert treebank.read_text("utf-8") == TREES
 
 
+@pytest.mark.parametrize("name", ["model.egt", "sentences.txt", "link"])
+def test_what_is_read_is_never_replaced_by_parses(model, sentences, tmp_path, name):
+    copy = tmp_path / "model.egt"
+    copy.write_bytes(model.read_bytes())
+    (tmp_path / "link").symlink_to(sentences)
+    place = tmp_path / name
+    before = place.read_bytes()
+    code, out, err = run_verb("parse", "-m", copy, sentences, "-o", place)
+    assert (code, out) == (2, "")
+    assert err == f"eigentree: {place}: is read, so it can't be written; name another\n"
+    assert place.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("form", "pieces"),
+    [
+        ("tokens", [b"the dog\n", b"caf\xe9\n", b"the cat\n"]),
+        ("tagged", [b"the_DT dog_NN\n", b"caf\xe9_NN\n", b"the_DT cat_NN\n"]),
+        (
+            "conllu",
+            [b"1\t%s\t_\t_\tNN\t_\t_\t_\t_\t_\n\n" % word for word in (b"dog", b"caf\xe9", b"cat")],
+        ),
+    ],
+)
+def test_a_byte_that_is_not_utf8_costs_one_sentence(model, tmp_path, form, pieces):
+    path = tmp_path / "sentences"
+    path.write_bytes(b"".join(pieces))
+    code, out, err = run_verb("parse", "-m", model, "--input", form, path)
+    assert code == 2
+    first, middle, last, end = out.split("\n")
+    assert (middle, end) == ("", "")
+    assert "dog" in first
+    assert "cat" in last
+    line, column = (3, 6) if form == "conllu" else (2, 4)
+    assert f"eigentree: {path}:{line}:{column}: byte 0xe9 is not UTF-8; the text may be" in err
+    assert "café" in err
+
+
+@pytest.mark.parametrize("verb", ["check", "inspect"])
+def test_a_reader_that_leaves_a_report_is_no_news(verb, model, treebank):
+    file = str(model if verb == "inspect" else treebank)
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([*EIGENTREE, verb, file], stdout=writing, stderr=subprocess.PIPE)
+    os.close(writing)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
+def test_labels_like_markup_are_shown_as_they_are(tmp_path):
+    trees, place = tmp_path / "odd.mrg", tmp_path / "odd.egt"
+    trees.write_text("([bold] ([b] the) (:cat: dog))\n")
+    assert run_verb("train", trees, "-o", place, "--method", "pcfg", "--no-tagger", "-q")[0] == 0
+    for out in (run_verb("inspect", place)[1], run_verb("check", trees)[1]):
+        assert "[bold]" in out
+        assert "[b]" in out
+        assert ":cat:" in out
+
+
+def test_nothing_is_suggested_for_no_trees(tmp_path):
+    empty = tmp_path / "empty.mrg"
+    empty.write_text("\n")
+    code, out, err = run_verb("check", empty)
+    assert (code, out.split(), err) == (0, ["0", "trees"], "")
+    assert json.loads(run_verb("check", empty, "--json")[1])["suggestions"] == []
+
+
 def test_trees_from_a_pipe(tmp_path):
     command = [*EIGENTREE, "train", "-", "-o", str(tmp_path / "model.egt"), "-q", "--no-tagger"]
     done = subprocess.run(command, input=TREES.encode(), capture_output=True)

@@ -169,3 +169,12 @@ def test_treebank_in_export_format_against_its_own_brackets(treebanks, capsys):
     assert export
     assert run("evaluate", str(export[0]), str(export[0]), "--mode", "own", "--samples", "9") == 0
     assert ["F1,", "%", "100.00"] in cells(capsys.readouterr().out)
+
+
+def test_trees_are_never_replaced_by_the_table(files, capsys):
+    gold, parsed = files(gold=GOLD, parsed=FIRST)
+    for place in (gold, parsed):
+        assert run("evaluate", gold, parsed, "--per-sentence", place) == 2
+        assert "is read, so it can't be written" in capsys.readouterr().err
+    with open(gold) as file:
+        assert file.read() == GOLD

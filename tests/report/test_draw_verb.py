@@ -66,3 +66,10 @@ def test_malformed_tree(tmp_path, capsys):
 def test_tree_that_is_not_there(trees, capsys):
     assert run("draw", trees, "--only", "4") == 2
     assert "has 3 trees, so there is no tree 4" in capsys.readouterr().err
+
+
+def test_trees_are_never_replaced_by_their_drawing(trees, capsys):
+    assert run("draw", trees, "-o", trees) == 2
+    assert "is read, so it can't be written" in capsys.readouterr().err
+    with open(trees) as file:
+        assert file.read() == TREES

@@ -6,17 +6,19 @@ bar on a terminal, and elsewhere plain lines, few enough for a log file.
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 
-from eigentree.errors import EigentreeError
+from eigentree.errors import EigentreeError, SettingsError
 
 Item = TypeVar("Item")
 
@@ -25,6 +27,8 @@ FAILED = 1
 CLOSED_PIPE = 141  # what a shell reports for a program ended by SIGPIPE, as head's feeders are
 
 SECONDS_BETWEEN_LINES = 10.0
+
+_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 SeedOption = Annotated[
     int, typer.Option("--seed", min=0, help="Same seed, same result, to the byte.")
@@ -68,6 +72,13 @@ def guarded(work: Callable[[], object], *, debug: bool) -> object:
     except (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError) as error:
         _report(f"{error.filename}: {error.strerror}", debug)
         raise typer.Exit(BAD_INPUT) from None
+    except OSError as error:
+        what = f"{type(error).__name__}: {error} (add --debug to see where)"
+        if error.errno in _NO_ROOM:
+            _discard_output()  # what is left in it would fail again
+            what = f"the output can't be written: {error.strerror}"
+        _report(what, debug)
+        raise typer.Exit(FAILED) from None
     except Exception as error:
         if type(error).__module__.startswith("typer"):
             raise  # usage errors and exits are typer's to print and obey
@@ -87,6 +98,32 @@ def _discard_output() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
+
+
+def keep_inputs(output: str, inputs: Iterable[str]) -> None:
+    """Refuse to write over a file that is read.
+
+    Raises
+    ------
+    SettingsError
+        When the output is one of the inputs, under whatever name.
+    """
+    path = Path(output)
+    for file in inputs:
+        named = "-" not in (output, file) and path.is_file() and Path(file).is_file()
+        if named and path.samefile(file):
+            raise SettingsError(f"{output}: is read, so it can't be written; name another")
+
+
+def result_console(width: int | None) -> Any:
+    """A console for tables on standard output, whose reader may leave."""
+    from rich.console import Console
+
+    class _Console(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return _Console(highlight=False, markup=False, emoji=False, width=width)
 
 
 def message(text: str, *, quiet: bool = False) -> None:

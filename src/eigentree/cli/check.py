@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from eigentree.cli._common import BAD_INPUT, JsonOption, message
+from eigentree.cli._common import BAD_INPUT, JsonOption, message, result_console
 from eigentree.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -111,16 +111,10 @@ def check(
 
 
 def _print_report(report: TreebankReport) -> None:
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
-    console = Console(
-        highlight=False,
-        markup=False,
-        emoji=False,
-        width=None if sys.stdout.isatty() else _WIDTH_IN_PIPES,
-    )
+    console = result_console(None if sys.stdout.isatty() else _WIDTH_IN_PIPES)
 
     def heading(text: str) -> None:
         console.print(Text(f"\n{text}", style="bold"))
@@ -129,8 +123,8 @@ def _print_report(report: TreebankReport) -> None:
     table.add_column(justify="right")
     table.add_column()
     for name, shown in _SHOWN_AS.items():
-        if report.counts.get(name):
-            table.add_row(f"{report.counts[name]:,}", shown)
+        if report.counts.get(name) or name == "trees":
+            table.add_row(f"{report.counts.get(name, 0):,}", shown)
     console.print(table)
     if report.wrapper is not None:
         console.print(Text(f"outer bracket: ({report.wrapper} ...)"))
@@ -150,7 +144,8 @@ def _print_report(report: TreebankReport) -> None:
         heading(title)
         for line in lines:
             console.print(Text(f"  {line}"), soft_wrap=True)
-    heading("Suggested settings")
+    if report.suggestions:
+        heading("Suggested settings")
     for suggestion in report.suggestions:
         line = f"  {suggestion.setting}: {suggestion.value} ({suggestion.reason})"
         console.print(Text(line), soft_wrap=True)

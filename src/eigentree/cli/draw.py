@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from eigentree.cli._common import OutputOption, message
+from eigentree.cli._common import OutputOption, keep_inputs, message
 
 if TYPE_CHECKING:
     from eigentree.corpus.trees import Tree
@@ -50,6 +50,7 @@ def draw(
     as_svg = format == "svg" or (format == "auto" and output_file.lower().endswith(".svg"))
     if width is None:
         width = shutil.get_terminal_size((100, 24)).columns if output_file == "-" else 100
+    keep_inputs(output_file, [file])
     trees = _trees(file, on_error, clean, only)
     with write_whole(output_file) as out:
         if as_svg:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from eigentree.cli._common import FAILED, JsonOption, SeedOption, message
+from eigentree.cli._common import FAILED, JsonOption, SeedOption, keep_inputs, message
 
 if TYPE_CHECKING:
     from eigentree.corpus.trees import Tree
@@ -69,6 +69,7 @@ def evaluate(
     files = [parsed] if second is None else [parsed, second]
     if [gold, *files].count("-") > 1:
         raise typer.BadParameter("only one of the files can be standard input")
+    keep_inputs(per_sentence or "-", [gold, *files, *([] if parameters is None else [parameters])])
     reference = _read(gold, on_error)
     systems = [
         _score(reference, _read(file, on_error), options, align, samples, seed) for file in files

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eigentree.cli._common import JsonOption
+from eigentree.cli._common import JsonOption, result_console
 
 if TYPE_CHECKING:
     from eigentree.parsers import Parser
@@ -87,16 +87,13 @@ def _describe(parser: Parser, path: str) -> dict[str, Any]:
 
 
 def _show(report: dict[str, Any], most: int) -> None:
-    from rich.console import Console
     from rich.table import Table
 
-    console = Console(width=None if sys.stdout.isatty() else _WIDTH_IN_PIPES, highlight=False)
+    console = result_console(None if sys.stdout.isatty() else _WIDTH_IN_PIPES)
     trained = report["trained"]
     kind = "signed values" if report["signed"] else "probabilities"
     method = trained.get("method", "unknown method")
-    console.print(
-        f"{report['file']}: {report['bytes'] / 1e6:.2f} MB, {method}, {kind}", markup=False
-    )
+    console.print(f"{report['file']}: {report['bytes'] / 1e6:.2f} MB, {method}, {kind}")
     if {"trees", "words", "seed"} <= trained.keys():
         console.print(
             f"trained on {trained['trees']} trees, {trained['words']} words, seed {trained['seed']}"
@@ -113,8 +110,8 @@ def _show(report: dict[str, Any], most: int) -> None:
         if title in trained:
             console.print(f"\n{title}", style="bold")
             for name, value in trained[title].items():
-                console.print(f"  {name}: {_plain(value)}", markup=False)
-    console.print(f"\nparsing: {_plain(report['parsing'])}\n", markup=False)
+                console.print(f"  {name}: {_plain(value)}")
+    console.print(f"\nparsing: {_plain(report['parsing'])}\n")
     table = Table("nonterminal", "count", "rules", "states", "singular values", box=None)
     for column in table.columns[1:4]:
         column.justify = "right"

@@ -17,6 +17,7 @@ from eigentree.cli._common import (
     JobsOption,
     OutputOption,
     QuietOption,
+    keep_inputs,
     message,
     track,
 )
@@ -92,6 +93,7 @@ def parse(
 
     if not model:
         raise SettingsError("no model is named; give one with --model, as made by eigentree train")
+    keep_inputs(output_file, [model, *(files or [])])
     work = _Work(model, objective, threshold, max_words, output)
     # Opened here in any case, so that a bad model is told before any worker starts.
     parser = _open(work)
@@ -153,7 +155,8 @@ def _read(
 
     for file in files:
         name = "<standard input>" if file == "-" else file
-        with open_text(file) as lines:
+        # A line is a sentence or a part of one, so that a bad one need not end the rest.
+        with open_text(file, keep_bad_bytes=form != "trees") as lines:
             for sentence in read_sentences(
                 lines, form, name=name, on_error="skip", tag_column=tag_column, cleaning=cleaning
             ):

@@ -317,6 +317,8 @@ def _head_coverage(labels: Counter[str], tags: Counter[str]) -> dict[str, float]
 def _suggestions(
     tally: _Tally, cleaning: CleaningOptions, coverage: dict[str, float]
 ) -> list[Suggestion]:
+    if not tally.words:
+        return []
     found = [*_label_suggestions(tally, cleaning)]
     best = max(coverage, key=lambda name: coverage[name])
     share = f"{coverage[best]:.0%} of the labels and tags"

@@ -10,6 +10,7 @@ import contextlib
 import gzip
 import io
 import os
+import re
 import secrets
 import shutil
 import sys
@@ -23,6 +24,7 @@ from eigentree.errors import EigentreeError, TreebankFormatError
 STANDARD_STREAM = "-"
 _GZIP_MAGIC = b"\x1f\x8b"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+_BAD_BYTE = re.compile("[\\udc80-\\udcff]")
 _PEEKED_BYTES = 4096
 _SNIPPET_BEFORE = 20
 _SNIPPET_AFTER = 30
@@ -51,7 +53,7 @@ def snippet_at(text: str, column: int) -> str:
 
 
 @contextlib.contextmanager
-def open_text(path: str | Path) -> Iterator[TextIO]:
+def open_text(path: str | Path, *, keep_bad_bytes: bool = False) -> Iterator[TextIO]:
     """Open a text file for reading, plain or compressed with gzip.
 
     Parameters
@@ -59,6 +61,9 @@ def open_text(path: str | Path) -> Iterator[TextIO]:
     path
         A path, or ``-`` for standard input.  Compression is told from the first bytes and
         not from the name.
+    keep_bad_bytes
+        Read a byte that isn't UTF-8 as a lone surrogate, which `undecoded` finds, rather than
+        refuse the text.
 
     Raises
     ------
@@ -70,7 +75,11 @@ def open_text(path: str | Path) -> Iterator[TextIO]:
     with contextlib.ExitStack() as stack:
         try:
             buffered = _open_bytes(path, stack)
-            text = io.TextIOWrapper(_uncompressed(buffered, name), encoding="utf-8-sig")
+            text = io.TextIOWrapper(
+                _uncompressed(buffered, name),
+                encoding="utf-8-sig",
+                errors="surrogateescape" if keep_bad_bytes else "strict",
+            )
         except OSError as error:
             why = error.strerror or error
             raise TreebankFormatError(f"{name}: can't be read: {why}") from error
@@ -113,10 +122,9 @@ def _uncompressed(buffered: io.BufferedReader, name: str) -> BinaryIO:
 
 def _undecodable(path: str | Path, name: str, error: UnicodeDecodeError) -> str:
     """Say where the first byte that isn't UTF-8 stands, as far as the file can be read again."""
-    what = f"byte 0x{error.object[error.start]:02x} is not UTF-8"
-    remedy = "the text may be Latin-1; convert it to UTF-8 first"
+    what = _not_utf8(error.object[error.start])
     if str(path) == STANDARD_STREAM or not Path(path).is_file():
-        return f"{name}: {what}; {remedy}"
+        return f"{name}: {what}"
     with Path(path).open("rb") as raw, _uncompressed(raw, name) as lines:
         for number, line in enumerate(lines, start=1):
             try:
@@ -124,8 +132,23 @@ def _undecodable(path: str | Path, name: str, error: UnicodeDecodeError) -> str:
             except UnicodeDecodeError as located:
                 column = len(line[: located.start].decode("utf-8")) + 1
                 snippet = snippet_at(line.decode("latin-1"), column)
-                return str(Problem(name, number, column, f"{what}; {remedy}", snippet))
-    return f"{name}: {what}; {remedy}"
+                return str(Problem(name, number, column, what, snippet))
+    return f"{name}: {what}"
+
+
+def _not_utf8(byte: int) -> str:
+    return f"byte 0x{byte:02x} is not UTF-8; the text may be Latin-1; convert it to UTF-8 first"
+
+
+def undecoded(name: str, number: int, line: str) -> Problem | None:
+    """The first byte of a line that `open_text` has kept though it isn't UTF-8."""
+    found = _BAD_BYTE.search(line)
+    if found is None:
+        return None
+    column = found.start() + 1
+    shown = _BAD_BYTE.sub(lambda bad: chr(ord(bad.group()) - 0xDC00), line)
+    what = _not_utf8(ord(found.group()) - 0xDC00)
+    return Problem(name, number, column, what, snippet_at(shown, column))
 
 
 @overload

@@ -15,7 +15,7 @@ from typing import Literal, NamedTuple, get_args
 
 from eigentree.corpus.brackets import OnError, read_brackets, unescape_token
 from eigentree.corpus.cleaning import CleaningOptions, clean
-from eigentree.corpus.files import Problem, snippet_at
+from eigentree.corpus.files import Problem, snippet_at, undecoded
 from eigentree.corpus.trees import FORBIDDEN_IN_LABEL
 from eigentree.errors import SettingsError, TreebankFormatError
 
@@ -103,7 +103,7 @@ def read_sentences(
     if separator is not None and separator not in _SEPARATORS:
         raise SettingsError(f"{separator!r} can't separate words from tags; '_' and '/' can")
     if form == "tokens":
-        sentences = _read_tokens(lines)
+        sentences = _read_tokens(lines, name)
     elif form == "tagged":
         sentences = _read_tagged(lines, name, separator)
     elif form == "conllu":
@@ -122,22 +122,22 @@ def _refuse_or_pass(
         yield sentence
 
 
-def _read_tokens(lines: Iterable[str]) -> Iterator[TaggedSentence]:
+def _read_tokens(lines: Iterable[str], name: str) -> Iterator[TaggedSentence]:
     for number, line in enumerate(lines, start=1):
-        yield TaggedSentence(
-            [unescape_token(token) for token in _TOKEN.findall(line)], None, number
-        )
+        problem = undecoded(name, number, line)
+        tokens = _TOKEN.findall(line) if problem is None else []
+        yield TaggedSentence([unescape_token(token) for token in tokens], None, number, problem)
 
 
 def _read_tagged(
     lines: Iterable[str], name: str, separator: Separator | None
 ) -> Iterator[TaggedSentence]:
     for number, line in enumerate(lines, start=1):
-        tokens = list(_TOKEN.finditer(line))
+        problem = undecoded(name, number, line)
+        tokens = list(_TOKEN.finditer(line)) if problem is None else []
         marks = [separator] if separator else _separators_of([token.group() for token in tokens])
         words: list[str] = []
         tags: list[str] = []
-        problem = None
         for token in tokens:
             text = token.group()
             cut = max(text.rfind(mark) for mark in marks)
@@ -189,6 +189,9 @@ class _ConlluSentence:
         self._problem: Problem | None = None
 
     def add(self, number: int, line: str) -> None:
+        if self._problem is not None:
+            return
+        self._problem = undecoded(self._name, number, line)
         if self._problem is not None:
             return
         columns = line.split("\t")
