@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from eigentree.chart.decode import OBJECTIVES
 from eigentree.corpus.brackets import format_tree, parse_tree
 from eigentree.corpus.trees import SEPARATORS, Tree
-from eigentree.errors import GrammarError, SettingsError
+from eigentree.errors import SettingsError
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.parsers import LEAST_TAG, Parser, ParseResult, ParserOptions, TreebankOptions
 from eigentree.training import TrainingOptions
@@ -401,11 +401,13 @@ def test_an_objective_that_does_not_fit_the_grammar():
         parser.parse(SENTENCE)
 
 
-def test_a_tagger_of_other_trees_is_refused():
-    grammar = demo_parser().grammar
+def test_a_tagger_may_know_tags_that_the_grammar_lacks():
     other = Tagger.train([(["a", "b"], ["FIRST", "SECOND"])])
-    with pytest.raises(GrammarError, match="tagger has 2 tags that the grammar lacks, as 'FIRST'"):
-        Parser(grammar, other)
+    result = Parser(demo_parser().grammar, other).parse(["the", "dog", "slept"])
+    check(result, ["the", "dog", "slept"])
+    assert set(result.tags) <= set(demo_parser().grammar.backbone.symbols.tags)
+    assert result.tags[0] == "DT"
+    assert result.fallback is None
 
 
 def test_the_parser_chooses_among_the_tagger_s_tags():

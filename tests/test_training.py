@@ -171,6 +171,26 @@ def test_progress_goes_from_stage_to_stage():
     assert all(0.0 <= share <= 1.0 for _, share in calls)
 
 
+# Tags -------------------------------------------------------------------------------------
+
+
+def test_the_grammar_may_learn_from_a_tagger_s_tags(monkeypatch):
+    trees = list(demo_trees()[:40])
+    asked: list[object] = []
+
+    def all_nouns(sentences, **_options):
+        asked.extend(sentences)
+        return [["NN"] * len(words) for words, _ in sentences]
+
+    monkeypatch.setattr(training, "jackknife", all_nouns)
+    parser = training.train(trees, TrainingOptions(method="pcfg", jackknife=True))
+    assert asked == [(tree.words(), tree.tags()) for tree in trees]
+    assert parser.grammar.backbone.symbols.tags == ("NN",)
+    assert set(parser.tagger.tagset) == {tag for tree in trees for tag in tree.tags()}
+    assert parser.description["jackknife"] is True
+    assert parser.parse(trees[0].words()).tree is not None
+
+
 # Tuning -----------------------------------------------------------------------------------
 
 

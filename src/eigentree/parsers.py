@@ -184,12 +184,6 @@ class Parser:
         backbone = self.grammar.backbone
         if np.any(backbone.root[backbone.symbols.of_kind("intermediate")] > 0):
             raise GrammarError("a part of a phrase may stand at the root; only whole ones may")
-        if self.tagger is not None:
-            unknown = sorted(set(self.tagger.tagset) - set(backbone.symbols.tags))
-            if unknown:
-                raise GrammarError(
-                    f"the tagger has {len(unknown)} tags that the grammar lacks, as {unknown[0]!r}"
-                )
 
     @property
     def cleaning(self) -> CleaningOptions:
@@ -370,22 +364,22 @@ class Parser:
         free
             Whether words with a tag may have another, at a price.
         """
-        table = self.grammar.backbone.words
         found: list[Candidates] = []
-        for word, tag in zip(table.lexicon.ids(words), given, strict=True):
-            if tag >= 0 and not free:
-                found.append(table.candidates(word, tag))
-                continue
-            tags = {*table.tags_of(word), *table.tags_of(table.lexicon.unknown)}
-            tags = tags or set(range(len(table.symbols.tags)))
-            parts = [table.candidates(word, other) for other in sorted(tags - {tag})]
-            if tag >= 0:
-                parts = [part._replace(probability=OTHER_TAG * part.probability) for part in parts]
-                parts.append(table.candidates(word, tag))
-            found.append(
-                Candidates(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-            )
+        for word, tag in zip(self.grammar.backbone.lexicon.ids(words), given, strict=True):
+            found.append(self._under_tag(word, tag, free=free))
         return found
+
+    def _under_tag(self, word: int, tag: int, *, free: bool) -> Candidates:
+        table = self.grammar.backbone.words
+        if tag >= 0 and not free:
+            return table.candidates(word, tag)
+        tags = {*table.tags_of(word), *table.tags_of(table.lexicon.unknown)}
+        tags = tags or set(range(len(table.symbols.tags)))
+        parts = [table.candidates(word, other) for other in sorted(tags - {tag})]
+        if tag >= 0:
+            parts = [part._replace(probability=OTHER_TAG * part.probability) for part in parts]
+            parts.append(table.candidates(word, tag))
+        return _joined(parts)
 
     def _guessed_candidates(
         self, words: list[str], guesses: list[list[TagProbability]]
@@ -394,20 +388,21 @@ class Parser:
 
         A preterminal a under tag t weighs q(t) p(w|a) / p(w|t): the tagger, which looks at the
         whole sentence, says how likely the tag is, the grammar only which of the tag's
-        preterminals the word prefers.
+        preterminals the word prefers.  A word whose tags are all new to the grammar may have
+        any that it was seen with.
         """
-        table = self.grammar.backbone.words
+        backbone = self.grammar.backbone
+        table = backbone.words
         found: list[Candidates] = []
-        for word, guessed in zip(table.lexicon.ids(words), guesses, strict=True):
-            numbers = self.grammar.backbone.tag_numbers([guess.tag for guess in guessed])
+        for word, guessed in zip(backbone.lexicon.ids(words), guesses, strict=True):
             parts = []
+            numbers = backbone.tag_numbers([guess.tag for guess in guessed])
             for number, guess in zip(numbers, guessed, strict=True):
-                part = table.candidates(word, number)
-                weight = guess.probability / table.tag_probability(word, number)
-                parts.append(part._replace(probability=weight * part.probability))
-            found.append(
-                Candidates(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-            )
+                if number >= 0:
+                    part = table.candidates(word, number)
+                    weight = guess.probability / table.tag_probability(word, number)
+                    parts.append(part._replace(probability=weight * part.probability))
+            found.append(_joined(parts) if parts else self._under_tag(word, -1, free=True))
         return found
 
     def _result(
@@ -481,6 +476,10 @@ class Parser:
             float(np.mean([bracket.confidence for bracket in brackets])) if brackets else None,
             fallback="split",
         )
+
+
+def _joined(parts: list[Candidates]) -> Candidates:
+    return Candidates(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
 
 
 class _Sentence(NamedTuple):

@@ -20,8 +20,16 @@ from eigentree.grammar.plain import one_state
 from eigentree.learn.counting import count_pcfg
 from eigentree.learn.examples import Examples
 from eigentree.learn.spectral import SpectralOptions, estimate, learn_spectral, project
-from eigentree.parsers import METHODS, Method, Parser, ParserOptions, Progress, TreebankOptions
-from eigentree.words.tagger import Tagger
+from eigentree.parsers import (
+    METHODS,
+    Method,
+    Parser,
+    ParserOptions,
+    Progress,
+    TreebankOptions,
+    with_tags,
+)
+from eigentree.words.tagger import Tagger, jackknife
 
 # Tables that are tried on a treebank, and the share of phrases that one has to know.
 HEAD_TABLES = ("english", "negra")
@@ -46,6 +54,9 @@ class TrainingOptions:
         How the parser will parse.
     tagger
         Whether a tagger is trained on the same trees.
+    jackknife
+        Whether the grammar is learned from trees with the tags that taggers give which have
+        not seen them, so that it meets a tagger's mistakes in training already.
     """
 
     method: Method = "spectral"
@@ -53,6 +64,7 @@ class TrainingOptions:
     spectral: SpectralOptions = field(default_factory=SpectralOptions)
     parsing: ParserOptions = field(default_factory=ParserOptions)
     tagger: bool = True
+    jackknife: bool = False
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -142,13 +154,19 @@ def train(
     if progress:
         progress("binary trees", 0.0)
     options = replace(options, treebank=settled(trees, options.treebank))
-    examples = prepare(trees, options.treebank)
+    sentences = [(tree.words(), tree.tags()) for tree in trees]
+    learned_from = list(trees)
+    if options.jackknife:
+        guessed = jackknife(
+            sentences, progress=progress and (lambda done, most: progress("tags", done / most))
+        )
+        learned_from = [with_tags(*pair) for pair in zip(trees, guessed, strict=True)]
+    examples = prepare(learned_from, options.treebank)
     grammar, details = learn_grammar(examples, options, seed=seed, progress=progress)
     tagger = None
     if options.tagger:
         tagger = Tagger.train(
-            ((tree.words(), tree.tags()) for tree in trees),
-            progress=progress and (lambda done, most: progress("tagger", done / most)),
+            sentences, progress=progress and (lambda done, most: progress("tagger", done / most))
         )
     description = {
         "method": options.method,
@@ -157,6 +175,7 @@ def train(
         "words": int((examples.pair >= 0).sum()),
         "symbol_counts": np.bincount(examples.symbol, minlength=len(examples.symbols)).tolist(),
         "treebank": asdict(options.treebank),
+        "jackknife": options.jackknife,
         **details,
     }
     # As JSON will give it back, so that a loaded parser equals this one.

@@ -91,6 +91,9 @@ def train(
     tagger: Annotated[
         bool, typer.Option("--tagger/--no-tagger", help="Train a tagger on the same trees.")
     ] = True,
+    jackknife: Annotated[
+        bool, typer.Option("--jackknife", help="Learn the grammar from a tagger's tags.")
+    ] = False,
     on_error: Annotated[
         Literal["raise", "skip"], typer.Option(help="Stop at a malformed tree, or go on.")
     ] = "raise",
@@ -125,6 +128,7 @@ def train(
         defaults,
         method="spectral" if method == "spectral" else "pcfg",
         tagger=tagger,
+        jackknife=jackknife,
         treebank=_changed(
             treebank_options,
             cleaning=cleaning,
