@@ -194,3 +194,11 @@ def test_depth_is_no_limit():
     rows = [f"#{500 + i} S -- {501 + i}" for i in range(n_nodes)]
     (record,) = read(export("a X -- 500", *rows, f"#{500 + n_nodes} S -- 0"))
     assert record.tree.height() == n_nodes + 3
+
+
+@pytest.mark.parametrize(("text", "seen"), [("(S (NN a))\n(S (NN b))\n", 1), ("\n%% none\n", 0)])
+def test_a_text_of_another_format_is_told(text, seen):
+    records = list(read_export(text.splitlines(), name="t", on_error="skip"))
+    assert [str(record.problem) for record in records] == [
+        "t:1:1: neither a comment nor a mark of the export format, and no #BOS follows: (S (NN a))"
+    ] * seen

@@ -135,16 +135,19 @@ def _sentences(lines: Iterable[str], name: str) -> Iterator[tuple[int, _Graph, P
     begun = 0  # the line of #BOS; 0 between sentences
     graph: _Graph = {}
     problem: Problem | None = None
+    foreign: Problem | None = None  # the first line, unless it can begin an export file
     for number, line in enumerate(lines, start=1):
         mark, *rest = line.removeprefix("\ufeff").split(maxsplit=2) or [""]
         if mark == "#FORMAT":
             columns = _COLUMNS.get(rest[0] if rest else "", columns)
         elif mark == "#BOS":
+            foreign = None
             if begun:
                 unclosed = Problem(name, begun, 1, "this sentence has no #EOS", "")
                 yield begun, graph, problem or unclosed
             begun, graph, problem = number, {_ROOT: _Node(ROOT_LABEL, NO_EDGE, _ROOT)}, None
         elif mark == "#EOS":
+            foreign = None
             if not begun:
                 problem = Problem(name, number, 1, "#EOS without #BOS", snippet_at(line, 1))
             yield begun or number, graph, problem
@@ -154,6 +157,11 @@ def _sentences(lines: Iterable[str], name: str) -> Iterator[tuple[int, _Graph, P
                 _add_line(graph, line, *columns)
             except _Malformed as error:
                 problem = Problem(name, number, 1, str(error), snippet_at(line, 1))
+        elif mark and number == 1 and not mark.startswith(("#", "%%")):
+            what = "neither a comment nor a mark of the export format, and no #BOS follows"
+            foreign = Problem(name, number, 1, what, snippet_at(line, 1))
+    if foreign is not None:
+        yield 1, graph, foreign
     if begun:
         yield begun, graph, problem or Problem(name, begun, 1, "this sentence has no #EOS", "")
 
