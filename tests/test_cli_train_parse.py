@@ -175,9 +175,9 @@ def test_forms_of_input(model, tmp_path, form, text, words, tags, compress):
 
 def test_tags_of_the_input_can_be_ignored(model, tmp_path):
     path = tmp_path / "input"
-    path.write_text("The_XX dog_XX\n")
+    path.write_text("The_XX dog_XX sees_XX the_XX old_XX cat_XX ._XX\n")
     out = run_verb("parse", "-m", model, "--input", "tagged", "--ignore-tags", path)[1]
-    assert parse_tree(out).tags() == ["DT", "NN"]
+    assert parse_tree(out).tags() == ["DT", "NN", "VBZ", "DT", "JJ", "NN", "."]
 
 
 def test_universal_tags_can_be_taken(model, tmp_path):

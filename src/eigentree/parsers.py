@@ -315,7 +315,8 @@ class Parser:
         if tags is not None:
             given = self.grammar.backbone.tag_numbers(tags)
         # Without tags, or with unknown ones, those words have to be left free from the start.
-        first: Fallback | None = "tags" if tags is not None and -1 in given else None
+        are_given = tags is not None and sentence.guesses is None
+        first: Fallback | None = "tags" if are_given and -1 in given else None
         steps: list[tuple[bool, list[float], Fallback | None]] = [
             (False, [threshold, threshold * RELAXATION], first)
         ]
