@@ -33,10 +33,10 @@ from eigentree.chart.pruning import DEFAULT_THRESHOLD, Leaves, Pruned, prune
 from eigentree.corpus.binarise import BinariseOptions, unbinarise
 from eigentree.corpus.cleaning import CleaningOptions
 from eigentree.corpus.lexicon import LexiconOptions
-from eigentree.corpus.trees import FORBIDDEN_IN_LABEL, SEPARATORS, Tree
+from eigentree.corpus.trees import FORBIDDEN_IN_LABEL, SEPARATORS, Tree, with_tags
 from eigentree.errors import GrammarError, SettingsError
 from eigentree.grammar.lpcfg import LPCFG
-from eigentree.grammar.pcfg import Candidates
+from eigentree.grammar.over_words import under_guesses, under_tags
 
 if TYPE_CHECKING:
     from eigentree.training import TrainingOptions
@@ -49,9 +49,6 @@ Progress = Callable[[str, float], None]
 
 # Pruning thresholds are relaxed by this factor, then to none at all.
 RELAXATION = 1e-3
-# What another tag than the given one is worth when given tags have to be set aside, so that
-# as few as possible are.
-OTHER_TAG = 1e-3
 # Tags that the tagger finds less probable than this stay out of the chart.
 LEAST_TAG = 0.01
 
@@ -309,11 +306,9 @@ class Parser:
                 most //= 2
 
     def _parse(self, sentence: _Sentence) -> ParseResult:
-        threshold = self.options.threshold
+        backbone, threshold = self.grammar.backbone, self.options.threshold
         words, tags = sentence.words, sentence.tags
-        given = [-1] * len(words)
-        if tags is not None:
-            given = self.grammar.backbone.tag_numbers(tags)
+        given = [-1] * len(words) if tags is None else backbone.tag_numbers(tags)
         # Without tags, or with unknown ones, those words have to be left free from the start.
         are_given = tags is not None and sentence.guesses is None
         first: Fallback | None = "tags" if are_given and -1 in given else None
@@ -324,11 +319,11 @@ class Parser:
             steps.append((True, [threshold], "tags"))
         for free, thresholds, fallback in steps:
             if sentence.guesses is not None and not free:
-                leaves = Leaves.of(self._guessed_candidates(words, sentence.guesses))
+                leaves = Leaves.of(under_guesses(backbone, words, sentence.guesses))
             else:
-                leaves = Leaves.of(self._candidates(words, given, free=free))
+                leaves = Leaves.of(under_tags(backbone, words, given, free=free))
             for number, least in enumerate(dict.fromkeys((*thresholds, 0.0))):
-                pruned = prune(self.grammar.backbone, leaves, least)
+                pruned = prune(backbone, leaves, least)
                 if pruned is None:
                     break  # there is no tree at all, however little is pruned
                 found = self._search(words, pruned)
@@ -354,57 +349,6 @@ class Parser:
             if decoded is not None:
                 return decoded, forest, marginals, marginals is not fine
         return None
-
-    def _candidates(self, words: list[str], given: list[int], *, free: bool) -> list[Candidates]:
-        """Preterminals of each word: under its given tag, or also under others that it may have.
-
-        Parameters
-        ----------
-        given
-            Number of each word's tag, -1 for none.
-        free
-            Whether words with a tag may have another, at a price.
-        """
-        found: list[Candidates] = []
-        for word, tag in zip(self.grammar.backbone.lexicon.ids(words), given, strict=True):
-            found.append(self._under_tag(word, tag, free=free))
-        return found
-
-    def _under_tag(self, word: int, tag: int, *, free: bool) -> Candidates:
-        table = self.grammar.backbone.words
-        if tag >= 0 and not free:
-            return table.candidates(word, tag)
-        tags = {*table.tags_of(word), *table.tags_of(table.lexicon.unknown)}
-        tags = tags or set(range(len(table.symbols.tags)))
-        parts = [table.candidates(word, other) for other in sorted(tags - {tag})]
-        if tag >= 0:
-            parts = [part._replace(probability=OTHER_TAG * part.probability) for part in parts]
-            parts.append(table.candidates(word, tag))
-        return _joined(parts)
-
-    def _guessed_candidates(
-        self, words: list[str], guesses: list[list[TagProbability]]
-    ) -> list[Candidates]:
-        """Preterminals of each word under the tagger's tags, weighted by their probabilities.
-
-        A preterminal a under tag t weighs q(t) p(w|a) / p(w|t): the tagger, which looks at the
-        whole sentence, says how likely the tag is, the grammar only which of the tag's
-        preterminals the word prefers.  A word whose tags are all new to the grammar may have
-        any that it was seen with.
-        """
-        backbone = self.grammar.backbone
-        table = backbone.words
-        found: list[Candidates] = []
-        for word, guessed in zip(backbone.lexicon.ids(words), guesses, strict=True):
-            parts = []
-            numbers = backbone.tag_numbers([guess.tag for guess in guessed])
-            for number, guess in zip(numbers, guessed, strict=True):
-                if number >= 0:
-                    part = table.candidates(word, number)
-                    weight = guess.probability / table.tag_probability(word, number)
-                    parts.append(part._replace(probability=weight * part.probability))
-            found.append(_joined(parts) if parts else self._under_tag(word, -1, free=True))
-        return found
 
     def _result(
         self,
@@ -479,10 +423,6 @@ class Parser:
         )
 
 
-def _joined(parts: list[Candidates]) -> Candidates:
-    return Candidates(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
-
-
 class _Sentence(NamedTuple):
     """A sentence on its way through the parser; ``tags`` are the tagger's best where it guesses."""
 
@@ -513,20 +453,3 @@ def _piece_end(words: list[str], start: int, most: int) -> int:
             if not any(character.isalnum() for character in words[cut - 1]):
                 return cut
     return end
-
-
-def with_tags(tree: Tree, tags: Sequence[str]) -> Tree:
-    """The same tree with other tags over its words."""
-    from eigentree.corpus.trees import fold
-
-    # fold visits nodes from the last word to the first.
-    left = list(tags)
-
-    def rebuild(node: Tree, children: list[Tree]) -> Tree:
-        if node.word is not None:
-            tag = left.pop()
-            return node if node.label == tag else Tree(tag, (), node.word)
-        same = all(new is old for new, old in zip(children, node.children, strict=True))
-        return node if same else Tree(node.label, children)
-
-    return fold(tree, rebuild)

@@ -12,7 +12,7 @@ import numpy as np
 
 from eigentree.corpus.binarise import BinariseOptions, binarise
 from eigentree.corpus.heads import head_rules
-from eigentree.corpus.trees import Tree, collector_paused
+from eigentree.corpus.trees import Tree, collector_paused, with_tags
 from eigentree.errors import SettingsError
 from eigentree.evaluate import EVALB_COLLINS, score
 from eigentree.grammar.lpcfg import LPCFG
@@ -20,15 +20,7 @@ from eigentree.grammar.plain import one_state
 from eigentree.learn.counting import count_pcfg
 from eigentree.learn.examples import Examples
 from eigentree.learn.spectral import SpectralOptions, estimate, learn_spectral, project
-from eigentree.parsers import (
-    METHODS,
-    Method,
-    Parser,
-    ParserOptions,
-    Progress,
-    TreebankOptions,
-    with_tags,
-)
+from eigentree.parsers import METHODS, Method, Parser, ParserOptions, Progress, TreebankOptions
 from eigentree.words.tagger import Tagger, jackknife
 
 # Tables that are tried on a treebank, and the share of phrases that one has to know.

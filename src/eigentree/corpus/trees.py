@@ -197,6 +197,21 @@ def fold(tree: Tree, combine: Callable[[Tree, list[Value]], Value]) -> Value:
     return done[0]
 
 
+def with_tags(tree: Tree, tags: Sequence[str]) -> Tree:
+    """The same tree with other tags over its words."""
+    # fold visits nodes from the last word to the first.
+    left = list(tags)
+
+    def rebuild(node: Tree, children: list[Tree]) -> Tree:
+        if node.word is not None:
+            tag = left.pop()
+            return node if node.label == tag else Tree(tag, (), node.word)
+        same = all(new is old for new, old in zip(children, node.children, strict=True))
+        return node if same else Tree(node.label, children)
+
+    return fold(tree, rebuild)
+
+
 @contextmanager
 def collector_paused() -> Iterator[None]:
     """Pause the search for reference cycles: it takes long, and trees have none."""

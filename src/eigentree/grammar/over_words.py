@@ -1,0 +1,82 @@
+"""Which preterminals may stand over the words of a sentence, and what each is worth.
+
+A word with a given tag may stand under any preterminal that ends in the tag; a word with
+several likely tags under those of all of them; a word without a tag under those of the
+tags that it, or an unknown word, was seen with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from eigentree.grammar.pcfg import PCFG, Candidates
+
+# What another tag than the given one is worth when given tags have to be set aside, so that
+# as few as possible are.
+OTHER_TAG = 1e-3
+
+
+def under_tags(
+    grammar: PCFG, words: Sequence[str], tags: Sequence[int], *, free: bool
+) -> list[Candidates]:
+    """Preterminals of each word under its given tag, or also under others that it may have.
+
+    Parameters
+    ----------
+    tags
+        Number of each word's tag, -1 for none.
+    free
+        Whether words with a tag may have another, at the price `OTHER_TAG`.
+    """
+    numbers = grammar.lexicon.ids(words)
+    return [
+        _under_tag(grammar, word, tag, free=free) for word, tag in zip(numbers, tags, strict=True)
+    ]
+
+
+def under_guesses(
+    grammar: PCFG, words: Sequence[str], guesses: Sequence[Sequence[tuple[str, float]]]
+) -> list[Candidates]:
+    """Preterminals of each word under a tagger's tags, weighted by their probabilities.
+
+    A preterminal a under tag t weighs q(t) p(w|a) / p(w|t): the tagger, which looks at the
+    whole sentence, says how likely the tag is, the grammar only which of the tag's
+    preterminals the word prefers.  A word whose tags are all new to the grammar may have any
+    that it was seen with.
+
+    Parameters
+    ----------
+    guesses
+        For each word some tags with their probabilities.
+    """
+    table = grammar.words
+    found: list[Candidates] = []
+    for word, guessed in zip(grammar.lexicon.ids(words), guesses, strict=True):
+        parts = []
+        tags = grammar.tag_numbers([tag for tag, _ in guessed])
+        for tag, (_, probability) in zip(tags, guessed, strict=True):
+            if tag >= 0:
+                part = table.candidates(word, tag)
+                weight = probability / table.tag_probability(word, tag)
+                parts.append(part._replace(probability=weight * part.probability))
+        found.append(_joined(parts) if parts else _under_tag(grammar, word, -1, free=True))
+    return found
+
+
+def _under_tag(grammar: PCFG, word: int, tag: int, *, free: bool) -> Candidates:
+    table = grammar.words
+    if tag >= 0 and not free:
+        return table.candidates(word, tag)
+    tags = {*table.tags_of(word), *table.tags_of(table.lexicon.unknown)}
+    tags = tags or set(range(len(table.symbols.tags)))
+    parts = [table.candidates(word, other) for other in sorted(tags - {tag})]
+    if tag >= 0:
+        parts = [part._replace(probability=OTHER_TAG * part.probability) for part in parts]
+        parts.append(table.candidates(word, tag))
+    return _joined(parts)
+
+
+def _joined(parts: list[Candidates]) -> Candidates:
+    return Candidates(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
