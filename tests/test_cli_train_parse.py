@@ -173,6 +173,17 @@ def test_forms_of_input(model, tmp_path, form, text, words, tags, compress):
         assert [" ".join(record["tags"]) for record in records] == tags
 
 
+def test_trees_of_an_export_file_are_an_input(model, tmp_path):
+    path = tmp_path / "dogs.export"
+    path.write_text(
+        "#BOS 1\nthe\tDT\t--\tX\t500\ndog\tNN\t--\tHD\t500\n#500\tNP\t--\t--\t0\n#EOS 1\n"
+    )
+    code, out, _ = run_verb("parse", "-m", model, "--input", "trees", "--output", "json", path)
+    assert code == 0
+    record = json.loads(out)
+    assert (record["words"], record["tags"]) == (["the", "dog"], ["DT", "NN"])
+
+
 def test_tags_of_the_input_can_be_ignored(model, tmp_path):
     path = tmp_path / "input"
     path.write_text("The_XX dog_XX sees_XX the_XX old_XX cat_XX ._XX\n")
@@ -539,6 +550,7 @@ def test_what_is_read_is_never_replaced_by_parses(model, sentences, tmp_path, na
             "conllu",
             [b"1\t%s\t_\t_\tNN\t_\t_\t_\t_\t_\n\n" % word for word in (b"dog", b"caf\xe9", b"cat")],
         ),
+        ("trees", [b"(NP (NN dog))\n", b" (N caf\xe9)\n", b"(NP (NN cat))\n"]),
     ],
 )
 def test_a_byte_that_is_not_utf8_costs_one_sentence(model, tmp_path, form, pieces):
@@ -550,7 +562,7 @@ def test_a_byte_that_is_not_utf8_costs_one_sentence(model, tmp_path, form, piece
     assert (middle, end) == ("", "")
     assert "dog" in first
     assert "cat" in last
-    line, column = (3, 6) if form == "conllu" else (2, 4)
+    line, column = {"conllu": (3, 6), "trees": (2, 8)}.get(form, (2, 4))
     assert f"eigentree: {path}:{line}:{column}: byte 0xe9 is not UTF-8; the text may be" in err
     assert "café" in err
 

@@ -139,6 +139,42 @@ def test_problems_stop_the_reading_or_are_collected(folder):
     assert [problem.column for problem in bank.problems] == [11]
 
 
+@pytest.mark.parametrize(
+    ("content", "words", "found"),
+    [
+        # The second bad byte shares its line with two good trees.
+        (
+            b"(S (A b))\n(S\n (A caf\xe9))\n(S (A c)) (S (A \xff\xfe)) (S (A \xc3\xa9))\n",
+            ["b", "c", "é"],
+            [(3, 8, "0xe9", " (A café))"), (4, 17, "0xff", "(S (A c)) (S (A ÿþ)) (S (A é))")],
+        ),
+        (
+            b"% caf\xe9\n(S (A b))\n(\xe9 (A c)) x\xe9\n",
+            ["b"],
+            [(3, 2, "0xe9", ""), (3, 12, "0xe9", "")],
+        ),
+        (
+            b"#BOS 1\n\xe9\tA\t--\tHD\t0\n#EOS 1\n#BOS 2 \xe9\nb\tA\t--\tHD\t0\n#EOS 2\n",
+            ["b"],
+            [(2, 1, "0xe9", "é")],
+        ),
+    ],
+)
+def test_a_byte_that_is_not_utf8_costs_one_tree(tmp_path, content, words, found):
+    path = tmp_path / "bytes"
+    path.write_bytes(content)
+    with pytest.raises(TreebankFormatError, match=r"bytes:\d:\d+: byte 0xe9 is not UTF-8"):
+        read_treebank(path)
+    bank = read_treebank(path, on_error="skip")
+    assert [word for tree in bank.trees for word in tree.words()] == words
+    for problem, (line, column, byte, snippet) in zip(bank.problems, found, strict=True):
+        assert (problem.line, problem.column) == (line, column)
+        assert f"byte {byte}" in problem.message
+        assert snippet in problem.snippet
+    # Whatever is told can be printed.
+    "".join(map(str, [*bank.problems, *bank.notices])).encode("utf-8")
+
+
 def test_a_format_can_be_forced(folder):
     with pytest.raises(TreebankFormatError, match=r"two\.export:4:1: text outside any tree"):
         read_treebank(folder / "two.export", format="brackets")

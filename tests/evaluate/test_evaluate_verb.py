@@ -178,3 +178,19 @@ def test_trees_are_never_replaced_by_the_table(files, capsys):
         assert "is read, so it can't be written" in capsys.readouterr().err
     with open(gold) as file:
         assert file.read() == GOLD
+
+
+def test_a_bracket_file_may_begin_with_a_comment(files, capsys):
+    gold, parsed = files(gold="%% trees of my own\n" + GOLD, parsed=GOLD)
+    assert run("evaluate", gold, parsed, "--samples", "50") == 0
+    assert "recall, % 100.00" in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_bad_byte_costs_one_tree(files, tmp_path, capsys):
+    gold, parsed = files(gold=GOLD, parsed="")
+    bad = GOLD.encode("utf-8").replace(b")", b"\xe9)", 1)
+    (tmp_path / parsed).write_bytes(bad)
+    assert run("evaluate", gold, parsed, "--on-error", "skip", "--samples", "50") == 1
+    out, err = capsys.readouterr()
+    assert "byte 0xe9 is not UTF-8" in err
+    assert "parsed: 1 malformed tree" in out

@@ -73,3 +73,25 @@ def test_trees_are_never_replaced_by_their_drawing(trees, capsys):
     assert "is read, so it can't be written" in capsys.readouterr().err
     with open(trees) as file:
         assert file.read() == TREES
+
+
+EXPORT = "#BOS 1\nice\tNN\t--\tSB\t500\nmelts\tVVFIN\t--\tHD\t500\n#500\tS\t--\t--\t0\n#EOS 1\n"
+
+
+@pytest.mark.parametrize("start", ["", "%% a comment\n\n", "#FORMAT 3\n"])
+def test_export_files_are_told_by_their_start(tmp_path, capsys, start):
+    path = tmp_path / "trees.export"
+    path.write_text(start + EXPORT)
+    assert run("draw", str(path), "--style", "indented") == 0
+    assert capsys.readouterr().out == "VROOT ─ S\n├─ NN-SB ice\n└─ VVFIN-HD melts\n"
+    assert run("draw", str(path), "--style", "indented", "--clean") == 0
+    assert capsys.readouterr().out == "S\n├─ NN ice\n└─ VVFIN melts\n"
+
+
+def test_a_bad_byte_costs_one_drawing(tmp_path, capsys):
+    path = tmp_path / "bytes.mrg"
+    path.write_bytes(b"(NP (NN ice))\n(NP (NN caf\xe9))\n(NP (NN snow))\n")
+    assert run("draw", str(path), "--style", "indented", "--on-error", "skip") == 0
+    out, err = capsys.readouterr()
+    assert out == "NP ─ NN ice\n\nNP ─ NN snow\n"
+    assert f"{path}:2:12: byte 0xe9 is not UTF-8" in err

@@ -18,7 +18,7 @@ NO_PARSE = "(no parse)"
 
 def draw(
     file: Annotated[
-        str, typer.Argument(help="File of bracketed trees; - is standard input.")
+        str, typer.Argument(help="Bracket or NEGRA export file; - is standard input.")
     ] = "-",
     format: Annotated[
         Literal["auto", "text", "svg"],
@@ -68,20 +68,21 @@ def _trees(
     file: str, on_error: Literal["raise", "skip"], clean: bool, only: int | None
 ) -> Iterator[Tree | None]:
     """Trees one by one as they are read, so that a pipe is drawn as it flows."""
-    from eigentree.corpus.brackets import read_brackets
     from eigentree.corpus.cleaning import clean as cleaned
     from eigentree.corpus.files import open_text
+    from eigentree.corpus.treebank import read_trees
     from eigentree.errors import SettingsError
 
     name = "<standard input>" if file == "-" else file
     number = 0
-    with open_text(file) as lines:
-        for tree, _, problem in read_brackets(lines, name=name, on_error=on_error):
+    with open_text(file, keep_bad_bytes=on_error == "skip") as lines:
+        for record in read_trees(lines, name=name, on_error=on_error, edge_labels=not clean):
             number += 1
-            if problem is not None:
-                message(str(problem))
+            if record.problem is not None:
+                message(str(record.problem))
                 continue
             if only in (None, number):
+                tree = record.tree
                 yield cleaned(tree) if clean and tree is not None else tree
             if only == number:
                 return

@@ -125,19 +125,16 @@ def _options(
 
 def _read(path: str, on_error: Literal["raise", "skip"]) -> _File:
     """Read trees as they stand: what to leave out of them is for the settings to say."""
-    from eigentree.corpus.brackets import read_brackets
-    from eigentree.corpus.export import read_export
     from eigentree.corpus.files import open_text
+    from eigentree.corpus.treebank import read_trees
 
     name = "<standard input>" if path == "-" else path
-    with open_text(path) as stream:
+    with open_text(path, keep_bad_bytes=on_error == "skip") as stream:
         text = list(stream)
-    is_export = bool(text) and text[0].startswith(("#FORMAT", "#BOS", "%%"))
-    read = read_export if is_export else read_brackets
     trees: list[Tree | None] = []
     lines: list[int] = []
     n_malformed = 0
-    for record in read(text, name=name, on_error=on_error):
+    for record in read_trees(text, name=name, on_error=on_error):
         if record.problem is not None:
             n_malformed += 1
             message(str(record.problem))

@@ -57,7 +57,7 @@ def parse(
         typer.Option(
             "--input",
             help="tokens or tagged (word_TAG) sentences, one a line; CoNLL-U; the words and "
-            "tags of trees.",
+            "tags of trees, in brackets or NEGRA export.",
         ),
     ] = "tokens",
     ignore_tags: Annotated[
@@ -156,7 +156,7 @@ def _read(
     for file in files:
         name = "<standard input>" if file == "-" else file
         # A line is a sentence or a part of one, so that a bad one need not end the rest.
-        with open_text(file, keep_bad_bytes=form != "trees") as lines:
+        with open_text(file, keep_bad_bytes=True) as lines:
             for sentence in read_sentences(
                 lines, form, name=name, on_error="skip", tag_column=tag_column, cleaning=cleaning
             ):

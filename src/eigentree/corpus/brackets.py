@@ -15,7 +15,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, cast
 
-from eigentree.corpus.files import Problem, snippet_at
+from eigentree.corpus.files import Problem, snippet_at, undecoded
 from eigentree.corpus.trees import SEPARATORS, Tree
 from eigentree.errors import TreebankFormatError
 
@@ -198,6 +198,7 @@ def read_brackets(
             if start and (trees_begin_lines or start["label"] in _TOP_LABELS):
                 tree.fail_unclosed("when the next one begins")
                 yield tree.finish(on_error)
+            spoiled = undecoded(name, rows.number, line) is not None
             for piece in _PIECE.finditer(line):
                 kind = piece.lastgroup
                 if not labels:
@@ -208,6 +209,8 @@ def read_brackets(
                         break
                     tree.begun_at = _Spot(rows.number, piece.start(), line)
                     rows.forget()
+                if spoiled:
+                    tree.fail_undecoded(rows.number, line, *piece.span())
                 if kind == "word":
                     levels[-1].append(Tree(piece["tag"], (), unescape_token(piece["word"])))
                 elif kind == "open":
@@ -315,6 +318,10 @@ class _OpenTree:
         """Note what is wrong; the first thing wrong with a tree is the one reported."""
         if self.problem is None:
             self.problem = self._problem_at(spot, message)
+
+    def fail_undecoded(self, number: int, line: str, start: int, end: int) -> None:
+        """Note a byte that isn't UTF-8 in one piece of a line."""
+        self.problem = self.problem or undecoded(self.name, number, line, start, end)
 
     def fail_unclosed(self, when: str) -> None:
         n_open = len(self.labels)

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from eigentree.corpus.brackets import OnError
-from eigentree.corpus.files import Problem, snippet_at
+from eigentree.corpus.files import Problem, snippet_at, undecoded
 from eigentree.corpus.trees import FORBIDDEN_IN_LABEL, SEPARATORS, Tree
 from eigentree.errors import TreebankFormatError
 
@@ -153,6 +153,9 @@ def _sentences(lines: Iterable[str], name: str) -> Iterator[tuple[int, _Graph, P
             yield begun or number, graph, problem
             begun, problem = 0, None
         elif begun and mark and problem is None and not mark.startswith("%%"):
+            problem = undecoded(name, number, line)
+            if problem is not None:
+                continue
             try:
                 _add_line(graph, line, *columns)
             except _Malformed as error:

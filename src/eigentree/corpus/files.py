@@ -25,6 +25,7 @@ STANDARD_STREAM = "-"
 _GZIP_MAGIC = b"\x1f\x8b"
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _BAD_BYTE = re.compile("[\\udc80-\\udcff]")
+_BAD_BYTES_FROM = 0xDC00  # where surrogateescape puts them
 _PEEKED_BYTES = 4096
 _SNIPPET_BEFORE = 20
 _SNIPPET_AFTER = 30
@@ -49,7 +50,9 @@ def snippet_at(text: str, column: int) -> str:
     start, end = max(0, column - 1 - _SNIPPET_BEFORE), column - 1 + _SNIPPET_AFTER
     # Sliced before anything else, since a line may be a whole treebank.
     before, after = "…" if start else "", "…" if text[end : end + 2].strip("\r\n") else ""
-    return before + text[start:end].rstrip("\r\n") + after
+    # A kept byte can't be printed as it is, and most texts that have any are Latin-1.
+    shown = _BAD_BYTE.sub(lambda bad: chr(ord(bad.group()) - _BAD_BYTES_FROM), text[start:end])
+    return before + shown.rstrip("\r\n") + after
 
 
 @contextlib.contextmanager
@@ -140,15 +143,16 @@ def _not_utf8(byte: int) -> str:
     return f"byte 0x{byte:02x} is not UTF-8; the text may be Latin-1; convert it to UTF-8 first"
 
 
-def undecoded(name: str, number: int, line: str) -> Problem | None:
-    """The first byte of a line that `open_text` has kept though it isn't UTF-8."""
-    found = _BAD_BYTE.search(line)
+def undecoded(
+    name: str, number: int, line: str, start: int = 0, end: int = sys.maxsize
+) -> Problem | None:
+    """The first byte within a line that `open_text` has kept though it isn't UTF-8."""
+    found = None if line.isascii() else _BAD_BYTE.search(line, start, end)
     if found is None:
         return None
     column = found.start() + 1
-    shown = _BAD_BYTE.sub(lambda bad: chr(ord(bad.group()) - 0xDC00), line)
-    what = _not_utf8(ord(found.group()) - 0xDC00)
-    return Problem(name, number, column, what, snippet_at(shown, column))
+    what = _not_utf8(ord(found.group()) - _BAD_BYTES_FROM)
+    return Problem(name, number, column, what, snippet_at(line, column))
 
 
 @overload

@@ -13,9 +13,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, get_args
 
-from eigentree.corpus.brackets import OnError, read_brackets, unescape_token
+from eigentree.corpus.brackets import OnError, unescape_token
 from eigentree.corpus.cleaning import CleaningOptions, clean
 from eigentree.corpus.files import Problem, snippet_at, undecoded
+from eigentree.corpus.treebank import read_trees
 from eigentree.corpus.trees import FORBIDDEN_IN_LABEL
 from eigentree.errors import SettingsError, TreebankFormatError
 
@@ -70,7 +71,8 @@ def read_sentences(
     form
         ``"tokens"``: a sentence a line.  ``"tagged"``: a sentence a line, each token as
         ``word_TAG`` or ``word/TAG``; the last separator of a token counts.  ``"conllu"``:
-        a word a line.  ``"trees"``: the words and tags of bracketed trees, after cleaning.
+        a word a line.  ``"trees"``: the words and tags of trees, bracketed or in the NEGRA export
+        format, after cleaning.
     name
         What messages call the text; usually the path.
     on_error
@@ -234,7 +236,8 @@ class _ConlluSentence:
 def _read_trees(
     lines: Iterable[str], name: str, on_error: OnError, cleaning: CleaningOptions
 ) -> Iterator[TaggedSentence]:
-    for record in read_brackets(lines, name=name, on_error=on_error):
+    edge_labels = cleaning.keep_function_tags
+    for record in read_trees(lines, name=name, on_error=on_error, edge_labels=edge_labels):
         tree = None if record.tree is None else clean(record.tree, cleaning)
         if record.problem is not None:
             yield TaggedSentence([], None, record.line, record.problem)

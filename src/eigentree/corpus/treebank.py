@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
-from typing import Literal, NamedTuple, TextIO
+from typing import Literal, NamedTuple
 
-from eigentree.corpus.brackets import OnError, read_brackets
+from eigentree.corpus.brackets import BracketRecord, OnError, TellNotice, read_brackets
 from eigentree.corpus.cleaning import CleaningOptions, clean, wrapper_of
-from eigentree.corpus.export import read_export
+from eigentree.corpus.export import ExportRecord, read_export
 from eigentree.corpus.files import STANDARD_STREAM, Problem, open_text
 from eigentree.corpus.trees import Tree, collector_paused
 
@@ -77,7 +77,8 @@ def read_treebank(
     paths
         A path or several; ``-`` is standard input.  Files may be compressed with gzip.
     on_error
-        ``"raise"`` stops at the first problem; ``"skip"`` collects the problems.
+        ``"raise"`` stops at the first problem; ``"skip"`` collects the problems, and a byte
+        that isn't UTF-8 then costs one tree rather than the file.
     cleaning
         How trees are cleaned; None keeps them as they stand.
     format
@@ -100,16 +101,25 @@ def read_treebank(
     with collector_paused():
         for path in paths:
             name = "<standard input>" if str(path) == STANDARD_STREAM else str(path)
-            with open_text(path) as lines:
-                records = _records(lines, name, on_error, format, cleaning, notices.append, counts)
-                for tree, line, problem in records:
-                    if tree is not None:
-                        raw.append(tree)
-                        places.append(Place(name, line))
-                    elif problem is not None:
-                        problems.append(problem)
+            with open_text(path, keep_bad_bytes=on_error == "skip") as lines:
+                for record in read_trees(
+                    lines,
+                    name=name,
+                    on_error=on_error,
+                    format=format,
+                    edge_labels=cleaning is None or cleaning.keep_function_tags,
+                    notice=notices.append,
+                ):
+                    if isinstance(record, ExportRecord):
+                        counts["crossing_trees"] += record.n_crossing > 0
+                        counts["crossing_nodes"] += record.n_crossing
+                    if record.tree is not None:
+                        raw.append(record.tree)
+                        places.append(Place(name, record.line))
+                    elif record.problem is not None:
+                        problems.append(record.problem)
                     else:
-                        no_parse.append(Place(name, line))
+                        no_parse.append(Place(name, record.line))
         cleaned = raw if cleaning is None else [clean(tree, cleaning) for tree in raw]
     kept = [i for i, tree in enumerate(cleaned) if tree is not None]
     vanished = [places[i] for i, tree in enumerate(cleaned) if tree is None]
@@ -132,29 +142,47 @@ def read_treebank(
     )
 
 
-def _records(
-    lines: TextIO,
-    name: str,
-    on_error: OnError,
-    format: TreeFormat,
-    cleaning: CleaningOptions | None,
-    notice: Callable[[Problem], object],
-    counts: Counter[str],
-) -> Iterator[tuple[Tree | None, int, Problem | None]]:
-    """The trees of one file in whichever format it has."""
+def read_trees(
+    lines: Iterable[str],
+    *,
+    name: str = "<input>",
+    on_error: OnError = "raise",
+    format: TreeFormat = "auto",
+    edge_labels: bool = False,
+    notice: TellNotice | None = None,
+) -> Iterator[BracketRecord | ExportRecord]:
+    """Read the trees of one text in whichever format it has, each as soon as it is complete.
+
+    Parameters
+    ----------
+    lines
+        Lines of text, such as an open file.
+    name
+        What messages call the text.
+    on_error
+        ``"raise"`` stops at the first problem; ``"skip"`` gives a record with the problem.
+    format
+        As in `read_treebank`.
+    edge_labels
+        Write the edge labels of an export file into its labels.
+    notice
+        Called with what was read in brackets but deserves telling.
+
+    Raises
+    ------
+    TreebankFormatError
+        Under ``"raise"``, with file, line and what is wrong.
+    """
+    rest = iter(lines)
     start: list[str] = []
     if format == "auto":
-        start = _up_to_first_content(lines)
+        start = _up_to_first_content(rest)
         format = "export" if start and _looks_like_export(start) else "brackets"
-    text: Iterable[str] = chain(start, lines)
+    text = chain(start, rest)
     if format == "brackets":
         yield from read_brackets(text, name=name, on_error=on_error, notice=notice)
-        return
-    edge_labels = cleaning is None or cleaning.keep_function_tags
-    for sentence in read_export(text, name=name, on_error=on_error, edge_labels=edge_labels):
-        counts["crossing_trees"] += sentence.n_crossing > 0
-        counts["crossing_nodes"] += sentence.n_crossing
-        yield sentence.tree, sentence.line, sentence.problem
+    else:
+        yield from read_export(text, name=name, on_error=on_error, edge_labels=edge_labels)
 
 
 def _up_to_first_content(lines: Iterable[str]) -> list[str]:
