@@ -8,6 +8,11 @@ file and line once.
 from __future__ import annotations
 
 
+def counted(number: int, noun: str, several: str | None = None) -> str:
+    """A number with its noun for a message: "1 tree", "2 trees"."""
+    return f"{number} {noun if number == 1 else several or noun + 's'}"
+
+
 class EigentreeError(Exception):
     """Anything that eigentree refuses, with a message meant for the person who caused it."""
 

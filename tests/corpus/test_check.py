@@ -105,7 +105,7 @@ def examined(tmp_path, text, **options):
         ("(S (@S (A b) (C d)) (E f))", "looks already binarised", "@S"),
         ("(S (NP|<DT-NN> (A b) (C d)) (E f))", "looks already binarised", "NP|<DT-NN>"),
         ("(S (S+VP (A b) (C d)) (E f))", "looks already binarised", "S+VP"),
-        ("(S (A (A b) (C d)))", "label of phrases and of words", "A: 1 phrases, 1 tags"),
+        ("(S (A (A b) (C d)))", "label of phrases and of words", "A: 1 phrase, 1 tag"),
         ("(S (NP (A b)))\n" * 700 + "(S (NPP (A b)))", "rare label", "NPP, once"),
     ],
 )

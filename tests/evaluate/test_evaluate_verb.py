@@ -89,7 +89,7 @@ def test_alignment_tells_what_is_left_over(files, capsys):
     parsed = "(S (NN hail))\n" + "".join(reversed(FIRST.splitlines(keepends=True)))
     assert run("evaluate", *files(gold=GOLD, parsed=parsed), "--samples", "50", "--align") == 1
     out = capsys.readouterr().out
-    assert "1 trees have the words of no gold tree that is left, on lines 1" in out
+    assert "1 tree has the words of no gold tree that is left, on line 1" in out
     assert ["compared", "3", "3"] in cells(out)
 
 
@@ -146,7 +146,7 @@ def test_malformed_parse(files, capsys):
     assert run("evaluate", *names) == 2
     assert "parsed:2" in capsys.readouterr().err
     assert run("evaluate", *names, "--on-error", "skip", "--align", "--samples", "9") == 1
-    assert "1 malformed trees" in capsys.readouterr().out
+    assert "1 malformed tree\n" in capsys.readouterr().out
 
 
 def test_two_files_from_standard_input_are_refused():
@@ -193,4 +193,4 @@ def test_a_bad_byte_costs_one_tree(files, tmp_path, capsys):
     assert run("evaluate", gold, parsed, "--on-error", "skip", "--samples", "50") == 1
     out, err = capsys.readouterr()
     assert "byte 0xe9 is not UTF-8" in err
-    assert "parsed: 1 malformed tree" in out
+    assert "parsed: 1 malformed tree\n" in out

@@ -19,24 +19,24 @@ _MOST_LABELS = 60
 _MOST_CHAINS = 12
 _WIDTH_IN_PIPES = 100
 _SHOWN_AS = {
-    "trees": "trees",
-    "words": "words",
-    "distinct_words": "distinct words",
-    "words_seen_once": "words seen once",
-    "phrases": "phrases",
-    "rules": "distinct rules, before binarisation",
-    "rules_seen_once": "rules seen once",
-    "unary_phrases": "phrases over one phrase",
+    "trees": "tree{s}",
+    "words": "word{s}",
+    "distinct_words": "distinct word{s}",
+    "words_seen_once": "word{s} seen once",
+    "phrases": "phrase{s}",
+    "rules": "distinct rule{s}, before binarisation",
+    "rules_seen_once": "rule{s} seen once",
+    "unary_phrases": "phrase{s} over one phrase",
     "same_unary": "of its own label, joined by cleaning",
-    "empty_elements": "empty elements removed",
-    "vanished": "trees with nothing else",
-    "no_parse": "marks of no parse",
-    "crossing_trees": "trees with crossing branches",
-    "crossing_nodes": "nodes with crossing branches",
-    "height": "levels of the highest tree",
-    "children": "children of the widest node",
-    "problems": "problems",
-    "notices": "notices",
+    "empty_elements": "empty element{s} removed",
+    "vanished": "tree{s} with nothing else",
+    "no_parse": "mark{s} of no parse",
+    "crossing_trees": "tree{s} with crossing branches",
+    "crossing_nodes": "node{s} with crossing branches",
+    "height": "level{s} of the highest tree",
+    "children": "child{ren} of the widest node",
+    "problems": "problem{s}",
+    "notices": "notice{s}",
 }
 
 
@@ -124,7 +124,9 @@ def _print_report(report: TreebankReport) -> None:
     table.add_column()
     for name, shown in _SHOWN_AS.items():
         if report.counts.get(name) or name == "trees":
-            table.add_row(f"{report.counts.get(name, 0):,}", shown)
+            number = report.counts.get(name, 0)
+            s, ren = ("", "") if number == 1 else ("s", "ren")
+            table.add_row(f"{number:,}", shown.format(s=s, ren=ren))
     console.print(table)
     if report.wrapper is not None:
         console.print(Text(f"outer bracket: ({report.wrapper} ...)"))

@@ -71,7 +71,7 @@ def _trees(
     from eigentree.corpus.cleaning import clean as cleaned
     from eigentree.corpus.files import open_text
     from eigentree.corpus.treebank import read_trees
-    from eigentree.errors import SettingsError
+    from eigentree.errors import SettingsError, counted
 
     name = "<standard input>" if file == "-" else file
     number = 0
@@ -87,4 +87,4 @@ def _trees(
             if only == number:
                 return
     if only is not None:
-        raise SettingsError(f"{name}: has {number} trees, so there is no tree {only}")
+        raise SettingsError(f"{name}: has {counted(number, 'tree')}, so there is no tree {only}")

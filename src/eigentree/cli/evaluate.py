@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import typer
 
 from eigentree.cli._common import FAILED, JsonOption, SeedOption, keep_inputs, message
+from eigentree.errors import counted
 
 if TYPE_CHECKING:
     from eigentree.corpus.trees import Tree
@@ -150,7 +151,7 @@ def _score(
     from eigentree.report.scores import Scored
 
     remarks = [
-        f"{file.name}: {file.n_malformed} malformed trees"
+        f"{file.name}: {counted(file.n_malformed, 'malformed tree')}"
         for file in (gold, parsed)
         if file.n_malformed
     ]
@@ -159,15 +160,17 @@ def _score(
         trees, left_over = align_by_words(gold.trees, trees, options)
         if left_over:
             lines = ", ".join(str(parsed.lines[place]) for place in left_over)
+            trees_with = counted(len(left_over), "tree has", "trees have")
             remarks.append(
-                f"{parsed.name}: {len(left_over)} trees have the words of no gold tree that is "
-                f"left, on lines {lines}"
+                f"{parsed.name}: {trees_with} the words of no gold tree that is left, "
+                f"on {'line' if len(left_over) == 1 else 'lines'} {lines}"
             )
     elif len(trees) != len(gold.trees):
         trees = _by_lines(parsed, len(gold.trees))
         if len(trees) != len(gold.trees):
             remarks.append(
-                f"{parsed.name} has {len(trees)} trees and {gold.name} {len(gold.trees)}, paired "
+                f"{parsed.name} has {counted(len(trees), 'tree')} and {gold.name} "
+                f"{len(gold.trees)}, paired "
                 "from the first on; --align pairs them by their words"
             )
             trees = [*trees, *[None] * len(gold.trees)][: len(gold.trees)]

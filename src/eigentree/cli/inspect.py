@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentree.cli._common import JsonOption, result_console
+from eigentree.errors import counted
 
 if TYPE_CHECKING:
     from eigentree.parsers import Parser
@@ -96,10 +97,13 @@ def _show(report: dict[str, Any], most: int) -> None:
     console.print(f"{report['file']}: {report['bytes'] / 1e6:.2f} MB, {method}, {kind}")
     if {"trees", "words", "seed"} <= trained.keys():
         console.print(
-            f"trained on {trained['trees']} trees, {trained['words']} words, seed {trained['seed']}"
+            f"trained on {counted(trained['trees'], 'tree')}, "
+            f"{counted(trained['words'], 'word')}, seed {trained['seed']}"
         )
     tagger = report["tagger"]
-    console.print("no tagger" if tagger is None else f"tagger with {tagger['tags']} tags")
+    console.print(
+        "no tagger" if tagger is None else f"tagger with {counted(tagger['tags'], 'tag')}"
+    )
     sizes = Table("size", "number", box=None, pad_edge=False)
     sizes.columns[1].justify = "right"
     for name, number in report["sizes"].items():

@@ -15,7 +15,7 @@ import typer
 
 from eigentree.cli._common import QuietOption, SeedOption, message, progress, track
 from eigentree.cli._models import warn_of_compilation
-from eigentree.errors import SettingsError, TreebankFormatError
+from eigentree.errors import SettingsError, TreebankFormatError, counted
 
 if TYPE_CHECKING:
     from eigentree.corpus.binarise import BinariseOptions
@@ -222,8 +222,9 @@ def _tell(treebank: Treebank, quiet: bool) -> None:
     for problem in treebank.problems:
         message(f"eigentree: skipped: {problem}")
     if treebank.notices:
-        message(f"{len(treebank.notices)} notices, the first: {treebank.notices[0]}", quiet=quiet)
-    message(f"{len(treebank.trees)} trees", quiet=quiet)
+        number = counted(len(treebank.notices), "notice")
+        message(f"{number}, the first: {treebank.notices[0]}", quiet=quiet)
+    message(counted(len(treebank.trees), "tree"), quiet=quiet)
 
 
 class _Stages:
@@ -289,7 +290,7 @@ def _score(parser: Parser, dev: str, held_out: list[tuple[Tree, Tree]], quiet: b
         f1 = scores.all.f1
         shown = "not defined" if f1 is None else f"{100 * f1:.2f}"
         message(
-            f"{dev}, {name}: F1 {shown} (EVALB, all lengths), {sum(fallbacks)} fall-backs "
-            f"in {len(clean)} sentences",
+            f"{dev}, {name}: F1 {shown} (EVALB, all lengths), "
+            f"{counted(sum(fallbacks), 'fall-back')} in {counted(len(clean), 'sentence')}",
             quiet=quiet,
         )

@@ -14,6 +14,7 @@ from eigentree.corpus.cleaning import CleaningOptions, clean, cut_label, functio
 from eigentree.corpus.heads import head_rules, plain_label
 from eigentree.corpus.treebank import Place, Treebank
 from eigentree.corpus.trees import Tree
+from eigentree.errors import counted
 
 LENGTH_BUCKETS = (1, 10, 20, 40, 100)
 LONG_SENTENCE = 100
@@ -210,9 +211,9 @@ class _Tally:
         if len(words) == 1:
             self.odd("one word", place, words[0])
         if len(words) > LONG_SENTENCE:
-            self.odd("long sentence", place, f"{len(words)} words")
+            self.odd("long sentence", place, counted(len(words), "word"))
         if height > DEEP_TREE:
-            self.odd("deep tree", place, f"{height} levels")
+            self.odd("deep tree", place, counted(height, "level"))
         same = hash(tuple(words))
         if len(words) > 1 and same in self.sentences:
             self.odd("sentence seen before", place, f"at {self.sentences[same]}")
@@ -247,7 +248,10 @@ class _Tally:
             place = self.first_seen[label]
             alike[_SLIGHT_MARKS.sub("", label).casefold()].append(label)
             if self.labels[label] and self.tags[label]:
-                uses = f"{label}: {self.labels[label]} phrases, {self.tags[label]} tags"
+                uses = (
+                    f"{label}: {counted(self.labels[label], 'phrase')}, "
+                    f"{counted(self.tags[label], 'tag')}"
+                )
                 self.odd("label of phrases and of words", place, uses)
             if n < RARE_LABEL and n_nodes >= ENOUGH_NODES:
                 self.odd("rare label", place, f"{label}, {n} times" if n > 1 else f"{label}, once")
@@ -329,7 +333,9 @@ def _suggestions(
         found.append(Suggestion("heads", "rightmost", reason))
     n_words = tally.words.total()
     states = 8 if n_words < 30_000 else 16 if n_words < 60_000 else 24
-    found.append(Suggestion("states", str(states), f"for {n_words:,} words"))
+    found.append(
+        Suggestion("states", str(states), f"for {n_words:,} {'word' if n_words == 1 else 'words'}")
+    )
     return found
 
 
@@ -337,7 +343,10 @@ def _label_suggestions(tally: _Tally, cleaning: CleaningOptions) -> Iterable[Sug
     """Cleaning settings that would make labels fewer or remove empty elements left over."""
     if tally.trace_words:
         words = [word for word, _ in tally.trace_words.most_common(5)]
-        reason = f"{tally.trace_words.total()} words look like empty elements but are not tagged so"
+        reason = (
+            f"{counted(tally.trace_words.total(), 'word looks', 'words look')} "
+            "like empty elements without their tag"
+        )
         yield Suggestion("trace words", " ".join(words), reason)
     n_labels = _n_distinct(tally.raw_labels, cleaning)
     marks = Counter[str]()
@@ -349,14 +358,14 @@ def _label_suggestions(tally: _Tally, cleaning: CleaningOptions) -> Iterable[Sug
         )
         fewer = _n_distinct(tally.raw_labels, further)
         if n_labels > 2 * fewer:
-            reason = f"cut at {mark!r} too, {fewer} labels would be left of {n_labels}"
+            reason = f"cut at {mark!r} too, {counted(fewer, 'label')} would be left of {n_labels}"
             yield Suggestion("function separators", further.function_separators, reason)
             break
     if not cleaning.cut_tags:
         n_tags = len(tally.raw_tags)
         fewer = _n_distinct(tally.raw_tags, cleaning)
         if n_tags > 1.5 * fewer:
-            reason = f"{fewer} tags would be left of {n_tags}"
+            reason = f"{counted(fewer, 'tag')} would be left of {n_tags}"
             yield Suggestion("cut tags", "yes", reason)
 
 

@@ -30,7 +30,7 @@ from typing import NamedTuple
 from eigentree.corpus.brackets import OnError
 from eigentree.corpus.files import Problem, snippet_at, undecoded
 from eigentree.corpus.trees import FORBIDDEN_IN_LABEL, SEPARATORS, Tree
-from eigentree.errors import TreebankFormatError
+from eigentree.errors import TreebankFormatError, counted
 
 ROOT_LABEL = "VROOT"
 NO_EDGE = "--"
@@ -176,7 +176,7 @@ def _add_line(graph: _Graph, line: str, label_at: int, edge_at: int, parent_at: 
     if len(cells) == 1:
         cells = cells[0].split()
     if len(cells) <= parent_at:
-        raise _Malformed(f"{len(cells)} columns; at least {parent_at + 1} are expected")
+        raise _Malformed(f"{counted(len(cells), 'column')}; at least {parent_at + 1} are expected")
     label, edge, parent = cells[label_at], cells[edge_at], cells[parent_at]
     if not parent.isdecimal():
         raise _Malformed(f"parent {parent!r} is not a number")

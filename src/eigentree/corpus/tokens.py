@@ -18,7 +18,7 @@ from eigentree.corpus.cleaning import CleaningOptions, clean
 from eigentree.corpus.files import Problem, snippet_at, undecoded
 from eigentree.corpus.treebank import read_trees
 from eigentree.corpus.trees import FORBIDDEN_IN_LABEL
-from eigentree.errors import SettingsError, TreebankFormatError
+from eigentree.errors import SettingsError, TreebankFormatError, counted
 
 InputFormat = Literal["tokens", "tagged", "conllu", "trees"]
 Separator = Literal["_", "/"]
@@ -198,7 +198,8 @@ class _ConlluSentence:
             return
         columns = line.split("\t")
         if len(columns) != _NUMBER_OF_COLUMNS:
-            what = f"{len(columns)} columns separated by tabs, expected {_NUMBER_OF_COLUMNS}"
+            found = counted(len(columns), "column")
+            what = f"{found} separated by tabs, expected {_NUMBER_OF_COLUMNS}"
             self._fail(number, 1, what, line)
             return
         if _NOT_A_WORD.fullmatch(columns[0]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
+from eigentree.errors import counted
 from eigentree.evaluate import Interval, PairedTest, ParsevalOptions, ParsevalResult, Summary
 from eigentree.report.drawing import columns
 
@@ -138,7 +139,8 @@ def comparison(test: PairedTest, first: str, second: str) -> str:
     return (
         f"{second} less {first}: {points:+.2f} points of F1, 95 % interval {low:+.2f} to "
         f"{high:+.2f}; p = {test.p_bootstrap:.4f} by the paired bootstrap, "
-        f"{test.p_randomisation:.4f} by approximate randomisation, over {test.sentences} sentences"
+        f"{test.p_randomisation:.4f} by approximate randomisation, over "
+        f"{counted(test.sentences, 'sentence')}"
     )
 
 
