@@ -73,7 +73,45 @@ def test_words_that_mean_nothing_end_with_two(verb, capsys, wrong):
     assert run(*wrong) == 2
     out, err = capsys.readouterr()
     assert out == ""
-    assert "No such" in err
+    assert err.count("\n") == 1
+    assert err.startswith("eigentree: no such ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ("draw x --only 0", "--only is 0, which must be 1 or more; see eigentree draw --help"),
+        (
+            "draw x --format png",
+            "--format is 'png', which must be one of auto, text, svg; see eigentree draw --help",
+        ),
+        (
+            "parse -j x",
+            "--jobs/-j is 'x', which must be a whole number; see eigentree parse --help",
+        ),
+        (
+            "parse --threshold x",
+            "--threshold is 'x', which must be a number; see eigentree parse --help",
+        ),
+        ("train", "missing argument 'files'; see eigentree train --help"),
+        (
+            "evaluate - -",
+            "only one of the files can be standard input; see eigentree evaluate --help",
+        ),
+        ("--debug draw --only", "option '--only' requires an argument; see eigentree --help"),
+    ],
+)
+def test_usage_errors_are_one_sentence(capsys, arguments, told):
+    assert run(*arguments.split()) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.endswith(f"eigentree: {told}\n")
+    assert err.count("\n") == 1 or "Traceback" in err
+
+
+def test_no_words_are_a_wish_for_help(capsys):
+    run()
+    assert "Commands:" in "".join(capsys.readouterr())
 
 
 def test_bad_input_is_one_line_and_two(verb, capsys):
@@ -106,6 +144,12 @@ def test_debug_shows_where(verb, capsys, arguments):
     assert "Traceback" in err
     assert "in fail_with" in err or "in work" in err
     assert err.endswith("eigentree: ZeroDivisionError: by nought\n")
+
+
+def test_work_that_failed_with_a_sentence_says_no_more(verb, capsys):
+    verb(fail_with(_common.WorkFailedError("the mill has stopped")))
+    assert run("act") == 1
+    assert capsys.readouterr().err == "eigentree: the mill has stopped\n"
 
 
 def test_debug_after_two_dashes_is_a_word():

@@ -10,6 +10,7 @@ import os
 import random
 import re
 import selectors
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -107,6 +108,21 @@ def test_json_has_everything(model, sentences):
         "end": 6,
     }
     assert 0.0 < first["confidence"] <= 1.0
+
+
+def test_json_tells_unreadable_from_empty(model, tmp_path):
+    path = tmp_path / "tagged"
+    path.write_text("\nthe_DT dog\nzorgle_XYZ zorgle_XYZ\nthe_DT dog_NN\n", "utf-8")
+    options = ("--input", "tagged", "--output", "json")
+    code, out, err = run_verb("parse", "-m", model, *options, path)
+    assert code == 2
+    assert "fall-back: unreadable" not in err
+    records = [json.loads(line) for line in out.split("\n")[:-1]]
+    assert [record["fallback"] for record in records][:2] == ["empty", "unreadable"]
+    for record in records:
+        assert (record["log_value"] is None) == (record["sign"] is None)
+    assert [record["sign"] for record in records][:2] == [None, None]
+    assert records[3]["sign"] == 1
 
 
 def test_drawings(model, sentences):
@@ -244,6 +260,19 @@ def test_two_processes_give_the_same(model, tmp_path):
     assert one[1].count("\n") == len(texts)
 
 
+def die(_lot: object) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def test_a_killed_worker_is_told_in_one_sentence(model, sentences, monkeypatch):
+    monkeypatch.setattr("eigentree.cli.parse._render_lot", die)
+    code, out, err = run_verb("parse", "-m", model, "-j", "2", "--quiet", sentences)
+    assert (code, out) == (1, "")
+    assert err == (
+        "eigentree: a worker process ended, perhaps for want of memory; use fewer --jobs\n"
+    )
+
+
 def test_a_line_in_a_line_out(model):
     with subprocess.Popen(
         [*EIGENTREE, "parse", "-m", str(model), "-q"],
@@ -340,6 +369,16 @@ def test_options_that_do_not_fit(model, sentences, options, message):
     code, out, err = run_verb("parse", "-m", model, sentences, *options)
     assert (code, out) == (2, "")
     assert message in err
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("none.txt", "No such file or directory"), (".", "Is a directory")]
+)
+def test_all_files_are_looked_for_before_anything_is_written(model, sentences, tmp_path, name, why):
+    bad = tmp_path / name
+    code, out, err = run_verb("parse", "-m", model, sentences, bad, sentences)
+    assert (code, out) == (2, "")
+    assert err == f"eigentree: {bad}: can't be read: {why}\n"
 
 
 def test_a_missing_file_of_sentences(model, tmp_path):
@@ -585,6 +624,23 @@ def test_labels_like_markup_are_shown_as_they_are(tmp_path):
         assert "[bold]" in out
         assert "[b]" in out
         assert ":cat:" in out
+
+
+def test_one_of_anything_is_singular(tmp_path):
+    path, model = tmp_path / "one.mrg", tmp_path / "one.egt"
+    path.write_text("% note\n(NP (NN dog))\n")
+    code, _, err = run_verb("train", path, "-o", model, "--dev", path, "--no-tagger")
+    assert code == 0
+    assert f"1 notice, the first: {path}:1:1: comment passed over" in err
+    assert "\n1 tree\n" in err
+    assert "0 fall-backs in 1 sentence\n" in err
+    assert "trained on 1 tree, 1 word, seed 0" in run_verb("inspect", model)[1]
+    _, out, _ = run_verb("check", path)
+    shown = [" ".join(line.split()) for line in out.split("\n")]
+    assert {"1 tree", "1 word", "1 distinct word", "1 notice", "1 phrase"} <= set(shown)
+    assert not re.search(r"\b1 [a-z]+s\b", out)
+    _, _, err = run_verb("draw", path, "--only", "2")
+    assert err == f"eigentree: {path}: has 1 tree, so there is no tree 2\n"
 
 
 def test_nothing_is_suggested_for_no_trees(tmp_path):

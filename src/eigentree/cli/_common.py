@@ -18,7 +18,7 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 
-from eigentree.errors import EigentreeError, SettingsError
+from eigentree.errors import EigentreeError, SettingsError, TreebankFormatError
 
 Item = TypeVar("Item")
 
@@ -43,6 +43,10 @@ OutputOption = Annotated[
 ]
 
 
+class WorkFailedError(Exception):
+    """Work that failed through nobody's input, with a sentence that says all."""
+
+
 def guarded(work: Callable[[], object], *, debug: bool) -> object:
     """Do a verb's work, and turn what goes wrong into one line and an exit code.
 
@@ -56,8 +60,9 @@ def guarded(work: Callable[[], object], *, debug: bool) -> object:
     Raises
     ------
     typer.Exit
-        With 2 for what the caller can mend (an `EigentreeError`, a file that can't be read),
-        1 for anything else, 141 when the reader of standard output has gone.
+        With 2 for what the caller can mend (an `EigentreeError`, words of the command line
+        that can't be used, a file that can't be read), 1 for anything else, 141 when the
+        reader of standard output has gone.
     """
     try:
         value = work()
@@ -69,6 +74,9 @@ def guarded(work: Callable[[], object], *, debug: bool) -> object:
     except EigentreeError as error:
         _report(str(error), debug)
         raise typer.Exit(BAD_INPUT) from None
+    except WorkFailedError as error:
+        _report(str(error), debug)
+        raise typer.Exit(FAILED) from None
     except (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError) as error:
         _report(f"{error.filename}: {error.strerror}", debug)
         raise typer.Exit(BAD_INPUT) from None
@@ -81,10 +89,49 @@ def guarded(work: Callable[[], object], *, debug: bool) -> object:
         raise typer.Exit(FAILED) from None
     except Exception as error:
         if type(error).__module__.startswith("typer"):
-            raise  # usage errors and exits are typer's to print and obey
+            if not hasattr(error, "format_message"):
+                raise  # exits are typer's to obey
+            _report(_usage(error), debug)
+            raise typer.Exit(BAD_INPUT) from None
         what = f"{type(error).__name__}: {error}"
         _report(what if debug else f"{what} (add --debug to see where)", debug)
         raise typer.Exit(FAILED) from None
+
+
+def _usage(error: Any) -> str:
+    """What is wrong with the command line, in one sentence.
+
+    The error is one of typer's own, whose names for most of them are private.
+    """
+    text = error.format_message()
+    if isinstance(error, typer.BadParameter) and error.message:
+        text = error.message
+        # What didn't become a number or a choice; pydantic is typer's way to say so.
+        seen: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
+        if error.param is not None and seen:
+            name = "/".join(error.param.opts) if error.param.opts else error.param.name
+            value, right = _seen_and_right(seen[0])
+            text = f"{name} is {value}, which must be {right}"
+    text = " ".join(text.split()).rstrip(".")
+    command = "eigentree" if error.ctx is None else error.ctx.command_path
+    return f"{text[:1].lower()}{text[1:]}; see {command} --help"
+
+
+def _seen_and_right(details: dict[str, Any]) -> tuple[str, str]:
+    """The value that was refused, and what would have been taken."""
+    limits = details.get("ctx", {})
+    choices = details["msg"].partition("is not one of ")[2]
+    if "ge" in limits:
+        right = f"{limits['ge']} or more"
+    elif choices:
+        right = "one of " + choices.rstrip(".").replace("'", "")
+    elif details["type"].startswith("int"):
+        right = "a whole number"
+    elif details["type"].startswith("float"):
+        right = "a number"
+    else:
+        right = details["msg"]
+    return str(details["input"]) if "ge" in limits else repr(details["input"]), right
 
 
 def _report(problem: str, debug: bool) -> None:
@@ -98,6 +145,28 @@ def _discard_output() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
+
+
+def check_inputs(inputs: Iterable[str]) -> None:
+    """Refuse files that can't be read, before any of them is opened.
+
+    Raises
+    ------
+    TreebankFormatError
+        For the first that is missing, a folder or not for this user to read.
+    """
+    for file in inputs:
+        if file == "-":
+            continue
+        why = None
+        if not os.path.exists(file):
+            why = errno.ENOENT
+        elif os.path.isdir(file):
+            why = errno.EISDIR
+        elif not os.access(file, os.R_OK):
+            why = errno.EACCES
+        if why is not None:
+            raise TreebankFormatError(f"{file}: can't be read: {os.strerror(why)}")
 
 
 def keep_inputs(output: str, inputs: Iterable[str]) -> None:

@@ -42,8 +42,10 @@ def wrapped(tree: Tree, wrapper: str | None, root_name: str) -> Tree:
     return Tree(wrapper, tree.children if is_root else (tree,))
 
 
-def in_json(result: ParseResult, wrapper: str | None, root_name: str) -> str:
-    """A parse as one line of JSON."""
+def in_json(
+    result: ParseResult, wrapper: str | None, root_name: str, *, readable: bool = True
+) -> str:
+    """A parse as one line of JSON; what can't be read is told apart from an empty sentence."""
     record = {
         "words": result.words,
         "tags": result.tags,
@@ -51,13 +53,13 @@ def in_json(result: ParseResult, wrapper: str | None, root_name: str) -> str:
         "confidence": result.confidence,
         "brackets": [bracket._asdict() for bracket in result.brackets],
         "log_value": result.log_value,
-        "sign": result.sign,
-        "fallback": result.fallback,
+        "sign": None if result.log_value is None else result.sign,
+        "fallback": result.fallback if readable else "unreadable",
     }
     return json.dumps(record, ensure_ascii=False)
 
 
-def in_drawing(result: ParseResult, _wrapper: str | None, _root_name: str) -> str:
+def in_drawing(result: ParseResult) -> str:
     """A parse as a drawing with its confidence, for people to look at."""
     from eigentree.report.drawing import draw_text
 

@@ -53,6 +53,13 @@ class _VerbGroup(TyperGroup):
         verb = VERBS.get(cmd_name)
         return verb and _LateCommand(cmd_name, help=verb.help, short_help=verb.help)
 
+    def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
+        def make() -> Any:
+            return TyperGroup.make_context(self, info_name, args, *rest, **extra)
+
+        # No words at all are no error, but a wish for help that typer grants.
+        return guarded(make, debug=False) if args else make()
+
     def invoke(self, ctx: Any) -> Any:
         return guarded(lambda: TyperGroup.invoke(self, ctx), debug=ctx.params["debug"])
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from itertools import chain, islice
 from multiprocessing import get_context
@@ -17,6 +18,8 @@ from eigentree.cli._common import (
     JobsOption,
     OutputOption,
     QuietOption,
+    WorkFailedError,
+    check_inputs,
     keep_inputs,
     message,
     track,
@@ -93,6 +96,7 @@ def parse(
 
     if not model:
         raise SettingsError("no model is named; give one with --model, as made by eigentree train")
+    check_inputs(files or [])
     keep_inputs(output_file, [model, *(files or [])])
     work = _Work(model, objective, threshold, max_words, output)
     # Opened here in any case, so that a bad model is told before any worker starts.
@@ -179,18 +183,19 @@ def _renderer(parser: Parser, output: OutputForm) -> Callable[[Sentence], tuple[
     """A function from a sentence to what is printed for it and what is told about it."""
     from eigentree.cli import _models
 
-    form = {
-        "brackets": _models.in_brackets,
-        "json": _models.in_json,
-        "drawing": _models.in_drawing,
-    }[output]
     root_name = parser.cleaning.root_name
 
     def render(sentence: Sentence) -> tuple[str, str]:
         result = parser.parse(sentence.words, sentence.tags)
         told = result.fallback if sentence.readable else None
         note = f"{sentence.place}: fall-back: {told}" if told else ""
-        return form(result, parser.wrapper, root_name), note
+        if output == "json":
+            text = _models.in_json(result, parser.wrapper, root_name, readable=sentence.readable)
+        elif output == "drawing":
+            text = _models.in_drawing(result)
+        else:
+            text = _models.in_brackets(result, parser.wrapper, root_name)
+        return text, note
 
     return render
 
@@ -222,6 +227,10 @@ def _in_processes(
             if len(waiting) > jobs * _LOTS_AHEAD:
                 yield from waiting.popleft().result()
         yield from chain.from_iterable(future.result() for future in waiting)
+    except BrokenProcessPool as error:
+        raise WorkFailedError(
+            "a worker process ended, perhaps for want of memory; use fewer --jobs"
+        ) from error
     finally:
         # Nobody waits for the rest once the output has been closed or a sentence has failed.
         pool.shutdown(cancel_futures=True)
