@@ -251,7 +251,7 @@ def test_a_wrong_output_is_found(tmp_path):
 
 
 def test_a_failing_command_is_found(tmp_path):
-    with pytest.raises(pytest.fail.Exception, match="No such command"):
+    with pytest.raises(pytest.fail.Exception, match="no such command"):
         check_command(Command("eigentree fly", ""), tmp_path)
 
 
