@@ -44,6 +44,15 @@ def group_reference(exponent: Longs, forest: Forest, item: int) -> int:
 
 
 @kernel
+def edge_scale(exponent: Longs, left: int, right: int, reference: int) -> float:
+    """The power of two that brings an edge's product to the reference; 0 if it is zero."""
+    if exponent[left] == ZERO or exponent[right] == ZERO:
+        return 0.0
+    shift = exponent[left] + exponent[right] - reference
+    return 0.0 if shift < LOWEST_SHIFT else math.ldexp(1.0, int(shift))
+
+
+@kernel
 def matrix_vector(matrix: Floats, first: int, n_rows: int, vector: Floats, out: Floats) -> None:
     """out[s] = row s of a matrix, stored flat from `first` on, times the vector."""
     n_columns = len(vector)
@@ -152,13 +161,10 @@ def inside_dense(
     found = False
     for edge in range(forest.group_edges[group], forest.group_edges[group + 1]):
         left, right = forest.edge_left[edge], forest.edge_right[edge]
-        if exponent[left] == ZERO or exponent[right] == ZERO:
-            continue
-        shift = exponent[left] + exponent[right] - reference
-        if shift < LOWEST_SHIFT:
+        scale = edge_scale(exponent, left, right, reference)
+        if scale == 0.0:
             continue
         found = True
-        scale = math.ldexp(1.0, int(shift))
         x = inside[vector_start[left] : vector_start[left + 1]]
         y = inside[vector_start[right] : vector_start[right + 1]]
         for i in range(n_left):
@@ -208,12 +214,9 @@ def inside_samples(
     constant, product_of_means = 0.0, 0.0
     for edge in range(forest.group_edges[group], forest.group_edges[group + 1]):
         left, right = forest.edge_left[edge], forest.edge_right[edge]
-        if exponent[left] == ZERO or exponent[right] == ZERO:
+        scale = edge_scale(exponent, left, right, reference)
+        if scale == 0.0:
             continue
-        shift = exponent[left] + exponent[right] - reference
-        if shift < LOWEST_SHIFT:
-            continue
-        scale = math.ldexp(1.0, int(shift))
         x = inside[vector_start[left] : vector_start[left + 1]]
         y = inside[vector_start[right] : vector_start[right + 1]]
         matrix_vector(grammar.samples, grammar.sample_start[rule, 1], n, x, p)
@@ -333,12 +336,9 @@ def outside_dense(
             matrix[k] += value * row[k]
     for edge in range(forest.group_edges[group], forest.group_edges[group + 1]):
         left, right = forest.edge_left[edge], forest.edge_right[edge]
-        if exponent[left] == ZERO or exponent[right] == ZERO:
+        scale = edge_scale(exponent, left, right, reference)
+        if scale == 0.0:
             continue
-        shift = exponent[left] + exponent[right] - reference
-        if shift < LOWEST_SHIFT:
-            continue
-        scale = math.ldexp(1.0, int(shift))
         x = inside[vector_start[left] : vector_start[left + 1]]
         y = inside[vector_start[right] : vector_start[right + 1]]
         out_left = outside[vector_start[left] : vector_start[left + 1]]
@@ -397,12 +397,9 @@ def outside_samples(
     right_states = grammar.state_start[grammar.rule_symbols[rule, 2]]
     for edge in range(forest.group_edges[group], forest.group_edges[group + 1]):
         left, right = forest.edge_left[edge], forest.edge_right[edge]
-        if exponent[left] == ZERO or exponent[right] == ZERO:
+        scale = edge_scale(exponent, left, right, reference)
+        if scale == 0.0:
             continue
-        shift = exponent[left] + exponent[right] - reference
-        if shift < LOWEST_SHIFT:
-            continue
-        scale = math.ldexp(1.0, int(shift))
         x = inside[vector_start[left] : vector_start[left + 1]]
         y = inside[vector_start[right] : vector_start[right + 1]]
         matrix_vector(grammar.samples, grammar.sample_start[rule, 1], n, x, p)
