@@ -30,7 +30,7 @@ from eigentree.corpus.treebank import read_treebank
 from eigentree.corpus.trees import Tree
 from eigentree.learn.spectral import SpectralOptions, estimate, project
 from eigentree.parsers import Parser, ParserOptions, TreebankOptions
-from eigentree.training import prepare, settled
+from eigentree.training import prepare
 
 REPEATS = 3
 
@@ -38,7 +38,7 @@ REPEATS = 3
 def by_states(folder: Path) -> None:
     train = read_treebank(folder / "train.mrg").trees
     dev = [(tree.words(), tree.tags()) for tree in read_treebank(folder / "dev.mrg").trees]
-    examples = prepare(train, settled(train, TreebankOptions()))
+    examples = prepare(train, TreebankOptions()).examples
     print("| states | whole parse | PCFG and pruning | latent states | decoding |")
     print("| --- | --- | --- | --- | --- |")
     for states in (8, 16, 24, 32):

@@ -22,7 +22,7 @@ from eigentree.corpus.treebank import read_treebank
 from eigentree.corpus.trees import Tree
 from eigentree.learn.spectral import SpectralOptions, estimate, project
 from eigentree.parsers import TreebankOptions
-from eigentree.training import prepare, settled
+from eigentree.training import prepare
 
 
 def stages(folder: Path, states: int) -> None:
@@ -51,7 +51,7 @@ def growth(folder: Path, states: int) -> None:
 
 def learn(trees: list[Tree], states: int) -> tuple[list[float], int]:
     clock = [time.process_time()]
-    examples = prepare(trees, settled(trees, TreebankOptions()))
+    examples = prepare(trees, TreebankOptions()).examples
     clock.append(time.process_time())
     options = SpectralOptions(states=states)
     projections = project(examples, options)

@@ -145,12 +145,23 @@ def test_heads_are_chosen_by_the_labels(labels, heads):
     assert parser.description["treebank"]["heads"] == heads
 
 
-def test_small_treebanks_remember_no_sibling():
-    assert training.settled(demo_trees()[:10], TreebankOptions()).binarise == BinariseOptions()
-    many = demo_trees()[:10] * (training.TREES_FOR_SIBLINGS // 10)
-    assert training.settled(many, TreebankOptions()).binarise == BinariseOptions(horizontal=1)
+def test_siblings_are_remembered_where_few_rules_are_likely_to_lack():
+    few = demo_trees()[:10]
+    lacking = training.prepare(few, TreebankOptions())
+    assert lacking.options.binarise == BinariseOptions()
+    # Every rule twice: none is seen once, so none seems to be missing.
+    complete = training.prepare([*few, *few], TreebankOptions())
+    assert complete.options.binarise == BinariseOptions(horizontal=1)
     own = TreebankOptions(binarise=BinariseOptions("head", 2, 3))
-    assert training.settled(many, own).binarise == own.binarise
+    assert training.prepare(few, own).options.binarise == own.binarise
+
+
+def test_share_of_unseen_rules():
+    # S -> A B once, S -> A C twice: one of three uses is the only one of its rule.
+    trees = [parse_tree(text) for text in ("(S (A a) (B b))", *["(S (A a) (C c))"] * 2)]
+    assert training.unseen_share(training.prepare(trees, TreebankOptions()).examples) == 1 / 3
+    alone = training.prepare([parse_tree("(S (A a))")], TreebankOptions())
+    assert training.unseen_share(alone.examples) == 0.0
 
 
 def test_progress_goes_from_stage_to_stage():

@@ -139,7 +139,7 @@ class TreebankOptions:
     cleaning
         Traces, function tags, wrappers.
     binarise
-        Direction and Markovisation; None to choose the latter by the number of trees.
+        Direction and Markovisation; None to let the treebank decide about siblings.
     heads
         Name of a head table, path of one, or ``auto`` for one that knows the labels.
     lexicon

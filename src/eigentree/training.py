@@ -6,7 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,8 +26,9 @@ from eigentree.words.tagger import Tagger, jackknife
 # Tables that are tried on a treebank, and the share of phrases that one has to know.
 HEAD_TABLES = ("english", "negra")
 HEAD_COVERAGE = 0.9
-# Treebanks of this many trees are large enough for symbols that remember a sibling.
-TREES_FOR_SIBLINGS = 1000
+# Symbols remember a sibling unless more than this share of new rule uses is likely to be of
+# rules that the treebank lacks.
+MOST_UNSEEN = 0.03
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +73,43 @@ class TrainingOptions:
         return replace(changed, spectral=replace(changed.spectral, states=states))
 
 
-def settled(trees: Sequence[Tree], options: TreebankOptions) -> TreebankOptions:
-    """The same options with every choice made that depends on the treebank."""
-    siblings = 1 if len(trees) >= TREES_FOR_SIBLINGS else 0
+class Prepared(NamedTuple):
+    """A treebank ready for the learners, and how it was made so, with every choice settled."""
+
+    examples: Examples
+    options: TreebankOptions
+
+
+def prepare(trees: Sequence[Tree], options: TreebankOptions) -> Prepared:
+    """Binarise trees and lay them out for the learners, settling what the options leave open.
+
+    Intermediate symbols that remember a sibling make a better grammar as long as the treebank
+    has most of its rules.  How many it lacks is estimated as by Good and Turing: the chance
+    that the next rule is a new one is the share of the rules' uses that are their only one.
+    """
     heads = find_heads(trees) if options.heads == "auto" else options.heads
-    return replace(
-        options, heads=heads, binarise=options.binarise or BinariseOptions(horizontal=siblings)
-    )
+    options = replace(options, heads=heads)
+    if options.binarise is not None:
+        return Prepared(_examples(trees, options.binarise, options), options)
+    for choice in (BinariseOptions(horizontal=1), BinariseOptions()):
+        examples = _examples(trees, choice, options)
+        if unseen_share(examples) <= MOST_UNSEEN:
+            break
+    return Prepared(examples, replace(options, binarise=choice))
 
 
-def prepare(trees: Sequence[Tree], options: TreebankOptions) -> Examples:
-    """Binarise trees and lay them out for the learners."""
+def unseen_share(examples: Examples) -> float:
+    """Share of the uses of binary rules that are the only use of their rule; 0 for no rules."""
+    uses = np.bincount(examples.rule[examples.rule >= 0])
+    return float(np.sum(uses == 1) / max(1, uses.sum()))
+
+
+def _examples(
+    trees: Sequence[Tree], binarisation: BinariseOptions, options: TreebankOptions
+) -> Examples:
     heads = head_rules(options.heads)
     with collector_paused():
-        binary = [binarise(tree, options.binarise or BinariseOptions(), heads) for tree in trees]
+        binary = [binarise(tree, binarisation, heads) for tree in trees]
         return Examples.of(binary, options.lexicon)
 
 
@@ -145,7 +169,6 @@ def train(
     """
     if progress:
         progress("binary trees", 0.0)
-    options = replace(options, treebank=settled(trees, options.treebank))
     sentences = [(tree.words(), tree.tags()) for tree in trees]
     learned_from = list(trees)
     if options.jackknife:
@@ -153,7 +176,7 @@ def train(
             sentences, progress=progress and (lambda done, most: progress("tags", done / most))
         )
         learned_from = [with_tags(*pair) for pair in zip(trees, guessed, strict=True)]
-    examples = prepare(learned_from, options.treebank)
+    examples, treebank = prepare(learned_from, options.treebank)
     grammar, details = learn_grammar(examples, options, seed=seed, progress=progress)
     tagger = None
     if options.tagger:
@@ -166,7 +189,7 @@ def train(
         "trees": len(trees),
         "words": int((examples.pair >= 0).sum()),
         "symbol_counts": np.bincount(examples.symbol, minlength=len(examples.symbols)).tolist(),
-        "treebank": asdict(options.treebank),
+        "treebank": asdict(treebank),
         "jackknife": options.jackknife,
         **details,
     }
@@ -205,7 +228,7 @@ def tuned(
     """
     if not held_out:
         raise SettingsError("there are no held-out trees to tune on; at least one is needed")
-    examples = prepare(trees, settled(trees, options.treebank))
+    examples = prepare(trees, options.treebank).examples
     projections = project(examples, options.spectral, seed=seed, progress=progress)
 
     def f1(spectral: SpectralOptions) -> float:

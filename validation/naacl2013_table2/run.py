@@ -35,7 +35,7 @@ from eigentree.learn.examples import Examples
 from eigentree.learn.features import FeatureOptions
 from eigentree.learn.spectral import SpectralOptions, estimate, project
 from eigentree.parsers import Parser, ParserOptions, TreebankOptions
-from eigentree.training import prepare, settled
+from eigentree.training import prepare
 from eigentree.words.tagger import Tagger
 
 SIMPLE = FeatureOptions(inside=("rule",), outside=("rule",))
@@ -143,7 +143,7 @@ def main() -> None:
 
 def timed_prepare(trees: list[Tree], binarise: BinariseOptions) -> tuple[Examples, float]:
     began = time.process_time()
-    examples = prepare(trees, settled(trees, TreebankOptions(binarise=binarise)))
+    examples = prepare(trees, TreebankOptions(binarise=binarise)).examples
     return examples, time.process_time() - began
 
 

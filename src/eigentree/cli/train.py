@@ -64,7 +64,7 @@ def train(
     ] = None,
     horizontal: Annotated[
         int | None,
-        typer.Option(min=0, help="Siblings remembered by intermediate symbols; 0 or 1 by size."),
+        typer.Option(min=0, help="Siblings remembered by intermediate symbols; 0 or 1 by need."),
     ] = None,
     heads: Annotated[
         str | None,
