@@ -267,6 +267,32 @@ def smoothed_tensor(
     share = weight / total
     mean_z, mean_y, mean_w = share @ z, share @ y, share @ w
     zy, zw, yw = (z.T * share) @ y, (z.T * share) @ w, (y.T * share) @ w
+    return back_off(third, (zy, zw, yw), (mean_z, mean_y, mean_w), backed_off, smoothing)
+
+
+def back_off(
+    third: Floats,
+    pairs: tuple[Floats, Floats, Floats],
+    means: tuple[Floats, Floats, Floats],
+    backed_off: tuple[Floats, Floats, Floats],
+    smoothing: float,
+) -> Floats:
+    """Mix a third moment with products of lower ones: lambda E + (1 - lambda) (... E4).
+
+    Parameters
+    ----------
+    third : float64, axes (K_a, K_b, K_c)
+        E.
+    pairs : float64, axes (K_a, K_b), (K_a, K_c), (K_b, K_c)
+        Second moments of the rule's samples, for E2.
+    means : float64, axes (K_a), (K_b), (K_c)
+        First moments of the rule's samples, for E2 and E3.
+    backed_off
+        H_a, F_b and F_c, for E4.
+    smoothing
+        lambda.
+    """
+    (zy, zw, yw), (mean_z, mean_y, mean_w) = pairs, means
     second = (
         zy[:, :, None] * mean_w + zw[:, None, :] * mean_y[:, None] + mean_z[:, None, None] * yw
     ) / 3.0
