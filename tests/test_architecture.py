@@ -37,12 +37,13 @@ ARROWS = {
     "words": BASE | {"corpus"},
     "grammar": BASE | {"corpus", "linalg"},
     "chart": BASE | {"corpus", "linalg", "grammar"},
-    "learn": BASE | {"corpus", "linalg", "grammar", "words", "chart"},
+    "learn": BASE | {"corpus", "linalg", "grammar", "words", "chart", "model_files"},
     "evaluate": BASE | {"corpus"},
     "report": BASE | {"corpus", "evaluate"},
     "simulate": BASE | {"corpus", "linalg", "grammar"},
     "parsers": BASE | {"corpus", "grammar", "chart", "learn", "words", *PARSERS},
     "parser_files": BASE | {"corpus", "grammar", "words", "model_files", *PARSERS},
+    "experiment": BASE | {"corpus", "linalg", "evaluate", "report", *PARSERS},
     "training": BASE | {"corpus", "grammar", "chart", "learn", "words", "evaluate", *PARSERS},
 }
 ANYTHING = {"cli", "__main__", ""}  # the verbs, their start, and the table of public names
@@ -55,6 +56,8 @@ OUTSIDE = {
 }
 ONLY_IN = {
     "numba": {"_accel"},
+    "jinja2": {"report"},
+    "markupsafe": {"report"},
     "matplotlib": {"report"},
     "pycrfsuite": {"words"},
     "typer": {"cli"},

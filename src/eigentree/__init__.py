@@ -32,6 +32,7 @@ _PUBLIC = {
     "TrainingOptions": "eigentree.training",
     "SpectralOptions": "eigentree.learn.spectral",
     "FeatureOptions": "eigentree.learn.features",
+    "EMOptions": "eigentree.learn.em",
     "score": "eigentree.evaluate",
     "align_by_words": "eigentree.evaluate",
     "ParsevalOptions": "eigentree.evaluate",

@@ -50,6 +50,18 @@ class _TreebankSettings(_Open):
     cleaning: CleaningOptions = CleaningOptions()
 
 
+class _Iteration(_Open):
+    iteration: int
+    log_likelihood: float
+    f1: float | None
+
+
+class _Iterations(_Open):
+    settings: dict[str, Any]
+    record: list[_Iteration]
+    best: int
+
+
 class _Description(_Open):
     method: str = ""
     seed: int = 0
@@ -59,6 +71,7 @@ class _Description(_Open):
     singular_values: list[list[float]] | None = None
     treebank: _TreebankSettings = _TreebankSettings()
     spectral: dict[str, Any] = {}
+    em: _Iterations | None = None
 
 
 class _Header(BaseModel):
@@ -84,7 +97,7 @@ def save_parser(parser: Parser, path: str | Path) -> None:
         "lexicon": asdict(backbone.lexicon.options),
         "options": asdict(parser.options),
         "wrapper": parser.wrapper,
-        "description": parser.description,
+        "description": _lasting(parser.description),
     }
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     arrays.update({f"words.{name}": getattr(words, name) for name in _WORDS})
@@ -93,6 +106,18 @@ def save_parser(parser: Parser, path: str | Path) -> None:
         arrays[f"latent.{name}"] = array.astype(np.float32) if name in ROUNDED else array
     blobs = {} if parser.tagger is None else {"tagger": parser.tagger.to_bytes()}
     save_model(path, header, arrays, blobs)
+
+
+def _lasting(description: dict[str, Any]) -> dict[str, Any]:
+    """A description without times, which differ from run to run: one seed gives one file."""
+    em = description.get("em")
+    if em is None:
+        return description
+    record = [
+        {name: value for name, value in row.items() if name != "cpu_seconds"}
+        for row in em["record"]
+    ]
+    return {**description, "em": {**em, "record": record}}
 
 
 def load_parser(path: str | Path, *, verify: bool = True) -> Parser:

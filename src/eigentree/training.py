@@ -6,11 +6,14 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from hashlib import sha256
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from eigentree.corpus.binarise import BinariseOptions, binarise
+from eigentree.corpus.brackets import format_tree
 from eigentree.corpus.heads import head_rules
 from eigentree.corpus.trees import Tree, collector_paused, with_tags
 from eigentree.errors import SettingsError
@@ -18,6 +21,7 @@ from eigentree.evaluate import EVALB_COLLINS, score
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.plain import one_state
 from eigentree.learn.counting import count_pcfg
+from eigentree.learn.em import EMOptions, capped_states, learn_em
 from eigentree.learn.examples import Examples
 from eigentree.learn.spectral import SpectralOptions, estimate, learn_spectral, project
 from eigentree.parsers import METHODS, Method, Parser, ParserOptions, Progress, TreebankOptions
@@ -38,11 +42,16 @@ class TrainingOptions:
     Attributes
     ----------
     method
-        ``spectral``, or ``pcfg`` for relative frequencies without latent states.
+        ``spectral``; ``em`` for expectation maximisation, ``spectral+em`` for the same from
+        the clusters of spectral projections; ``pcfg`` for relative frequencies without
+        latent states.
     treebank
         Cleaning, binarisation, heads, rare words.
     spectral
         States, smoothing and features of the spectral estimator.
+    em
+        States, iterations and smoothing of expectation maximisation.  The method decides
+        how it starts.
     parsing
         How the parser will parse.
     tagger
@@ -55,6 +64,7 @@ class TrainingOptions:
     method: Method = "spectral"
     treebank: TreebankOptions = field(default_factory=TreebankOptions)
     spectral: SpectralOptions = field(default_factory=SpectralOptions)
+    em: EMOptions = field(default_factory=EMOptions)
     parsing: ParserOptions = field(default_factory=ParserOptions)
     tagger: bool = True
     jackknife: bool = False
@@ -70,7 +80,11 @@ class TrainingOptions:
         changed = self if method is None else replace(self, method=method)
         if states is None:
             return changed
-        return replace(changed, spectral=replace(changed.spectral, states=states))
+        return replace(
+            changed,
+            spectral=replace(changed.spectral, states=states),
+            em=replace(changed.em, states=states),
+        )
 
 
 class Prepared(NamedTuple):
@@ -133,24 +147,76 @@ def learn_grammar(
     examples: Examples,
     options: TrainingOptions,
     *,
+    held_out: Sequence[Tree] = (),
     seed: int = 0,
     progress: Progress | None = None,
+    jobs: int = 1,
+    checkpoint: Path | None = None,
 ) -> tuple[LPCFG, dict[str, Any]]:
     """The grammar, and what the model file will tell about how it was learned."""
     if options.method == "pcfg":
         return one_state(count_pcfg(examples)), {}
-    model = learn_spectral(examples, options.spectral, seed=seed, progress=progress)
-    values = [vector.tolist() for vector in model.singular_values]
-    return model.grammar, {"spectral": asdict(options.spectral), "singular_values": values}
+    if options.method == "spectral":
+        model = learn_spectral(examples, options.spectral, seed=seed, progress=progress)
+        values = [vector.tolist() for vector in model.singular_values]
+        return model.grammar, {"spectral": asdict(options.spectral), "singular_values": values}
+    em = replace(options.em, start="clusters" if options.method == "spectral+em" else "random")
+    n_states = capped_states(examples, em.states)
+    states = None
+    details: dict[str, Any] = {}
+    if em.start == "clusters":
+        from eigentree.learn.clustering import cluster_states
+
+        projections = project(examples, options.spectral, seed=seed, progress=progress)
+        states = cluster_states(examples, projections, n_states, seed)
+        values = [vector.tolist() for vector in projections.singular_values]
+        details = {"spectral": asdict(options.spectral), "singular_values": values}
+
+    def judge(grammar: LPCFG) -> float:
+        return bracket_f1(Parser(grammar, options=options.parsing), held_out)
+
+    text = "\n".join(format_tree(tree) for tree in held_out)
+    learned = learn_em(
+        examples,
+        em,
+        states=states,
+        n_states=n_states,
+        judge=judge if held_out else None,
+        judged_on=sha256(text.encode()).hexdigest() if held_out else "",
+        checkpoint=checkpoint,
+        jobs=jobs,
+        seed=seed,
+        progress=progress,
+    )
+    record = [
+        {
+            "iteration": each.number,
+            "log_likelihood": each.log_likelihood,
+            "f1": each.f1,
+            "cpu_seconds": each.cpu_seconds,
+        }
+        for each in learned.record
+    ]
+    details["em"] = {"settings": asdict(em), "record": record, "best": learned.best}
+    return learned.grammar, details
+
+
+def bracket_f1(parser: Parser, held_out: Sequence[Tree]) -> float:
+    """F1 of held-out trees parsed by their own tags, 0 to 1; 0 where it is not defined."""
+    parsed = [parser.parse(tree.words(), tree.tags()).tree for tree in held_out]
+    return score(held_out, parsed, EVALB_COLLINS).all.f1 or 0.0
 
 
 def train(
     trees: Sequence[Tree],
     options: TrainingOptions = TrainingOptions(),
     *,
+    held_out: Sequence[Tree] = (),
     wrapper: str | None = None,
     seed: int = 0,
     progress: Progress | None = None,
+    jobs: int = 1,
+    checkpoint: Path | None = None,
 ) -> Parser:
     """Learn a parser; `Parser.train` with all settings at hand.
 
@@ -160,12 +226,19 @@ def train(
         Clean trees, at least one.
     options
         The settings.
+    held_out
+        Clean trees on which expectation maximisation finds its best iteration; without them
+        it keeps the last.
     wrapper
         Label of the outer bracket for parsed trees.
     seed
         One seed gives one model.
     progress
         Called with the stage and the share of it that is done.
+    jobs
+        Threads of expectation maximisation; the model is the same for any number.
+    checkpoint
+        A file that lets expectation maximisation go on where it was interrupted.
     """
     if progress:
         progress("binary trees", 0.0)
@@ -177,7 +250,15 @@ def train(
         )
         learned_from = [with_tags(*pair) for pair in zip(trees, guessed, strict=True)]
     examples, treebank = prepare(learned_from, options.treebank)
-    grammar, details = learn_grammar(examples, options, seed=seed, progress=progress)
+    grammar, details = learn_grammar(
+        examples,
+        options,
+        held_out=held_out,
+        seed=seed,
+        progress=progress,
+        jobs=jobs,
+        checkpoint=checkpoint,
+    )
     tagger = None
     if options.tagger:
         tagger = Tagger.train(
@@ -232,9 +313,8 @@ def tuned(
     projections = project(examples, options.spectral, seed=seed, progress=progress)
 
     def f1(spectral: SpectralOptions) -> float:
-        parser = Parser(estimate(examples, projections, spectral), options=options.parsing)
-        parsed = [parser.parse(tree.words(), tree.tags()).tree for tree in held_out]
-        return score(held_out, parsed, EVALB_COLLINS).all.f1 or 0.0
+        grammar = estimate(examples, projections, spectral)
+        return bracket_f1(Parser(grammar, options=options.parsing), held_out)
 
     best = options.spectral
     best_f1 = f1(best)

@@ -115,6 +115,8 @@ def _show(report: dict[str, Any], most: int) -> None:
             console.print(f"\n{title}", style="bold")
             for name, value in trained[title].items():
                 console.print(f"  {name}: {_plain(value)}")
+    if "em" in trained:
+        _show_iterations(console, trained["em"], trained.get("trees", 1))
     console.print(f"\nparsing: {_plain(report['parsing'])}\n")
     table = Table("nonterminal", "count", "rules", "states", "singular values", box=None)
     for column in table.columns[1:4]:
@@ -128,6 +130,25 @@ def _show(report: dict[str, Any], most: int) -> None:
             f"{row['rules']:,}",
             str(row["states"]),
             values + more,
+        )
+    console.print(table)
+
+
+def _show_iterations(console: Any, em: dict[str, Any], n_trees: int) -> None:
+    from rich.table import Table
+
+    console.print("\nem", style="bold")
+    for name, value in em["settings"].items():
+        console.print(f"  {name}: {_plain(value)}")
+    table = Table("iteration", "log-likelihood a tree", "F1", "", box=None)
+    for column in table.columns[:3]:
+        column.justify = "right"
+    for row in em["record"]:
+        table.add_row(
+            str(row["iteration"]),
+            f"{row['log_likelihood'] / n_trees:.3f}",
+            "" if row["f1"] is None else f"{100 * row['f1']:.2f}",
+            "kept" if row["iteration"] == em["best"] else "",
         )
     console.print(table)
 

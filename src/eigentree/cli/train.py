@@ -36,10 +36,22 @@ def train(
         str | None, typer.Option(help="Held-out trees to score the parser on, and to tune it.")
     ] = None,
     method: Annotated[
-        Literal["spectral", "pcfg", "markov"],
+        Literal["spectral", "em", "spectral+em", "pcfg", "markov"],
         typer.Option(help="markov is pcfg with --vertical 2 --horizontal 1."),
     ] = "spectral",
-    states: Annotated[int, typer.Option(min=1, help="Most latent states of a nonterminal.")] = 24,
+    states: Annotated[
+        int | None,
+        typer.Option(min=1, help="Most latent states of a nonterminal; 24, or 16 with em."),
+    ] = None,
+    iterations: Annotated[
+        int | None, typer.Option(min=1, help="Of em; the best on the --dev trees is kept.")
+    ] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(help="A file with which em, once stopped, can go on.")
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", min=1, help="Threads of em; the result is the same.")
+    ] = 1,
     tune: Annotated[
         bool, typer.Option("--tune", help="Choose the smoothing constants on the --dev trees.")
     ] = False,
@@ -112,6 +124,11 @@ def train(
         raise SettingsError(f"--tune is for --method spectral; {method} has nothing to tune")
     if tune and dev is None:
         raise SettingsError("--tune needs held-out trees; name them with --dev")
+    if "em" not in method and (iterations is not None or checkpoint is not None or jobs > 1):
+        raise SettingsError(
+            "--iterations, --checkpoint and --jobs are for --method em and spectral+em; "
+            f"{method} has no iterations"
+        )
     defaults = TrainingOptions()
     treebank_options = defaults.treebank
     if method == "markov":
@@ -126,7 +143,7 @@ def train(
     )
     options = replace(
         defaults,
-        method="spectral" if method == "spectral" else "pcfg",
+        method="pcfg" if method == "markov" else method,
         tagger=tagger,
         jackknife=jackknife,
         treebank=_changed(
@@ -144,8 +161,10 @@ def train(
             word_smoothing=word_smoothing,
             features=_changed(defaults.spectral.features, kappa=kappa),
         ),
+        em=_changed(defaults.em, states=states, iterations=iterations, smoothing=smoothing),
     )
-    _check_writable(output, [*files, *([] if dev is None else [dev])])
+    for written in [output, *([] if checkpoint is None else [str(checkpoint)])]:
+        _check_writable(written, [*files, *([] if dev is None else [dev])])
     started = time.process_time()
     treebank = read_treebank(files, cleaning=cleaning, on_error=on_error)
     _tell(treebank, quiet)
@@ -153,9 +172,9 @@ def train(
         raise TreebankFormatError(f"{files[0]}: no tree to learn from; at least one is needed")
     # Read before anything is learned, so that what is wrong with it is told at once.
     held_out = None if dev is None else _held_out(dev, cleaning, on_error)
+    clean_trees = [clean for _, clean in held_out or []]
     message(f"reading: {time.process_time() - started:.1f} CPU s", quiet=quiet)
     if tune and held_out is not None:
-        clean_trees = [clean for _, clean in held_out]
         with _Stages(quiet) as stages:
             options = tuned(treebank.trees, clean_trees, options, seed=seed, progress=stages)
         chosen = options.spectral
@@ -166,8 +185,17 @@ def train(
         )
     with _Stages(quiet) as stages:
         parser = learn(
-            treebank.trees, options, wrapper=treebank.wrapper, seed=seed, progress=stages
+            treebank.trees,
+            options,
+            held_out=clean_trees,
+            wrapper=treebank.wrapper,
+            seed=seed,
+            progress=stages,
+            jobs=jobs,
+            checkpoint=checkpoint,
         )
+    if "em" in parser.description:
+        _tell_iterations(parser.description, quiet)
     parser.save(output)
     message(f"wrote {output}", quiet=quiet)
     if held_out is not None:
@@ -267,6 +295,20 @@ class _Stages:
         if self._stage is not None:
             seconds = time.process_time() - self._began
             message(f"{self._stage}: {seconds:.1f} CPU s", quiet=self._quiet)
+
+
+def _tell_iterations(description: dict[str, Any], quiet: bool) -> None:
+    """The record of expectation maximisation as a table, with the iteration that was kept."""
+    em, n_trees = description["em"], description["trees"]
+    message("iteration  log-likelihood a tree     F1  CPU s", quiet=quiet)
+    for row in em["record"]:
+        f1 = "" if row["f1"] is None else f"{100 * row['f1']:.2f}"
+        kept = "  kept" if row["iteration"] == em["best"] else ""
+        message(
+            f"{row['iteration']:9}  {row['log_likelihood'] / n_trees:21.3f}  {f1:>5}  "
+            f"{row['cpu_seconds']:5.1f}{kept}",
+            quiet=quiet,
+        )
 
 
 def _score(parser: Parser, dev: str, held_out: list[tuple[Tree, Tree]], quiet: bool) -> None:

@@ -23,11 +23,11 @@ def count_pcfg(examples: Examples) -> PCFG:
     """
     n_symbols = len(examples.symbols)
     inner = examples.rule >= 0
-    symbol_count = _sums(examples.symbol, examples.weight, n_symbols)
-    rule_count = _sums(examples.rule[inner], examples.weight[inner], len(examples.rules))
-    pair_count = _sums(examples.pair[~inner], examples.weight[~inner], len(examples.pairs))
+    symbol_count = sums(examples.symbol, examples.weight, n_symbols)
+    rule_count = sums(examples.rule[inner], examples.weight[inner], len(examples.rules))
+    pair_count = sums(examples.pair[~inner], examples.weight[~inner], len(examples.pairs))
     at_root = examples.parent < 0
-    root = _sums(examples.symbol[at_root], examples.weight[at_root], n_symbols)
+    root = sums(examples.symbol[at_root], examples.weight[at_root], n_symbols)
     words = WordTable(
         examples.symbols,
         examples.lexicon,
@@ -39,5 +39,6 @@ def count_pcfg(examples: Examples) -> PCFG:
     return PCFG(words, parent, left, right, rule_count / symbol_count[parent], root / root.sum())
 
 
-def _sums(number: NDArray[np.int32], weight: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+def sums(number: NDArray[np.int32], weight: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+    """Axes (n): the summed weights of each number from 0 to below n."""
     return np.asarray(np.bincount(number, weight, n), dtype=np.float64)

@@ -1,0 +1,120 @@
+"""Checkpoints of expectation maximisation: all that a run needs to go on as if it never stopped.
+
+A checkpoint is a model file (`eigentree.model_files`) of a kind of its own, written whole after
+every iteration.  It names the settings and holds a digest of the treebank, so that it can't
+be taken for a checkpoint of something else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree.errors import ModelFileError
+from eigentree.grammar.lpcfg import LPCFG, ROUNDED
+from eigentree.learn.em_layout import Values
+from eigentree.learn.examples import Examples
+from eigentree.model_files import open_model, save_model
+
+KIND = "expectation maximisation"
+# The arrays of a grammar that the layout doesn't give.
+_OF_GRAMMAR = ("dense", "lexical", "unseen_word", "root")
+
+
+class Checkpoint(NamedTuple):
+    """Where a run stands after an iteration.
+
+    Attributes
+    ----------
+    values
+        Parameters that the next iteration begins with.
+    record
+        Rows of numbers, an iteration each.
+    best
+        The arrays of the best grammar so far by name, None before any was judged.
+    best_number
+        Its iteration.
+    """
+
+    values: Values
+    record: list[list[Any]]
+    best: Mapping[str, NDArray[np.float64]] | None
+    best_number: int
+
+
+def digest(examples: Examples, *more: NDArray[Any] | None) -> str:
+    """A digest of a treebank and of further arrays."""
+    own = hashlib.sha256()
+    own.update(json.dumps([examples.symbols.to_json(), examples.lexicon.entries]).encode())
+    columns = (examples.rules, examples.pairs, examples.tree, examples.symbol, examples.left)
+    for array in (*columns, examples.right, examples.pair, examples.weight, *more):
+        own.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())
+    return own.hexdigest()
+
+
+def save_checkpoint(
+    path: Path,
+    settings: Mapping[str, Any],
+    values: Values,
+    record: Sequence[Sequence[float | None]],
+    best: LPCFG | None,
+    best_number: int,
+) -> None:
+    """Write a checkpoint, whole or not at all."""
+    arrays: dict[str, NDArray[Any]] = {
+        f"values.{name}": array for name, array in values._asdict().items()
+    }
+    if best is not None:
+        for name in _OF_GRAMMAR:
+            array = getattr(best.parameters, name)
+            arrays[f"best.{name}"] = array.astype(np.float32) if name in ROUNDED else array
+    header = {
+        "kind": KIND,
+        "settings": dict(settings),
+        "record": [list(row) for row in record],
+        "best": best_number,
+    }
+    save_model(path, header, arrays)
+
+
+def open_checkpoint(path: Path, settings: Mapping[str, Any], most: int) -> Checkpoint | None:
+    """Read a checkpoint that was written with the same settings; None when there is none.
+
+    Parameters
+    ----------
+    settings
+        What must agree, as JSON gives it back.
+    most
+        The number of iterations that it may hold.
+
+    Raises
+    ------
+    ModelFileError
+        When the file is damaged, no checkpoint, or one of another run.
+    """
+    if not path.exists():
+        return None
+    file = open_model(path, kind=KIND)
+    stored, record = file.header["settings"], file.header["record"]
+    for name, value in settings.items():
+        if stored.get(name) != value:
+            what = "other trees" if name == "data" else f"{name} {stored.get(name)}, not {value}"
+            raise ModelFileError(
+                f"{path}: is the checkpoint of a run with {what}; name another file or remove it"
+            )
+    if len(record) > most:
+        raise ModelFileError(
+            f"{path}: is the checkpoint of a run of {len(record)} iterations, and {most} are "
+            "wanted; name another file or remove it"
+        )
+    best = None
+    if file.header["best"]:
+        best = {name: file.arrays[f"best.{name}"].astype(np.float64) for name in _OF_GRAMMAR}
+    values = Values(*(np.array(file.arrays[f"values.{name}"]) for name in Values._fields))
+    return Checkpoint(values, record, best, file.header["best"])
