@@ -13,8 +13,8 @@ is how often it is expected with these states.  Relative frequencies of the expe
 and likewise for words and roots, are the next parameters.  No step lowers the likelihood of
 the trees, which is checked; where it leads to depends on where it starts:
 
-*random*: every rule and word of the treebank PCFG is split evenly among the states, times a
-factor near 1 that tells the states apart.
+*random*: the count of every rule and word is split among its states, evenly but for random
+factors, for states that are alike would stay so.
 
 *clusters*: the caller gives each node a state, and the rules are counted with them.  A count of
 zero would stay zero for ever, so a part `EVEN_PART` of the even split is mixed in, and the
@@ -87,7 +87,8 @@ class EMOptions:
     start
         ``random``, or ``clusters`` for states that the caller gives to the nodes.
     perturbation
-        In a random start, the logarithm of each probability is moved by at most this much.
+        The largest logarithm of the factors of a random start.  With small ones the states
+        are nearly alike, and the first iterations go by before they differ.
     smoothing
         C of the back-off of rules; 0 switches it off.
     word_smoothing
@@ -99,9 +100,9 @@ class EMOptions:
     states: int = 16
     iterations: int = 20
     start: Literal["random", "clusters"] = "random"
-    perturbation: float = 0.01
+    perturbation: float = 1.0
     smoothing: float = 5.0
-    word_smoothing: float = 2.0
+    word_smoothing: float = 10.0
     judge_every: int = 2
 
     def __post_init__(self) -> None:
@@ -364,27 +365,33 @@ def maximise(layout: Layout, counts: Values) -> Values:
 
 
 def perturbed(layout: Layout, perturbation: float, seed: int) -> Values:
-    """Counts of the plain grammar, split evenly among the states but for a random factor."""
+    """Counts of the plain grammar, split at random but nearly evenly among the states."""
     rng = generator(seed)
-    return Values(
+    return _split(
+        layout,
         *(
-            array * np.exp(rng.uniform(-perturbation, perturbation, len(array)))
-            for array in even_counts(layout)
-        )
+            np.exp(rng.uniform(-perturbation, perturbation, len(array)))
+            for array in Values.empty(layout)
+        ),
     )
 
 
 def even_counts(layout: Layout) -> Values:
     """Counts of the plain grammar, split evenly among the states."""
+    return _split(layout, *(np.ones(len(array)) for array in Values.empty(layout)))
 
-    def split(counts: Floats, start: Longs) -> Floats:
-        sizes = np.diff(start)
-        return np.repeat(counts / sizes, sizes)
+
+def _split(layout: Layout, rules: Floats, words: Floats, roots: Floats) -> Values:
+    """Counts of the plain grammar, split among the states in given proportions."""
+
+    def split(counts: Floats, start: Longs, part: Floats) -> Floats:
+        whole = np.add.reduceat(part, start[:-1]) if len(part) else part
+        return part * np.repeat(counts / whole, np.diff(start))
 
     return Values(
-        split(layout.rule_count, layout.rule_start),
-        split(layout.word_count, layout.word_start),
-        split(layout.root_count, layout.state_start),
+        split(layout.rule_count, layout.rule_start, rules),
+        split(layout.word_count, layout.word_start, words),
+        split(layout.root_count, layout.state_start, roots),
     )
 
 
