@@ -465,6 +465,34 @@ def test_methods_of_training(treebank, tmp_path, options, expected):
     assert parser.parse(["the", "dog", "sees", "the", "cat"]).fallback is None
 
 
+def test_expectation_maximisation_tells_of_its_iterations(treebank, tmp_path):
+    model, checkpoint = tmp_path / "small.egt", tmp_path / "checkpoint"
+    options = ("--method", "em", "--iterations", "3", "--no-tagger", "--dev", treebank)
+    more = ("--states", "2", "--jobs", "2", "--checkpoint", checkpoint)
+    code, _, err = run_verb("train", treebank, "-o", model, *options, *more)
+    assert code == 0
+    assert re.search(r"^expectation maximisation: \d+\.\d CPU s$", err, re.MULTILINE)
+    rows = re.findall(r"^ +(\d)  +(-\d+\.\d{3})  +(\d+\.\d\d|)  +\d+\.\d(  kept)?$", err, re.M)
+    assert [row[0] for row in rows] == ["1", "2", "3"]
+    kept = [row for row in rows if row[3]]
+    assert len(kept) == 1
+    assert f"gold tags: F1 {kept[0][2]} (EVALB" in err
+    assert checkpoint.is_file()
+    code, out, _ = run_verb("inspect", model)
+    assert code == 0
+    assert re.search(rf"^ +{kept[0][0]} +{re.escape(kept[0][1])} +{kept[0][2]} +kept", out, re.M)
+
+
+def test_a_checkpoint_replaces_no_treebank(treebank, tmp_path):
+    model = tmp_path / "small.egt"
+    code, _, err = run_verb(
+        "train", treebank, "-o", model, "--method", "em", "--checkpoint", treebank
+    )
+    assert code == 2
+    assert err.startswith(f"eigentree: {treebank}: holds trees, which")
+    assert treebank.read_text("utf-8") == TREES
+
+
 def test_markov_is_a_pcfg_with_more_context(treebank, tmp_path):
     model = tmp_path / "markov.egt"
     assert run_verb("train", treebank, "-o", model, "-q", "--method", "markov")[0] == 0
@@ -521,6 +549,8 @@ def test_tuning_on_held_out_trees(tmp_path):
         (TREES, ("--dev", "{folder}/empty"), "empty: no tree to score on; at least one"),
         (TREES, ("--tune",), "--tune needs held-out trees; name them with --dev"),
         (TREES, ("--tune", "--dev", "{path}", "--method", "pcfg"), "--tune is for --method spec"),
+        (TREES, ("--jobs", "2"), "--iterations, --checkpoint and --jobs are for --method em and"),
+        (TREES, ("--iterations", "2", "--method", "pcfg"), "pcfg has no iterations"),
         (TREES, ("--heads", "{folder}/none"), "none"),
         (TREES, ("--smoothing", "-1"), "smoothing is -1.0; it must be at least 0"),
         (TREES, ("--smoothing", "nan"), "smoothing is nan; it must be at least 0"),

@@ -284,6 +284,8 @@ def change_of(*path: str | int, to: Any) -> Callable[[dict[str, Any]], None]:
         (change_of("description", "symbol_counts", to=[1]), "symbol_counts has 1 entries for"),
         (change_of("description", "singular_values", to=[[1.0]]), "singular_values has 1"),
         (change_of("description", "trees", to="many"), "its header's description.trees: "),
+        (change_of("description", "em", to=[]), "its header's description.em: "),
+        (change_of("description", "em", to={"best": 1}), "its header's description.em.settings: "),
         (change_of("kind", to="tagger"), "holds a model of kind 'tagger', where 'parser'"),
     ],
 )

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import replace
+import types
+from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
@@ -14,7 +15,8 @@ from eigentree import training
 from eigentree.corpus.binarise import BinariseOptions
 from eigentree.corpus.brackets import parse_tree
 from eigentree.corpus.trees import Tree
-from eigentree.errors import GrammarError, SettingsError
+from eigentree.errors import GrammarError, ModelFileError, SettingsError
+from eigentree.learn.em import EMOptions
 from eigentree.learn.spectral import SpectralOptions
 from eigentree.linalg.threads import one_thread
 from eigentree.parsers import Parser, TreebankOptions
@@ -93,6 +95,78 @@ def test_learning_runs_in_one_thread(monkeypatch):
     assert set(seen) == {1}
 
 
+# Expectation maximisation -----------------------------------------------------------------
+
+
+EM = TrainingOptions(method="em", tagger=False, em=EMOptions(states=3, iterations=5))
+
+
+def test_the_best_iteration_on_held_out_trees_is_kept_and_told():
+    trees = demo_trees()
+    held_out = trees[80:95]
+    parser = training.train(trees[:80], EM, held_out=held_out)
+    em = parser.description["em"]
+    assert em["settings"] == asdict(EM.em)
+    assert [row["iteration"] for row in em["record"]] == [1, 2, 3, 4, 5]
+    judged = {row["iteration"]: row["f1"] for row in em["record"] if row["f1"] is not None}
+    assert list(judged) == [1, 2, 4, 5]
+    assert em["best"] == max(judged, key=lambda number: judged[number])
+    assert training.bracket_f1(parser, held_out) == judged[em["best"]]
+    assert parser.grammar.signed is False
+    unjudged = training.train(trees[:80], EM).description["em"]
+    assert unjudged["best"] == 5
+    assert {row["f1"] for row in unjudged["record"]} == {None}
+
+
+def test_times_are_told_but_not_kept(tmp_path):
+    trees = demo_trees()[:80]
+    parsers = [training.train(trees, EM, jobs=jobs, seed=3) for jobs in (1, 2)]
+    for number, parser in enumerate(parsers):
+        assert parser.description["em"]["record"][0]["cpu_seconds"] > 0
+        parser.save(tmp_path / str(number))
+    assert (tmp_path / "0").read_bytes() == (tmp_path / "1").read_bytes()
+    record = Parser.load(tmp_path / "0").description["em"]["record"]
+    assert set(record[0]) == {"iteration", "log_likelihood", "f1"}
+
+
+def test_a_killed_training_ends_with_the_same_bytes(tmp_path):
+    trees = demo_trees()
+    held_out = trees[80:90]
+
+    def stop(stage: str, share: float) -> None:
+        if stage == "expectation maximisation" and share >= 0.4:
+            raise InterruptedError
+
+    checkpoint = tmp_path / "checkpoint"
+    with pytest.raises(InterruptedError, match=r"^$"):
+        training.train(trees[:80], EM, held_out=held_out, checkpoint=checkpoint, progress=stop)
+    resumed = training.train(trees[:80], EM, held_out=held_out, checkpoint=checkpoint)
+    resumed.save(tmp_path / "resumed")
+    training.train(trees[:80], EM, held_out=held_out).save(tmp_path / "whole")
+    assert (tmp_path / "resumed").read_bytes() == (tmp_path / "whole").read_bytes()
+    with pytest.raises(ModelFileError, match=r"a run with held-out trees .*; name another file"):
+        training.train(trees[:80], EM, held_out=trees[:5], checkpoint=checkpoint)
+
+
+def test_em_may_begin_with_clusters(monkeypatch):
+    asked: list[int] = []
+
+    def by_position(examples, projections, n_states, seed):
+        assert len(projections.inside) == len(n_states) == len(examples.symbols)
+        asked.append(seed)
+        return (np.arange(len(examples)) % n_states[examples.symbol]).astype(np.int32)
+
+    module = types.ModuleType("eigentree.learn.clustering")
+    module.cluster_states = by_position
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    settings = replace(EM, method="spectral+em")
+    parser = training.train(demo_trees()[:80], settings, seed=4)
+    assert asked == [4]
+    assert parser.description["em"]["settings"]["start"] == "clusters"
+    assert len(parser.description["singular_values"]) == len(parser.grammar.n_states)
+    assert parser.parse(demo_trees()[0].words(), demo_trees()[0].tags()).tree is not None
+
+
 # Settings ---------------------------------------------------------------------------------
 
 
@@ -107,6 +181,9 @@ def test_shortcuts_change_the_settings():
     assert plain.description["method"] == "pcfg"
     assert plain.grammar.n_states.max() == 1
     assert "spectral" not in plain.description
+    iterated = Parser.train(demo_trees()[:40], settings=settings, method="em", states=3)
+    assert iterated.description["em"]["settings"]["states"] == 3
+    assert iterated.grammar.n_states.max() == 3
 
 
 @pytest.mark.parametrize(
@@ -271,6 +348,7 @@ def learns_by_heart(texts: list[str], **settings) -> None:
 def test_small_and_odd_treebanks(texts):
     learns_by_heart(texts)
     learns_by_heart(texts, method="pcfg")
+    learns_by_heart(texts, method="em")
 
 
 @pytest.mark.parametrize("direction", ["left", "right", "head"])

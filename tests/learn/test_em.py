@@ -212,9 +212,9 @@ def test_a_fall_of_the_likelihood_is_refused(monkeypatch):
     right = em.maximise
     calls: list[Values] = []
 
-    def wrong(layout: Layout, counts: Values) -> Values:
+    def wrong(layout: Layout, counts: Values, out: Values | None = None) -> Values:
         calls.append(counts)
-        return right(layout, em.perturbed(layout, 5.0, 3) if len(calls) == 4 else counts)
+        return right(layout, em.perturbed(layout, 5.0, 3) if len(calls) == 4 else counts, out)
 
     monkeypatch.setattr(em, "maximise", wrong)
     with pytest.raises(GrammarError, match=r"iteration 4: the log-likelihood fell from -\d+"):
@@ -417,7 +417,7 @@ def killed_after(iterations: int):
 
 def verdict(grammar: LPCFG) -> float:
     """Highest in the middle of a run."""
-    return -abs(float(grammar.parameters.dense.std()) - 0.115)
+    return -abs(float(grammar.parameters.dense.std()) - 0.034)
 
 
 OPTIONS = EMOptions(states=3, iterations=9)
@@ -432,6 +432,7 @@ def test_a_killed_run_ends_as_if_it_had_not_been(tmp_path, judge, iterations):
     with pytest.raises(KilledError):
         learn_em(examples, OPTIONS, judge=judge, checkpoint=path, progress=killed_after(iterations))
     resumed = learn_em(examples, OPTIONS, judge=judge, checkpoint=path)
+    assert judge is None or 1 < whole.best < 9
     without_times = [each[:3] for each in whole.record]
     assert [each[:3] for each in resumed.record] == without_times
     assert resumed.best == whole.best

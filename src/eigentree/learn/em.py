@@ -249,7 +249,7 @@ def learn_em(
             log_likelihood, counts = expectation.step(values)
             if record:
                 _check_rise(record[-1], log_likelihood)
-            values = maximise(layout, counts)
+            maximise(layout, counts, values)
             seconds = time.process_time() - began + (record[-1].cpu_seconds if record else 0.0)
             is_last = number == options.iterations
             f1 = None
@@ -352,16 +352,18 @@ class Expectation:
         return np.empty((BATCH, int(self._layout.child_states.max(initial=1))))
 
 
-def maximise(layout: Layout, counts: Values) -> Values:
+def maximise(layout: Layout, counts: Values, out: Values | None = None) -> Values:
     """The maximisation step: relative frequencies of expected counts.
 
-    A state that is never expected gets the plain grammar's choices, split evenly.
+    A state that is never expected gets the plain grammar's choices, split evenly.  With
+    `out`, the values there are replaced, which saves asking for memory.
     """
     states = np.zeros(int(layout.state_start[-1]))
     kernels.count_states(layout, counts, states)
-    values = Values.empty(layout)
+    values = Values.empty(layout) if out is None else out
     kernels.divide(layout, counts, states, values)
-    return values._replace(roots=counts.roots / counts.roots.sum())
+    np.divide(counts.roots, counts.roots.sum(), out=values.roots)
+    return values
 
 
 def perturbed(layout: Layout, perturbation: float, seed: int) -> Values:
