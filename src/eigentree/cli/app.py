@@ -32,6 +32,7 @@ VERBS = {
     "parse": Verb("eigentree.cli.parse", "Parse sentences with a model."),
     "evaluate": Verb("eigentree.cli.evaluate", "Score parsed trees against gold trees."),
     "inspect": Verb("eigentree.cli.inspect", "Say what is in a model."),
+    "experiment": Verb("eigentree.cli.experiment", "Compare estimators on a treebank."),
     "draw": Verb("eigentree.cli.draw", "Draw trees as text or SVG."),
 }
 

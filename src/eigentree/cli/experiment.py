@@ -1,0 +1,159 @@
+"""The verb ``experiment``: a grid of estimators, states and settings, with a report."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from eigentree.cli._common import FAILED, JobsOption, QuietOption, check_inputs, message, progress
+from eigentree.errors import SettingsError
+
+if TYPE_CHECKING:
+    from eigentree.experiment import Study
+    from eigentree.experiment.run import Done, Tell
+
+
+def experiment(
+    study: Annotated[
+        str | None, typer.Argument(help="A study file, in TOML; without one, options say it all.")
+    ] = None,
+    output: Annotated[
+        str,
+        typer.Option("--output-folder", "-o", help="Folder for the report and what is done."),
+    ] = "",
+    data: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Where the study file's trees are, if not beside it."),
+    ] = None,
+    train: Annotated[str | None, typer.Option(help="Training trees.")] = None,
+    dev: Annotated[
+        str | None, typer.Option(help="Held-out trees that the best models are chosen on.")
+    ] = None,
+    test: Annotated[
+        str | None, typer.Option(help="Held-out trees that are scored and decide nothing.")
+    ] = None,
+    methods: Annotated[
+        str | None,
+        typer.Option(help="Methods with their default settings, with commas, in place of models."),
+    ] = None,
+    states: Annotated[
+        str | None, typer.Option(help="Numbers of latent states, with commas.")
+    ] = None,
+    seeds: Annotated[str | None, typer.Option(help="Seeds, with commas.")] = None,
+    ablations: Annotated[
+        bool, typer.Option("--ablations", help="Take parts off the spectral models, one at a time.")
+    ] = False,
+    sizes: Annotated[
+        str | None, typer.Option(help="Learning curves: shares of the trees, such as 0.1,0.5,1.")
+    ] = None,
+    tags: Annotated[
+        Literal["gold", "own"] | None,
+        typer.Option(help="Parse with gold tags, or words alone.", show_default="gold"),
+    ] = None,
+    jobs: JobsOption = 1,
+    quiet: QuietOption = False,
+) -> None:
+    """Compare estimators, states and settings on a treebank.
+
+    Options replace what the study file says.  Each cell of the grid, one training with its
+    scores, is kept in the output folder once it is done, so that the same command goes on where
+    it was interrupted.  A cell that fails leaves the others be and makes the exit code 1.
+    """
+    if not output:
+        raise SettingsError("no folder for the report is named; give one with --output-folder")
+    if Path(output).exists() and not Path(output).is_dir():
+        raise SettingsError(f"{output}: is a file; the report needs a folder")
+    given = {
+        "train": train,
+        "dev": dev,
+        "test": test,
+        "model": methods and [{"method": method} for method in _split(methods)],
+        "states": states and [_number(one, "--states") for one in _split(states)],
+        "seeds": seeds and [_number(one, "--seeds") for one in _split(seeds)],
+        "tags": tags,
+    }
+    wanted = _study(study, data, given, ablations, sizes)
+    check_inputs([str(path) for path in (wanted.train, *wanted.parts.values())])
+
+    from eigentree.experiment import run_study
+    from eigentree.report.experiment import summary
+
+    with _telling(quiet) as tell:
+        result = run_study(wanted, output, jobs=jobs, progress=tell, command=_command())
+    for sentence in summary(result.figures):
+        typer.echo(sentence)
+    typer.echo(f"report: {result.report}")
+    for name, problem in result.failures.items():
+        message(f"eigentree: {name}: {problem}")
+    if result.failures:
+        raise typer.Exit(FAILED)
+
+
+def _study(
+    file: str | None,
+    data: str | None,
+    given: dict[str, Any],
+    ablations: bool,
+    sizes: str | None,
+) -> Study:
+    """The study of the file, with what the options say in its place."""
+    from eigentree.experiment.study import located, make_study, read_tables
+
+    tables: dict[str, Any] = {}
+    if file is not None:
+        tables = located(read_tables(file), data or Path(file).parent)
+    elif data is not None:
+        raise SettingsError("--data says where a study file's trees are; there is no study file")
+    tables |= {name: value for name, value in given.items() if value}
+    if ablations:
+        tables.setdefault("ablations", {})
+    if sizes is not None:
+        shares = [_number(one, "--sizes", float) for one in _split(sizes)]
+        tables["learning_curve"] = {**tables.get("learning_curve", {}), "sizes": shares}
+    return make_study(tables, file or "options")
+
+
+def _split(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _number(text: str, option: str, kind: type = int) -> Any:
+    try:
+        return kind(text)
+    except ValueError:
+        right = "whole numbers" if kind is int else "numbers"
+        raise SettingsError(f"{option} has {text!r}; it must be {right} with commas") from None
+
+
+def _command() -> str:
+    return shlex.join(["eigentree", *sys.argv[1:]])
+
+
+@contextmanager
+def _telling(quiet: bool) -> Iterator[Tell]:
+    """Tell of each cell when it is done: a line each in a log, a bar on a terminal."""
+    began = time.monotonic()
+    on_terminal = sys.stderr.isatty() and not quiet
+    with progress("cells", quiet=not on_terminal) as advance:
+
+        def tell(done: Done) -> None:
+            if done.cell is None:
+                if done.done:
+                    message(f"{done.done} of {done.total} cells were done before", quiet=quiet)
+                return
+            so_far = f"{done.done} of {done.total} after {time.monotonic() - began:.0f} s"
+            what = f"failed: {done.problem}"
+            if done.record is not None:
+                f1 = done.record["scores"]["dev"]["f1"]
+                what = "F1 not defined" if f1 is None else f"F1 {100 * f1:.2f} on dev"
+            message(f"{so_far}: {done.cell}: {what}", quiet=quiet)
+            advance(1)
+
+        yield tell

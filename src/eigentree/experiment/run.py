@@ -1,0 +1,244 @@
+"""Running a study: which cells are left, in what order, in how many processes, and the report.
+
+A cell that is done is on disk, so an interrupted study goes on where it was, whatever ended it.
+A cell that fails is told of and the others are run all the same.  If a worker process dies (for
+want of memory, say), the cells that were running are run again, one by one in a process of their
+own, so that only the culprit is lost.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing import get_context, parent_process
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from eigentree.corpus.files import write_whole
+from eigentree.errors import EigentreeError
+from eigentree.experiment.cells import Cell, Data, Folder, Place, run_cell
+from eigentree.experiment.results import results_of
+from eigentree.experiment.study import Study
+from eigentree.linalg.threads import one_thread
+
+Record = dict[str, Any]
+
+
+class Done(NamedTuple):
+    """How far a study is, as `run_study` tells it.
+
+    ``cell`` is the one that has ended, None at the beginning; ``problem`` says why it failed.
+    """
+
+    done: int
+    total: int
+    cell: Cell | None
+    record: Mapping[str, Any] | None
+    problem: str | None
+
+
+Tell = Callable[[Done], None]
+
+
+@dataclass(frozen=True, slots=True)
+class StudyResult:
+    """What came of a study.
+
+    Attributes
+    ----------
+    figures
+        Everything in the report, as ``results.json`` has it.
+    failures
+        Cells that failed, by name, and why.
+    report
+        The page.
+    """
+
+    figures: dict[str, Any]
+    failures: dict[str, str]
+    report: Path
+
+
+class _Outcome(NamedTuple):
+    cell: Cell
+    record: Record | None
+    problem: str | None
+
+
+def run_study(
+    study: Study,
+    output: str | Path,
+    *,
+    jobs: int = 1,
+    progress: Tell | None = None,
+    command: str = "",
+) -> StudyResult:
+    """Do what is left of a study and write its report.
+
+    Parameters
+    ----------
+    study
+        What to compare.
+    output
+        Folder for ``report.html``, ``report.md``, ``results.json`` and the records of cells.
+    jobs
+        Processes; all figures but CPU times are the same for any number.
+    progress
+        Called at the beginning and whenever a cell has ended.
+    command
+        The command line, for the report.
+
+    Returns
+    -------
+    StudyResult
+        Also when cells have failed.
+
+    Raises
+    ------
+    TreebankFormatError
+        When a treebank can't be read or is empty.
+    """
+    folder = Folder(Path(output))
+    data = Data(study.train, study.parts)
+    cells = study.cells()
+    records: dict[Place, Record] = {}
+    for cell in cells:
+        record = folder.record_of(cell, data.digests)
+        if record is not None:
+            records[cell.place] = record
+    if progress:
+        progress(Done(len(records), len(cells), None, None, None))
+    failures: dict[str, str] = {}
+    left = [cell for cell in cells if cell.place not in records]
+    if left:
+        # Read here as well: what is wrong with the trees is told once, before any work.
+        data.training(left[0].options.treebank.cleaning)
+        for part in data.parts:
+            data.held_out(part, left[0].options.treebank.cleaning)
+        folder.make()
+    # Cells of other models may be the same work; it is done once.
+    same: dict[str, list[Cell]] = {}
+    for cell in left:
+        same.setdefault(cell.digest(data.digests), []).append(cell)
+    unique = sorted((group[0] for group in same.values()), key=_cost, reverse=True)
+    for outcome in _run(unique, data, folder, study, min(jobs, len(unique))):
+        for cell in same[outcome.cell.digest(data.digests)]:
+            if outcome.record is not None:
+                records[cell.place] = outcome.record
+            else:
+                failures[str(cell)] = outcome.problem or "failed"
+            if progress:
+                done = len(records) + len(failures)
+                progress(Done(done, len(cells), cell, outcome.record, outcome.problem))
+    figures = results_of(study, cells, records, failures, command=command)
+    return StudyResult(figures, failures, _write(figures, folder.path))
+
+
+def _cost(cell: Cell) -> float:
+    """What a cell costs, in no unit: the longest are run first, so that none is waited for."""
+    passes = cell.options.em.iterations if cell.is_em else 1
+    return float(cell.share * passes * (1 + (cell.states or 0)) ** 2)
+
+
+def _write(figures: dict[str, Any], folder: Path) -> Path:
+    # jinja2 is loaded only when there is something to report.
+    from eigentree.report.experiment import as_html, as_markdown
+
+    folder.mkdir(parents=True, exist_ok=True)
+    with write_whole(folder / "results.json") as out:
+        out.write(json.dumps(figures, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
+    with write_whole(folder / "report.md") as out:
+        out.write(as_markdown(figures))
+    with write_whole(folder / "report.html") as out:
+        out.write(as_html(figures))
+    return folder / "report.html"
+
+
+def _run(
+    cells: Sequence[Cell], data: Data, folder: Folder, study: Study, jobs: int
+) -> Iterator[_Outcome]:
+    if jobs <= 1:
+        for cell in cells:
+            with one_thread():
+                yield _attempt(cell, data, folder)
+        return
+    lost: list[Cell] = []
+    waiting = deque(cells)
+    while waiting:
+        yield from _in_processes(waiting, lost, study, folder.path, jobs)
+    for cell in lost:
+        again: list[Cell] = []
+        yield from _in_processes(deque([cell]), again, study, folder.path, 1)
+        if again:
+            yield _Outcome(cell, None, "its process ended, perhaps for want of memory")
+
+
+def _attempt(cell: Cell, data: Data, folder: Folder) -> _Outcome:
+    try:
+        return _Outcome(cell, run_cell(cell, data, folder), None)
+    except EigentreeError as error:
+        return _Outcome(cell, None, str(error))
+    except Exception as error:
+        # Whatever it is, the other cells are worth having.
+        return _Outcome(cell, None, f"{type(error).__name__}: {error}")
+
+
+def _in_processes(
+    waiting: deque[Cell], lost: list[Cell], study: Study, path: Path, jobs: int
+) -> Iterator[_Outcome]:
+    """Run waiting cells in worker processes; those that ran when one died are added to `lost`."""
+    pool = ProcessPoolExecutor(
+        jobs, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(study, path)
+    )
+    running: dict[Future[_Outcome], Cell] = {}
+    broken = False
+    try:
+        while waiting or running:
+            # No more than there are workers, so that what is lost with one is known.
+            while waiting and len(running) < jobs and not broken:
+                cell = waiting.popleft()
+                try:
+                    running[pool.submit(_attempt_here, cell)] = cell
+                except BrokenProcessPool:
+                    waiting.appendleft(cell)
+                    broken = True
+            if not running:
+                return
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                cell = running.pop(future)
+                try:
+                    yield future.result()
+                except BrokenProcessPool:
+                    lost.append(cell)
+                    broken = True
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_here: tuple[Data, Folder]
+
+
+def _start_worker(study: Study, path: Path) -> None:
+    global _here  # what a worker process is started for
+    _here = Data(study.train, study.parts), Folder(path)
+    # A worker waits for work for ever, even if whoever gave it was killed.
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+
+
+def _end_with(parent: Any) -> None:
+    parent.join()
+    os._exit(1)
+
+
+def _attempt_here(cell: Cell) -> _Outcome:
+    with one_thread():
+        return _attempt(cell, *_here)

@@ -1,0 +1,166 @@
+"""Study files: what they stand for, and what is said of wrong ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from eigentree.corpus.binarise import BinariseOptions
+from eigentree.errors import SettingsError, TreebankFormatError
+from eigentree.experiment import make_study, read_study
+from eigentree.experiment.study import ABLATIONS, OF_THE_PAPER
+from eigentree.learn.em import EMOptions
+from eigentree.learn.spectral import SpectralOptions
+from eigentree.training import TrainingOptions
+
+FILES = {"train": "train.mrg", "dev": "dev.mrg"}
+SPECTRAL = {"method": "spectral"}
+
+
+def study(*models: dict, **given: object):
+    return make_study({**FILES, "model": list(models or (SPECTRAL,)), **given})
+
+
+def test_a_model_has_a_cell_for_each_number_of_states_and_seed():
+    made = study(SPECTRAL, {"method": "pcfg"}, {"method": "em", "states": 3}, states=[2, 4],
+                 seeds=[0, 5])  # fmt: skip
+    assert [str(cell) for cell in made.cells()] == [
+        "spectral, m = 2",
+        "spectral, m = 2, seed 5",
+        "spectral, m = 4",
+        "spectral, m = 4, seed 5",
+        "pcfg",
+        "pcfg, seed 5",
+        "em, m = 3",
+        "em, m = 3, seed 5",
+    ]
+
+
+def test_settings_lie_over_one_another_and_over_the_defaults():
+    made = study(
+        {"method": "spectral", "spectral": {"smoothing": 3.0, "features": {"kappa": 1.0}}},
+        {"method": "em"},
+        {"method": "markov"},
+        states=[2],
+        spectral={"smoothing": 1.0, "shrinkage": 0.5, "features": {"scaling": False}},
+        em={"iterations": 3},
+    )
+    spectral, em, markov = (cell.options for cell in made.cells())
+    default = SpectralOptions()
+    features = replace(default.features, kappa=1.0, scaling=False)
+    assert spectral.spectral == SpectralOptions(
+        states=2, smoothing=3.0, shrinkage=0.5, features=features
+    )
+    assert em.em == EMOptions(states=2, iterations=3)
+    assert (spectral.method, em.method, markov.method) == ("spectral", "em", "pcfg")
+    assert markov.treebank.binarise == BinariseOptions(vertical=2, horizontal=1)
+    assert not spectral.tagger
+
+
+def test_own_tags_need_a_tagger():
+    assert study(tags="own").cells()[0].options == replace(
+        TrainingOptions(), spectral=SpectralOptions(states=8), em=EMOptions(states=8)
+    )
+
+
+@pytest.mark.parametrize("name", ABLATIONS)
+def test_an_ablation_changes_the_model(name):
+    whole, without = study(states=[2], ablations={"without": [name]}).cells()
+    assert (whole.without, without.without) == (None, name)
+    assert whole.options != without.options
+
+
+def test_ablations_are_those_of_the_paper_and_of_all_spectral_models_by_default():
+    made = study(SPECTRAL, {"method": "pcfg"}, states=[2], ablations={})
+    ablated = [(cell.model, cell.without) for cell in made.cells() if cell.without]
+    assert ablated == [("spectral", name) for name in OF_THE_PAPER]
+
+
+def test_the_end_of_a_learning_curve_is_the_model_itself():
+    made = study(states=[2, 4], learning_curve={"sizes": [0.5, 1.0], "states": [4]})
+    assert [(cell.states, cell.share) for cell in made.cells()] == [(2, 1.0), (4, 1.0), (4, 0.5)]
+
+
+def test_only_what_decides_the_result_is_in_the_digest():
+    data = {"train": "1", "dev": "2"}
+    cell = study(states=[2]).cells()[0]
+    same = [
+        replace(cell, model="another name"),
+        replace(cell, options=replace(cell.options, em=EMOptions(iterations=7))),
+    ]
+    assert {one.digest(data) for one in same} == {cell.digest(data)}
+    other = [
+        replace(cell, seed=1),
+        replace(cell, share=0.5),
+        replace(cell, tags="own"),
+        replace(cell, options=replace(cell.options, spectral=SpectralOptions(smoothing=1.0))),
+    ]
+    digests = {one.digest(data) for one in other} | {cell.digest({**data, "dev": "3"})}
+    assert len(digests) == 5
+    assert cell.digest(data) not in digests
+
+
+def test_a_head_table_of_the_user_is_in_the_digest(tmp_path):
+    table = tmp_path / "my.heads"
+    cell = study(states=[2], treebank={"heads": str(table)}).cells()[0]
+    table.write_text("one")
+    before = cell.digest({})
+    table.write_text("another")
+    assert cell.digest({}) != before
+
+
+def test_files_are_beside_the_study_or_where_told(tmp_path):
+    file = tmp_path / "study.toml"
+    file.write_text('train = "a.mrg"\ndev = "b.mrg"\n[[model]]\nmethod = "pcfg"\n')
+    assert read_study(file).train == tmp_path / "a.mrg"
+    assert str(read_study(file, folder="elsewhere").dev) == "elsewhere/b.mrg"
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"dev": 3}, r"^study: dev is 3; it must be "),
+        ({"stats": [2]}, r"^study: stats is no key of a study; known are .*states.*"),
+        ({"states": [2, 0]}, r"^study: states\[2\] is 0; it must be greater than or equal to 1"),
+        ({"states": []}, r"states is \[\]; it must be a list of one or more different values"),
+        ({"seeds": [1, 1]}, r"seeds is \[1, 1\]; it must be a list of one or more different"),
+        ({"tags": "silver"}, r"tags is 'silver'; it must be 'gold' or 'own'"),
+        ({"model": []}, r"model is \[\]; it must "),
+        ({"model": [{"method": "magic"}]}, r"model\[1\].method is 'magic'; it must be one of sp"),
+        ({"model": [SPECTRAL, SPECTRAL]}, r"study: there are 2 models called 'spectral'; name"),
+        ({"model": [{"method": "pcfg", "sates": 3}]}, r"model\[1\].sates is no key .* states"),
+        ({"spectral": {"smoothing": "much"}}, r"model 'spectral': spectral.smoothing is 'much'; "
+                                              r"it must be a valid number$"),
+        ({"spectral": {"smooting": 1}}, r"spectral.smooting is no key .* smoothing,"),
+        ({"spectral": {"features": {"outside": ["x"]}}}, r"model 'spectral': outside features"),
+        ({"spectral": {"smoothing": -1}}, r"model 'spectral': smoothing is -1.0; it must be at"),
+        ({"spectral": 3}, r"spectral is 3; it must be a table of settings"),
+        ({"em": {"states": 3}}, r"em.states is 3; the states of models are given by the key"),
+        ({"parsing": {"objective": "best"}}, r"parsing.objective is 'best'; it must be 'rules'"),
+        ({"ablations": {"without": ["no luck"]}}, r"ablations.without\[1\] is 'no luck'; it must"),
+        ({"ablations": {"models": ["em"]}}, r"ablations.models has 'em'; the spectral models are"),
+        ({"model": [{"method": "pcfg"}], "ablations": {}}, r"ablations needs spectral models; th"),
+        ({"learning_curve": {}}, r"learning_curve.sizes is missing; a study needs it"),
+        ({"learning_curve": {"sizes": [2.0]}}, r"learning_curve.sizes\[1\] is 2.0; it must be le"),
+        ({"reference": [{"name": "a", "f1": 101, "cpu_seconds": 1}]}, r"reference\[1\].f1 is 101"),
+        ({"reference": [{"name": "a", "f1": 50, "cpu_seconds": 0}]}, r"\[1\].cpu_seconds is 0; "),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_told(given, message):
+    with pytest.raises(SettingsError, match=message):
+        make_study({**FILES, "model": [SPECTRAL], **given})
+
+
+def test_what_is_missing_is_told():
+    with pytest.raises(SettingsError, match=r"^study: train is missing; a study needs it$"):
+        make_study({"dev": "a", "model": [SPECTRAL]})
+
+
+def test_a_file_that_is_no_toml_is_told(tmp_path):
+    file = tmp_path / "study.toml"
+    file.write_text("train = \n")
+    with pytest.raises(SettingsError, match=r"study.toml: isn't TOML: .*line 1"):
+        read_study(file)
+    with pytest.raises(TreebankFormatError, match=r"none.toml: can't be read"):
+        read_study(tmp_path / "none.toml")

@@ -1,0 +1,296 @@
+"""The report of a study: that it shows the figures, all of them safely, and always the same way."""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import xml.etree.ElementTree
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from eigentree.experiment import read_study, run_study
+from eigentree.report.experiment import as_html, as_markdown, percent, seconds, summary
+from eigentree.report.plots import Point, Series, plot
+from tests.demo import TREEBANK
+
+EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "study.toml"
+NASTY = "<b>&\"'|*_`$x$\u202e"
+
+
+class Page(HTMLParser):
+    """What a browser would have of a page: tables by caption, all text, all tags."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tables: dict[str, list[list[str]]] = {}
+        self.text: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self._rows: list[list[str]] = []
+        self._cell: list[str] | None = None
+        self._caption = ""
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag == "table":
+            self._rows = []
+        elif tag == "tr":
+            self._rows.append([])
+        elif tag in ("td", "th", "caption"):
+            self._cell = []
+
+    def handle_endtag(self, tag):
+        if tag == "caption":
+            self._caption = "".join(self._cell or [])
+        elif tag in ("td", "th"):
+            self._rows[-1].append("".join(self._cell or []))
+        elif tag == "table":
+            self.tables[self._caption] = self._rows
+        if tag in ("td", "th", "caption"):
+            self._cell = None
+
+    def handle_data(self, data):
+        self.text.append(data)
+        if self._cell is not None:
+            self._cell.append(data)
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory):
+    study = read_study(EXAMPLE, folder=TREEBANK.parent)
+    return run_study(study, tmp_path_factory.mktemp("results"), command="eigentree experiment")
+
+
+@pytest.fixture
+def figures(result) -> dict:
+    return copy.deepcopy(result.figures)
+
+
+@pytest.fixture
+def with_em(figures) -> dict:
+    """The same with a model learned by expectation maximisation."""
+    row = copy.deepcopy(figures["models"][1])
+    row |= {
+        "name": "em, m = 4", "model": "em", "method": "em", "cpu_seconds": 40.0,
+        "all_cpu_seconds": 60.0, "iteration_cpu_seconds": 2.0, "best_iteration": 20,
+    }  # fmt: skip
+    row["scores"]["dev"]["f1"] -= 0.02
+    figures["models"].append(row)
+    course = [(1, 0.6, 3.0), (2, None, 5.0), (20, 0.86, 40.0), (30, 0.85, 60.0)]
+    names = ("iteration", "f1", "cpu_seconds")
+    figures["iterations"] = [
+        {
+            "name": "em, m = 4", "model": "em", "states": 4, "seed": 0, "best": 20,
+            "iterations": [
+                {**dict(zip(names, one, strict=True)), "log_likelihood": -1.0} for one in course
+            ],
+        }
+    ]  # fmt: skip
+    return figures
+
+
+def test_the_files_hold_the_same_figures(result):
+    folder = result.report.parent
+    text = (folder / "results.json").read_text("utf-8")
+    assert "NaN" not in text
+    assert json.loads(text) == result.figures
+    assert result.report.read_text("utf-8") == as_html(json.loads(text))
+    assert (folder / "report.md").read_text("utf-8") == as_markdown(json.loads(text))
+
+
+def test_every_model_is_in_the_table_with_its_figures(figures):
+    page = Page(as_html(figures))
+    header, *rows = page.tables["Every model"]
+    assert header[:3] == ["model", "dev F1", "95 % interval"]
+    names = ["spectral, m = 2", "spectral, m = 4", "paper, m = 2", "paper, m = 4", "markov", "pcfg"]
+    assert [row[0] for row in rows] == names
+    for row, shown in zip(figures["models"], rows, strict=True):
+        scores = row["scores"]["dev"]
+        assert shown[1] == f"{100 * scores['f1']:.2f}"
+        assert shown[2] == f"{100 * scores['low']:.1f} to {100 * scores['high']:.1f}"
+        assert shown[header.index("training CPU s")] == seconds(row["cpu_seconds"])
+        assert shown[header.index("parameters")] == f"{row['parameters']:,}"
+    matrix = page.tables["F1 by method and number of states (the paper's table 2)"]
+    assert matrix[0] == ["states", "spectral, dev", "paper, dev"]
+    assert matrix[2][1] == percent(figures["models"][1]["scores"]["dev"]["f1"])
+
+
+def test_ablations_are_tested_against_the_whole_model(figures):
+    rows = Page(as_html(figures)).tables["Models with one part taken off (the paper's section 4.3)"]
+    assert [row[:2] for row in rows[1:]] == [
+        ["paper, m = 4", "nothing"],
+        ["paper, m = 4", "smoothing"],
+        ["paper, m = 4", "absolute values"],
+    ]
+    ablated = figures["ablations"][0]
+    whole = next(row for row in figures["models"] if row["name"] == "paper, m = 4")
+    test = ablated["tests"]["dev"]
+    apart = ablated["scores"]["dev"]["f1"] - whole["scores"]["dev"]["f1"]
+    assert abs(test["difference"] - apart) < 1e-12
+    assert rows[2][3] == f"{100 * apart:+.2f}".replace("-", "−")
+
+
+def test_learning_curves_go_up_to_all_trees(figures):
+    rows = Page(as_html(figures)).tables["F1 by number of training trees"]
+    expected = [
+        f"{share} ({name})"
+        for _ in ("spectral", "pcfg")
+        for share, name in (("122", "25 %"), ("245", "50 %"), ("490", "100 %"))
+    ]
+    assert [row[1] for row in rows[1:]] == expected
+
+
+def test_the_best_of_each_model_are_compared(figures):
+    rows = Page(as_html(figures)).tables["The best of each model on dev against one another"]
+    assert len(rows) == 1 + 6
+    ranks = [row["second"] for row in figures["comparisons"]]
+    assert ranks[0] == figures["best"]
+    assert all(test["difference"] >= 0 for test in figures["comparisons"])
+
+
+def test_references_are_in_the_plot_and_the_table(figures):
+    text = as_html(figures)
+    assert Page(text).tables["References"][1][:4] == [
+        "a parser from elsewhere", "gold tags", "dev", "88.00",
+    ]  # fmt: skip
+    assert "<title>a parser from elsewhere, gold tags: 88.00 after 12.0 CPU s</title>" in text
+    figures["references"][0]["tags"] = "own"
+    assert "Hollow references were not parsed from gold tags." in as_html(figures)
+
+
+def test_the_course_of_em_is_told(with_em):
+    page = Page(as_html(with_em))
+    assert page.tables["F1 on dev by iteration (the paper's table 1)"] == [
+        ["iteration", "em, m = 4"],
+        ["1", "60.00"],
+        ["20", "86.00"],
+        ["30", "85.00"],
+    ]
+    header, *rows = page.tables["CPU seconds of training by stage (the paper's table 3)"]
+    em = dict(zip(header, rows[-1], strict=True))
+    spectral = with_em["models"][1]["cpu_seconds"]
+    assert em["to the best model"] == "40.0"
+    assert em["best iteration"] == "20"
+    assert em["an EM iteration"] == "2.00"
+    assert em["times as long as spectral"] == f"{40 / spectral:.1f}"
+    sentence = summary(with_em)[1]
+    assert sentence.startswith("On dev, spectral, m = 4 is 2.00 points above em, m = 4 (")
+    assert sentence.endswith(f"{seconds(spectral)} CPU seconds to train against 40.0, "
+                             f"{40 / spectral:.0f} times fewer.")  # fmt: skip
+
+
+def test_the_summary_tells_when_em_is_better(with_em):
+    with_em["models"][-1]["scores"]["dev"]["f1"] += 0.03
+    with_em["models"][-1]["cpu_seconds"] = 1e-3
+    best, against, _ = summary(with_em)
+    assert best.startswith("The best model on dev is em, m = 4: F1 ")
+    assert "spectral, m = 4 is 1.00 points below em, m = 4" in against
+    assert against.endswith("times as many.")
+
+
+def test_test_is_told_of_and_decides_nothing(figures):
+    figures["parts"]["test"] = 7
+    for row in (*figures["models"], *figures["ablations"], *figures["learning_curve"]):
+        row["scores"]["test"] = {**row["scores"]["dev"], "f1": 0.5}
+        row.get("tests", {})["test"] = row.get("tests", {}).get("dev")
+    text = as_html(figures)
+    assert "test is scored for all and decides nothing" in text
+    assert "and 50.00 on test" in summary(figures)[0]
+    assert "F1 on the mean of dev and test against CPU seconds of training" in text
+
+
+def test_nothing_done_is_a_report_too(figures):
+    empty = {"models": [], "ablations": [], "learning_curve": [], "comparisons": [],
+             "references": [], "parts": {}, "failures": {"pcfg": "no luck"}}  # fmt: skip
+    page = Page(as_html({**figures, **empty}))
+    assert "No model was trained, so there is nothing to compare." in page.text
+    assert page.tables == {}
+
+
+def test_names_cannot_become_markup(with_em):
+    text = json.dumps(with_em).replace("spectral, m = 4", "NAME").replace('"spectral"', '"NAME"')
+    figures = json.loads(text.replace("NAME", json.dumps(NASTY)[1:-1]))
+    figures |= {"title": NASTY, "failures": {NASTY: NASTY}}
+    figures["references"][0]["name"] = NASTY
+    html = as_html(figures)
+    assert "<b>" not in html
+    assert html.count("<script") == 0
+    page = Page(html)
+    assert NASTY in [row[0] for row in page.tables["Every model"]]
+    for number, drawn in enumerate(re.findall(r"<svg.*?</svg>", html, re.DOTALL)):
+        assert xml.etree.ElementTree.fromstring(drawn) is not None, number
+    assert "<b>" not in as_markdown(figures)
+
+
+def test_the_page_needs_nothing_else(figures):
+    page = Page(as_html(figures))
+    assert {tag for tag, _ in page.tags} & {"script", "link", "img", "iframe", "object"} == set()
+    addresses = [
+        value
+        for _, attributes in page.tags
+        for name, value in attributes.items()
+        if name in ("src", "href", "srcset", "data")
+    ]
+    assert addresses == []
+    assert "url(" not in as_html(figures)
+    assert "@import" not in as_html(figures)
+
+
+def test_plots_are_told_to_those_who_do_not_see_them(figures):
+    drawn = re.findall(r"<svg.*?</svg>", as_html(figures), re.DOTALL)
+    assert len(drawn) == 3
+    names = set()
+    for one in drawn:
+        root = xml.etree.ElementTree.fromstring(one)
+        ids = {child.get("id") for child in root if child.get("id")}
+        assert root.get("role") == "img"
+        assert set((root.get("aria-labelledby") or "").split()) == ids
+        assert len(ids) == 2
+        names |= ids
+    assert len(names) == 6
+
+
+def test_markdown_tables_are_well_formed(with_em):
+    with_em["models"][0]["name"] = "a|b"
+    lines = as_markdown(with_em).splitlines()
+    sizes: list[int] = []
+    n_tables = 0
+    for line in [*lines, ""]:
+        if line.startswith("|"):
+            sizes.append(len(re.findall(r"(?<!\\)\|", line)))
+        elif sizes:
+            assert len(set(sizes)) == 1
+            assert len(sizes) > 2
+            n_tables += 1
+            sizes = []
+    assert n_tables == 8
+    assert any("| a\\|b |" in line for line in lines)
+
+
+def test_a_plot_keeps_labels_apart_and_inside():
+    points = [Point(1.0 + 0.01 * k, 50.0, f"point {k}", f"label {k}") for k in range(4)]
+    drawn = plot("t", "d", [Series("s", points, 0, line=False)], x_label="x", y_label="y")
+    places = re.findall(r'<text class="label s0" x="([\d.]+)" y="([\d.]+)">', drawn)
+    assert len({place for place in places}) == 4
+    assert all(58 <= float(x) <= 760 and 0 <= float(y) <= 430 for x, y in places)
+
+
+@pytest.mark.parametrize("log_x", [False, True])
+def test_a_plot_of_one_point_has_an_axis(log_x):
+    series = [Series("s", [Point(3.0, 80.0, "only")], 9)]
+    drawn = plot("t", "d", series, x_label="x", y_label="y", log_x=log_x)
+    root = xml.etree.ElementTree.fromstring(drawn)
+    texts = [text.text for text in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert "80" in texts
+    assert "s1" in drawn
+
+
+def test_axes_have_round_values():
+    series = [Series("s", [Point(0.5, 61.0, ""), Point(800.0, 88.5, "")], 0)]
+    drawn = plot("t", "d", series, x_label="x", y_label="y", log_x=True)
+    ticks = re.findall(r'<text class="tick"[^>]*>([^<]*)<', drawn)
+    assert ticks == ["60", "65", "70", "75", "80", "85", "90", "1", "10", "100", "1,000"]
