@@ -54,7 +54,7 @@ def without_times(figures: dict) -> str:
     """Figures as text, without what differs between two runs of the same work."""
 
     def drop(found: dict) -> dict:
-        timed = ("cpu_seconds", "ms_a_sentence", "stages", "finished")
+        timed = ("cpu_seconds", "ms_a_sentence", "stages", "finished", "processes")
         return {name: value for name, value in found.items() if not name.endswith(timed)}
 
     text = json.dumps(figures, allow_nan=False)
@@ -144,10 +144,10 @@ import os, sys
 from pathlib import Path
 from eigentree.experiment import cells, make_study, run, run_study
 
-def attempt(cell, data, folder, real=run._attempt):
+def attempt(cell, *given, real=run._attempt):
     if cell.model == "killer":
         os._exit(9)
-    return real(cell, data, folder)
+    return real(cell, *given)
 
 run._attempt = attempt
 if __name__ == "__main__":
@@ -177,7 +177,7 @@ WAITING = """
 import sys, time
 from eigentree.experiment import make_study, run, run_study
 
-def attempt(cell, data, folder):
+def attempt(*given):
     open(sys.argv[3] + "/started", "a").close()
     time.sleep(100)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -138,22 +138,27 @@ def _command() -> str:
 
 @contextmanager
 def _telling(quiet: bool) -> Iterator[Tell]:
-    """Tell of each cell when it is done: a line each in a log, a bar on a terminal."""
+    """Tell how far the cells are: by a bar on a terminal, else by a line for each."""
     began = time.monotonic()
-    on_terminal = sys.stderr.isatty() and not quiet
-    with progress("cells", quiet=not on_terminal) as advance:
+    has_bar = sys.stderr.isatty()
+    with ExitStack() as shown:
+        advance: Callable[[int], None] = lambda steps: None  # noqa: ARG005, E731 - before the bar
 
         def tell(done: Done) -> None:
+            nonlocal advance
             if done.cell is None:
                 if done.done:
                     message(f"{done.done} of {done.total} cells were done before", quiet=quiet)
+                if has_bar:
+                    advance = shown.enter_context(progress("cells", done.total, quiet=quiet))
+                advance(done.done)
                 return
+            advance(1)
             so_far = f"{done.done} of {done.total} after {time.monotonic() - began:.0f} s"
             what = f"failed: {done.problem}"
             if done.record is not None:
                 f1 = done.record["scores"]["dev"]["f1"]
                 what = "F1 not defined" if f1 is None else f"F1 {100 * f1:.2f} on dev"
-            message(f"{so_far}: {done.cell}: {what}", quiet=quiet)
-            advance(1)
+            message(f"{so_far}: {done.cell}: {what}", quiet=quiet or has_bar)
 
         yield tell

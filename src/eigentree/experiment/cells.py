@@ -265,8 +265,19 @@ class _Stages:
             self._began = now
 
 
-def run_cell(cell: Cell, data: Data, folder: Folder) -> dict[str, Any]:
+def run_cell(cell: Cell, data: Data, folder: Folder, processes: int = 1) -> dict[str, Any]:
     """Train, score, and write the record.
+
+    Parameters
+    ----------
+    cell
+        What to train.
+    data
+        The trees.
+    folder
+        Where the record is written.
+    processes
+        How many cells run at a time, which times depend on.
 
     Returns
     -------
@@ -296,6 +307,7 @@ def run_cell(cell: Cell, data: Data, folder: Folder) -> dict[str, Any]:
         "bytes": _size(parser, folder.path),
         "scores": {part: _scores(parser, trees, cell.tags) for part, trees in held_out.items()},
         "machine": machine(),
+        "processes": processes,
         "versions": versions(),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }

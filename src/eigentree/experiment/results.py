@@ -98,6 +98,7 @@ def results_of(
         ],
         "failures": dict(failures),
         "machines": _distinct(one["machine"] for one in found),
+        "processes": sorted(_distinct(one["processes"] for one in found)),
         "versions": _distinct(one["versions"] for one in found),
         "finished": max((one["finished"] for one in found), default=None),
     }

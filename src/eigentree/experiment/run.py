@@ -166,7 +166,7 @@ def _run(
     if jobs <= 1:
         for cell in cells:
             with one_thread():
-                yield _attempt(cell, data, folder)
+                yield _attempt(cell, data, folder, 1)
         return
     lost: list[Cell] = []
     waiting = deque(cells)
@@ -179,9 +179,9 @@ def _run(
             yield _Outcome(cell, None, "its process ended, perhaps for want of memory")
 
 
-def _attempt(cell: Cell, data: Data, folder: Folder) -> _Outcome:
+def _attempt(cell: Cell, data: Data, folder: Folder, processes: int) -> _Outcome:
     try:
-        return _Outcome(cell, run_cell(cell, data, folder), None)
+        return _Outcome(cell, run_cell(cell, data, folder, processes), None)
     except EigentreeError as error:
         return _Outcome(cell, None, str(error))
     except Exception as error:
@@ -194,7 +194,10 @@ def _in_processes(
 ) -> Iterator[_Outcome]:
     """Run waiting cells in worker processes; those that ran when one died are added to `lost`."""
     pool = ProcessPoolExecutor(
-        jobs, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(study, path)
+        jobs,
+        mp_context=get_context("spawn"),
+        initializer=_start_worker,
+        initargs=(study, path, jobs),
     )
     running: dict[Future[_Outcome], Cell] = {}
     broken = False
@@ -222,12 +225,12 @@ def _in_processes(
         pool.shutdown(cancel_futures=True)
 
 
-_here: tuple[Data, Folder]
+_here: tuple[Data, Folder, int]
 
 
-def _start_worker(study: Study, path: Path) -> None:
+def _start_worker(study: Study, path: Path, jobs: int) -> None:
     global _here  # what a worker process is started for
-    _here = Data(study.train, study.parts), Folder(path)
+    _here = Data(study.train, study.parts), Folder(path), jobs
     # A worker waits for work for ever, even if whoever gave it was killed.
     parent = parent_process()
     if parent is not None:

@@ -240,6 +240,8 @@ def facts(figures: Figures) -> Iterator[tuple[str, str]]:
         yield "versions", ", ".join(f"{name} {number}" for name, number in one.items())
     for one in figures["machines"]:
         yield "machine", f"{one['processor']}, {counted(one['cores'], 'core')}, {one['system']}"
+    if figures["processes"]:
+        yield "cells at a time", " or ".join(map(str, figures["processes"]))
     for part, data in figures["data"].items():
         yield f"{part} data", f"{data['file']}, SHA-256 {data['sha256']}"
     yield "seeds", ", ".join(map(str, figures["seeds"]))
@@ -525,7 +527,8 @@ def _iterations(figures: Figures) -> Section:
         header,
         lines,
         "The model of the iteration in bold is kept. Dev is parsed from gold tags here, and scored "
-        "against its trees without function tags and traces. Log-likelihoods are in results.json.",
+        "against its trees without function tags and traces. As the iteration is chosen on dev, "
+        "F1 on dev flatters EM a little. Log-likelihoods are in results.json.",
     )
     colours = _colours(figures)
     seen: set[str] = set()
