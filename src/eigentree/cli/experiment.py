@@ -136,13 +136,17 @@ def _command() -> str:
     return shlex.join(["eigentree", *sys.argv[1:]])
 
 
+def _without_bar(steps: int) -> None:
+    pass
+
+
 @contextmanager
 def _telling(quiet: bool) -> Iterator[Tell]:
     """Tell how far the cells are: by a bar on a terminal, else by a line for each."""
     began = time.monotonic()
     has_bar = sys.stderr.isatty()
     with ExitStack() as shown:
-        advance: Callable[[int], None] = lambda steps: None  # noqa: ARG005, E731 - before the bar
+        advance: Callable[[int], None] = _without_bar
 
         def tell(done: Done) -> None:
             nonlocal advance

@@ -19,7 +19,8 @@ Row = Mapping[str, Any]
 NOTHING = "–"
 # From this p-value on a difference is told of as one that chance may explain.
 BY_CHANCE = 0.05
-_SPACES = {"gold": "gold tags", "own": "words alone"}
+_APART = 7.0  # between intervals of different models at the same number of states
+_TAGS = {"gold": "gold tags", "own": "words alone"}
 
 
 class Cell(NamedTuple):
@@ -155,7 +156,7 @@ def subtitle(figures: Figures) -> str:
         f"{counted(number, 'sentence')} of {part}" for part, number in figures["parts"].items()
     )
     trained = f"{counted(figures['trees'], 'training tree')} ({counted(figures['words'], 'word')})"
-    return f"{trained}; scored on {parts or 'nothing'}; parsed from {_SPACES[figures['tags']]}"
+    return f"{trained}; scored on {parts or 'nothing'}; parsed from {_TAGS[figures['tags']]}"
 
 
 def summary(figures: Figures) -> list[str]:
@@ -209,14 +210,11 @@ def _against(figures: Figures, one: Row, other: Row) -> str:
             text += f", p {'' if p < 0.001 else '= '}{_p(p)}"
             text += ", which chance may explain" if p >= BY_CHANCE else ""
     mine, its = one["cpu_seconds"], other["cpu_seconds"]
-    text += f"; it takes {seconds(mine)} CPU seconds to train against {seconds(its)}"
-    if min(mine, its) > 0 and max(mine, its) / min(mine, its) >= 1.1:
-        text += f", {_times(its / mine)} fewer" if mine < its else f", {_times(mine / its)} as many"
+    text += f"; training takes {seconds(mine)} CPU seconds against {seconds(its)}"
+    if min(mine, its) > 0:
+        ratio = max(mine, its) / min(mine, its)
+        text += f", a factor of {ratio:.{1 if ratio < 10 else 0}f}"
     return f"{text}."
-
-
-def _times(ratio: float) -> str:
-    return f"{ratio:.1f} times" if ratio < 10 else f"{ratio:.0f} times"
 
 
 def _f1_on(row: Row, part: str) -> float | None:
@@ -304,6 +302,10 @@ def _accuracy(figures: Figures) -> Section:
         for name, colour in _colours(figures).items()
     ]
     lines = [one for one in lines if len(one.points) > 1]
+    lines = [
+        one._replace(shift=_APART * (number - (len(lines) - 1) / 2))
+        for number, one in enumerate(lines)
+    ]
     plots = []
     if lines:
         plots.append(
@@ -433,7 +435,7 @@ def _time_and_accuracy(figures: Figures) -> Section:
                 [
                     [
                         Cell(one["name"]),
-                        Cell(_SPACES[one["tags"]]),
+                        Cell(_TAGS[one["tags"]]),
                         Cell(one["on"]),
                         Cell(percent(one["f1"])),
                         Cell(seconds(one["cpu_seconds"])),
@@ -446,7 +448,7 @@ def _time_and_accuracy(figures: Figures) -> Section:
         ]
     text = "Left and up is better: less time, higher F1."
     if any(one["tags"] != figures["tags"] for one in shown):
-        text += f" Hollow references were not parsed from {_SPACES[figures['tags']]}."
+        text += f" Hollow references were not parsed from {_TAGS[figures['tags']]}."
     return Section("F1 against training time", text, tables, plots)
 
 
@@ -483,7 +485,7 @@ def _by_time(figures: Figures, part: str) -> Iterator[Series]:
             Point(
                 one["cpu_seconds"],
                 100 * one["f1"],
-                f"{name}, {_SPACES[tags]}: {percent(one['f1'])} after "
+                f"{name}, {_TAGS[tags]}: {percent(one['f1'])} after "
                 f"{seconds(one['cpu_seconds'])} CPU s",
                 # Once a line is enough.
                 _reference_label(one, figures["tags"]) if one is named else "",
@@ -495,7 +497,7 @@ def _by_time(figures: Figures, part: str) -> Iterator[Series]:
 
 def _reference_label(reference: Row, tags: str) -> str:
     same = reference["tags"] == tags
-    return reference["name"] if same else f"{reference['name']} ({_SPACES[reference['tags']]})"
+    return reference["name"] if same else f"{reference['name']} ({_TAGS[reference['tags']]})"
 
 
 def _iterations(figures: Figures) -> Section:

@@ -39,7 +39,8 @@ class Series(NamedTuple):
     """Points of one kind.
 
     ``colour`` counts from 0, None is for references; a series without a name is not in the
-    legend and takes the form of its colour.
+    legend and takes the form of its colour.  ``shift`` moves all of it to the right, so that
+    intervals at the same values stand side by side.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Series(NamedTuple):
     line: bool = True
     marks: bool = True
     hollow: bool = False
+    shift: float = 0.0
 
 
 class _Scale:
@@ -136,17 +138,18 @@ def plot(
     taken: list[tuple[_Box, int]] = []  # and how bad it is to write over it
     for one in series:
         if one.line:
-            corners = [(x(point.x), y(point.y)) for point in one.points]
+            corners = [(x(point.x) + one.shift, y(point.y)) for point in one.points]
             taken.extend((box, 1) for box in _along(corners))
         for point in one.points if one.marks else ():
-            px, py = x(point.x), y(point.y)
+            px, py = x(point.x) + one.shift, y(point.y)
             taken.append(((px - 5, py - 5, px + 5, py + 5), 5))
             drawn.append(_mark(one, px, py, point.title))
     bounds = (LEFT, top, WIDTH - RIGHT + 18, HEIGHT - BOTTOM)
     for one in series:
         for point in one.points:
             if point.label:
-                drawn.append(_label(one, x(point.x), y(point.y), point.label, taken, bounds))
+                at = x(point.x) + one.shift
+                drawn.append(_label(one, at, y(point.y), point.label, taken, bounds))
     for line, begin, one in legend:
         at = 14 + LEGEND_LINE * line
         if one.line:
@@ -215,11 +218,11 @@ def _axes(
 def _lines(one: Series, x: _Scale, y: _Scale) -> Iterator[str]:
     for point in one.points:
         if point.low is not None and point.high is not None:
-            at = x(point.x)
+            at = x(point.x) + one.shift
             path = f"M{at:.1f} {y(point.low):.1f}V{y(point.high):.1f}"
             yield f'<path class="interval {_class(one)}" d="{path}"/>'
     if one.line and len(one.points) > 1:
-        path = "L".join(f"{x(point.x):.1f} {y(point.y):.1f}" for point in one.points)
+        path = "L".join(f"{x(point.x) + one.shift:.1f} {y(point.y):.1f}" for point in one.points)
         thin = "" if one.marks else " thin"
         yield f'<path class="line {_class(one)}{thin}" d="M{path}"/>'
 
