@@ -19,13 +19,14 @@ from eigentree.corpus.binarise import BinariseOptions, binarise
 from eigentree.corpus.brackets import parse_tree
 from eigentree.corpus.lexicon import LexiconOptions
 from eigentree.corpus.trees import Tree
-from eigentree.errors import GrammarError, ModelFileError, SettingsError
+from eigentree.errors import EigentreeError, GrammarError, ModelFileError, SettingsError
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.learn import em
 from eigentree.learn.counting import count_pcfg
 from eigentree.learn.em import EMModel, EMOptions, learn_em
 from eigentree.learn.em_layout import Layout, Values, lay_out
 from eigentree.learn.examples import Examples
+from eigentree.model_files import open_model, save_model
 from eigentree.simulate import pronoun_grammar, sample_trees
 from tests.demo import demo_trees
 from tests.helpers import close
@@ -450,7 +451,7 @@ def test_a_finished_run_may_go_on(tmp_path):
     model = learn_em(examples, more, checkpoint=tmp_path / "run")
     assert likelihoods(model) == likelihoods(learn_em(examples, more))
     assert same_bits(model.grammar, learn_em(examples, more).grammar)
-    with pytest.raises(ModelFileError, match="a run of 7 iterations, and 4 are wanted"):
+    with pytest.raises(ModelFileError, match="a run with 7 iterations, more than the 4 that are"):
         learn_em(examples, few, checkpoint=tmp_path / "run")
 
 
@@ -473,6 +474,34 @@ def test_the_checkpoint_of_another_run_is_refused(tmp_path):
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(ModelFileError, match="is damaged"):
         learn_em(examples, one, checkpoint=path)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda header, _: header.pop("record"), "isn't a whole checkpoint: 'record' is missing"),
+        (lambda header, _: header["settings"].pop("seed"), "checkpoint: 'seed' is missing"),
+        (lambda _, arrays: arrays.pop("best.dense"), "checkpoint: 'best.dense' is missing"),
+        (
+            lambda _, arrays: arrays.update({"values.rules": np.zeros(3)}),
+            r"its rules have shape \(3,\), not \(\d+,\)",
+        ),
+        (
+            lambda _, arrays: arrays.update({"best.dense": np.zeros(3, dtype=np.float32)}),
+            "a rule's tensor reaches beyond the end of its array",
+        ),
+    ],
+)
+def test_a_forged_checkpoint_is_refused(tmp_path, change, message):
+    examples = of_demo(30)
+    path = tmp_path / "run"
+    learn_em(examples, EMOptions(states=3, iterations=1), checkpoint=path)
+    file = open_model(path)
+    header, arrays = dict(file.header), dict(file.arrays)
+    change(header, arrays)
+    save_model(tmp_path / "forged", header, arrays)
+    with pytest.raises(EigentreeError, match=message):
+        learn_em(examples, EMOptions(states=3, iterations=2), checkpoint=tmp_path / "forged")
 
 
 # Without the compiler ---------------------------------------------------------------------

@@ -225,15 +225,11 @@ def learn_em(
     settings = {**asdict(options), "seed": seed, "held-out trees": judged_on}
     settings["data"] = digest(examples, n_states, states)
     del settings["iterations"]  # a finished run may go on
-    found = (
-        None if checkpoint is None else open_checkpoint(checkpoint, settings, options.iterations)
-    )
+    found = None
+    if checkpoint is not None:
+        found = open_checkpoint(checkpoint, settings, options.iterations, layout)
     if found is None:
-        if states is None:
-            start = perturbed(layout, options.perturbation, seed)
-        else:
-            start = smoothed(layout, counted(trees, layout, states), options)
-        values, best, best_number = maximise(layout, start), None, 0
+        values, best, best_number = _start(trees, layout, options, states, seed), None, 0
         record: list[Iteration] = []
     else:
         values, best_number = found.values, found.best_number
@@ -267,6 +263,14 @@ def learn_em(
                 progress(STAGE, number / options.iterations)
     assert best is not None
     return EMModel(best, record, best_number)
+
+
+def _start(
+    trees: Skeletons, layout: Layout, options: EMOptions, states: Ints | None, seed: int
+) -> Values:
+    if states is None:
+        return maximise(layout, perturbed(layout, options.perturbation, seed))
+    return maximise(layout, smoothed(layout, counted(trees, layout, states), options))
 
 
 def capped_states(examples: Examples, most: int) -> Ints:
@@ -367,7 +371,7 @@ def maximise(layout: Layout, counts: Values, out: Values | None = None) -> Value
 
 
 def perturbed(layout: Layout, perturbation: float, seed: int) -> Values:
-    """Counts of the plain grammar, split at random but nearly evenly among the states."""
+    """Counts of the plain grammar, split among the states at random."""
     rng = generator(seed)
     return _split(
         layout,

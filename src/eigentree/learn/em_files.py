@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from eigentree.errors import ModelFileError
 from eigentree.grammar.lpcfg import LPCFG, ROUNDED
-from eigentree.learn.em_layout import Values
+from eigentree.learn.em_layout import Layout, Values
 from eigentree.learn.examples import Examples
 from eigentree.model_files import open_model, save_model
 
@@ -83,7 +83,9 @@ def save_checkpoint(
     save_model(path, header, arrays)
 
 
-def open_checkpoint(path: Path, settings: Mapping[str, Any], most: int) -> Checkpoint | None:
+def open_checkpoint(
+    path: Path, settings: Mapping[str, Any], most: int, layout: Layout
+) -> Checkpoint | None:
     """Read a checkpoint that was written with the same settings; None when there is none.
 
     Parameters
@@ -92,6 +94,8 @@ def open_checkpoint(path: Path, settings: Mapping[str, Any], most: int) -> Check
         What must agree, as JSON gives it back.
     most
         The number of iterations that it may hold.
+    layout
+        What its numbers must fit.
 
     Raises
     ------
@@ -101,20 +105,31 @@ def open_checkpoint(path: Path, settings: Mapping[str, Any], most: int) -> Check
     if not path.exists():
         return None
     file = open_model(path, kind=KIND)
-    stored, record = file.header["settings"], file.header["record"]
-    for name, value in settings.items():
-        if stored.get(name) != value:
-            what = "other trees" if name == "data" else f"{name} {stored.get(name)}, not {value}"
-            raise ModelFileError(
-                f"{path}: is the checkpoint of a run with {what}; name another file or remove it"
-            )
-    if len(record) > most:
+    try:
+        stored, record, best_number = (file.header[name] for name in ("settings", "record", "best"))
+        differing = [name for name, value in settings.items() if stored[name] != value]
+        values = Values(*(np.array(file.arrays[f"values.{name}"]) for name in Values._fields))
+        best = None
+        if best_number:
+            best = {name: file.arrays[f"best.{name}"].astype(np.float64) for name in _OF_GRAMMAR}
+    except (KeyError, TypeError) as error:
+        raise ModelFileError(f"{path}: isn't a whole checkpoint: {error} is missing") from error
+    what = None
+    if differing == ["data"]:
+        what = "other trees"
+    elif differing:
+        # Other settings may well make other states, which are among the data.
+        name = next(name for name in differing if name != "data")
+        what = f"{name} {stored[name]}, not {settings[name]}"
+    elif len(record) > most:
+        what = f"{len(record)} iterations, more than the {most} that are wanted"
+    if what is not None:
         raise ModelFileError(
-            f"{path}: is the checkpoint of a run of {len(record)} iterations, and {most} are "
-            "wanted; name another file or remove it"
+            f"{path}: is the checkpoint of a run with {what}; name another file or remove it"
         )
-    best = None
-    if file.header["best"]:
-        best = {name: file.arrays[f"best.{name}"].astype(np.float64) for name in _OF_GRAMMAR}
-    values = Values(*(np.array(file.arrays[f"values.{name}"]) for name in Values._fields))
-    return Checkpoint(values, record, best, file.header["best"])
+    # Kernels don't check what they read; a grammar checks itself.
+    room = Values.empty(layout)
+    for name, array, own in zip(Values._fields, values, room, strict=True):
+        if array.shape != own.shape or array.dtype != own.dtype:
+            raise ModelFileError(f"{path}: its {name} have shape {array.shape}, not {own.shape}")
+    return Checkpoint(values, record, best, best_number)
