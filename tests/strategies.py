@@ -142,7 +142,7 @@ def random_pcfg(
 def random_lpcfg(
     rng: np.random.Generator, backbone: PCFG, max_states: int, *, signed: bool, samples: float
 ) -> LPCFG:
-    """States at random over a backbone; a share `samples` of the rules in the form of samples."""
+    """States at random over a backbone; a share `samples` of the rules as samples or means."""
     n_symbols = len(backbone.symbols)
     n_states = rng.integers(1, max_states + 1, n_symbols)
     state_start = np.concatenate([[0], np.cumsum(n_states)])
@@ -158,7 +158,7 @@ def random_lpcfg(
     for rule, symbols in enumerate(rule_symbols):
         sizes = n_states[symbols]
         if rng.random() < samples:
-            n = int(rng.integers(1, 4))
+            n = int(rng.integers(0, 4))
             dense_start.append(-1)
             n_samples.append(n)
             for mode, size in enumerate(sizes):
@@ -168,6 +168,7 @@ def random_lpcfg(
             dense_start.append(sum(map(len, dense)))
             n_samples.append(0)
             dense.append(numbers(int(np.prod(sizes))))
+    is_product = (np.array(dense_start) < 0) & (np.array(n_samples) == 0)
     lexical_sizes = n_states[backbone.words.symbol]
     parameters = LatentParameters(
         state_start=state_start.astype(np.int64),
@@ -178,7 +179,7 @@ def random_lpcfg(
         sample_start=sample_start,
         samples=np.concatenate(sample),
         ratio=rng.uniform(0.1, 1.0, backbone.n_rules),
-        smoothing=rng.uniform(0.0, 1.0, backbone.n_rules),
+        smoothing=np.where(is_product, 0.0, rng.uniform(0.0, 1.0, backbone.n_rules)),
         outside_mean=numbers(n_all),
         inside_mean=numbers(n_all),
         lexical_start=np.concatenate([[0], np.cumsum(lexical_sizes)]).astype(np.int64),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
@@ -24,6 +24,7 @@ from eigentree.learn.counting import count_pcfg
 from eigentree.learn.em import EMOptions, capped_states, learn_em
 from eigentree.learn.examples import Examples
 from eigentree.learn.spectral import SpectralOptions, estimate, learn_spectral, project
+from eigentree.learn.unseen import UnseenOptions, unseen_rules, widen
 from eigentree.parsers import METHODS, Method, Parser, ParserOptions, Progress, TreebankOptions
 from eigentree.words.tagger import Tagger, jackknife
 
@@ -52,6 +53,9 @@ class TrainingOptions:
     em
         States, iterations and smoothing of expectation maximisation.  The method decides
         how it starts.
+    unseen
+        Rules that the treebank lacks, for grammars with latent states; None for none.  The
+        plain PCFG stays a count of the treebank.
     parsing
         How the parser will parse.
     tagger
@@ -65,6 +69,7 @@ class TrainingOptions:
     treebank: TreebankOptions = field(default_factory=TreebankOptions)
     spectral: SpectralOptions = field(default_factory=SpectralOptions)
     em: EMOptions = field(default_factory=EMOptions)
+    unseen: UnseenOptions | None = field(default_factory=UnseenOptions)
     parsing: ParserOptions = field(default_factory=ParserOptions)
     tagger: bool = True
     jackknife: bool = False
@@ -156,24 +161,26 @@ def learn_grammar(
     """The grammar, and what the model file will tell about how it was learned."""
     if options.method == "pcfg":
         return one_state(count_pcfg(examples)), {}
+    widened = widener(examples, options)
+    details: dict[str, Any] = {"unseen": options.unseen and asdict(options.unseen)}
     if options.method == "spectral":
         model = learn_spectral(examples, options.spectral, seed=seed, progress=progress)
         values = [vector.tolist() for vector in model.singular_values]
-        return model.grammar, {"spectral": asdict(options.spectral), "singular_values": values}
+        details |= {"spectral": asdict(options.spectral), "singular_values": values}
+        return widened(model.grammar), details
     em = replace(options.em, start="clusters" if options.method == "spectral+em" else "random")
     n_states = capped_states(examples, em.states)
     states = None
-    details: dict[str, Any] = {}
     if em.start == "clusters":
         from eigentree.learn.clustering import cluster_states
 
         projections = project(examples, options.spectral, seed=seed, progress=progress)
         states = cluster_states(examples, projections, n_states, seed)
         values = [vector.tolist() for vector in projections.singular_values]
-        details = {"spectral": asdict(options.spectral), "singular_values": values}
+        details |= {"spectral": asdict(options.spectral), "singular_values": values}
 
     def judge(grammar: LPCFG) -> float:
-        return bracket_f1(Parser(grammar, options=options.parsing), held_out)
+        return bracket_f1(Parser(widened(grammar), options=options.parsing), held_out)
 
     text = "\n".join(format_tree(tree) for tree in held_out)
     learned = learn_em(
@@ -198,7 +205,15 @@ def learn_grammar(
         for each in learned.record
     ]
     details["em"] = {"settings": asdict(em), "record": record, "best": learned.best}
-    return learned.grammar, details
+    return widened(learned.grammar), details
+
+
+def widener(examples: Examples, options: TrainingOptions) -> Callable[[LPCFG], LPCFG]:
+    """What gives a learned grammar the rules that the treebank lacks, if it shall have them."""
+    if options.unseen is None:
+        return lambda grammar: grammar
+    unseen = unseen_rules(examples, options.unseen)
+    return lambda grammar: widen(grammar, unseen)
 
 
 def bracket_f1(parser: Parser, held_out: Sequence[Tree]) -> float:
@@ -311,9 +326,10 @@ def tuned(
         raise SettingsError("there are no held-out trees to tune on; at least one is needed")
     examples = prepare(trees, options.treebank).examples
     projections = project(examples, options.spectral, seed=seed, progress=progress)
+    widened = widener(examples, options)
 
     def f1(spectral: SpectralOptions) -> float:
-        grammar = estimate(examples, projections, spectral)
+        grammar = widened(estimate(examples, projections, spectral))
         return bracket_f1(Parser(grammar, options=options.parsing), held_out)
 
     best = options.spectral

@@ -141,7 +141,7 @@ def changed_basis(grammar: LPCFG, symbol: int, change: np.ndarray) -> LPCFG:
         for mode, own in enumerate(symbols):
             if own == symbol:
                 at = slice(p.sample_start[rule, mode], p.sample_start[rule, mode] + n * sizes[mode])
-                rows = p.samples[at].reshape(n, -1)
+                rows = p.samples[at].reshape(n, sizes[mode])
                 arrays["samples"][at] = (rows @ (change.T if mode == 0 else back)).ravel()
     for entry, own in enumerate(grammar.backbone.words.symbol):
         if own == symbol:

@@ -67,7 +67,7 @@ def test_many_samples_are_taken_in_blocks(rng: np.random.Generator):
 
 
 @given(grammars(samples=0.5))
-def test_tensor_of_both_forms(grammar: LPCFG):
+def test_tensor_of_each_form(grammar: LPCFG):
     p = grammar.parameters
     for rule, symbols in enumerate(p.rule_symbols):
         sizes = grammar.n_states[symbols]
@@ -78,12 +78,16 @@ def test_tensor_of_both_forms(grammar: LPCFG):
             assert np.array_equal(tensor.ravel(), p.dense[first : first + tensor.size])
             continue
         n = p.n_samples[rule]
+        a, b, c = (grammar.states(symbol) for symbol in symbols)
+        backed_off = p.outside_mean[a], p.inside_mean[b], p.inside_mean[c]
+        if n == 0:
+            expected = p.ratio[rule] * np.einsum("i,j,k->ijk", *backed_off)
+            assert close(tensor, expected, rtol=1e-12, atol=1e-300)
+            continue
         z, y, w = (
             p.samples[start : start + n * size].reshape(n, size)
             for start, size in zip(p.sample_start[rule], sizes, strict=True)
         )
-        a, b, c = (grammar.states(symbol) for symbol in symbols)
-        backed_off = p.outside_mean[a], p.inside_mean[b], p.inside_mean[c]
         expected = naive(z, y, w, np.ones(n), backed_off, p.smoothing[rule])
         assert close(tensor, p.ratio[rule] * expected, rtol=1e-10, atol=1e-12)
 

@@ -6,8 +6,8 @@ For an item p built by rule r from the edges (l, q) of a group,
     outside(l) += (outside(p) . T_r) . inside(q),   outside(q) likewise,
     value(edge) = outside(p) . T_r . (inside(l) x inside(q))
 
-with T_r in dense form or in the form of samples (`eigentree.grammar.lpcfg`).  A group
-costs one pass over T_r, an edge O(K^2) on top.
+with T_r in one of the forms of `eigentree.grammar.lpcfg`: dense, samples or means.  A dense
+group costs one pass over T_r and O(K^2) an edge, samples cost O(n K) an edge, means O(K).
 
 Values may be signed, so there are no logarithms.  Each item's inside vector is scaled by a
 power of two so that its largest entry lies in [0.5, 1); the scale of its outside vector is
@@ -116,11 +116,14 @@ def inside_pass(
                 out[h] = 0.0
             if reference != ZERO:
                 for group in range(forest.item_groups[item], forest.item_groups[item + 1]):
-                    if grammar.dense_start[forest.group_rule[group]] >= 0:
+                    rule = forest.group_rule[group]
+                    if grammar.dense_start[rule] >= 0:
                         inside_dense(
                             forest, grammar, vector_start, inside, exponent,
                             group, reference, out, scratch,
                         )  # fmt: skip
+                    elif grammar.n_samples[rule] == 0:
+                        inside_means(forest, grammar, exponent, backed_off, group, reference, out)
                     else:
                         inside_samples(
                             forest, grammar, vector_start, inside, exponent,
@@ -241,6 +244,29 @@ def inside_samples(
 
 
 @kernel
+def inside_means(
+    forest: Forest,
+    grammar: LatentParameters,
+    exponent: Longs,
+    backed_off: Floats,
+    group: int,
+    reference: int,
+    out: Floats,
+) -> None:
+    rule = forest.group_rule[group]
+    product = 0.0
+    for edge in range(forest.group_edges[group], forest.group_edges[group + 1]):
+        left, right = forest.edge_left[edge], forest.edge_right[edge]
+        scale = edge_scale(exponent, left, right, reference)
+        if scale != 0.0:
+            product += scale * backed_off[left] * backed_off[right]
+    weight = grammar.ratio[rule] * product
+    states = grammar.state_start[grammar.rule_symbols[rule, 0]]
+    for h in range(len(out)):
+        out[h] += weight * grammar.outside_mean[states + h]
+
+
+@kernel
 def root_value(
     forest: Forest,
     grammar: LatentParameters,
@@ -296,10 +322,16 @@ def outside_pass(
             continue
         above = outside[vector_start[item] : vector_start[item + 1]]
         for group in range(forest.item_groups[item], forest.item_groups[item + 1]):
-            if grammar.dense_start[forest.group_rule[group]] >= 0:
+            rule = forest.group_rule[group]
+            if grammar.dense_start[rule] >= 0:
                 outside_dense(
                     forest, grammar, vector_start, inside, exponent,
                     group, exponent[item], above, outside, edge_value, scratch,
+                )  # fmt: skip
+            elif grammar.n_samples[rule] == 0:
+                outside_means(
+                    forest, grammar, vector_start, exponent, backed_off,
+                    group, exponent[item], above, outside, edge_value,
                 )  # fmt: skip
             else:
                 outside_samples(
@@ -432,6 +464,41 @@ def outside_samples(
             by[s] = scale * (d[s] * (smoothing * p[s] + second * mean_p) + constant + slope * p[s])
         add_transposed(grammar.samples, grammar.sample_start[rule, 2], n, by, out_right)
         weight = scale * zeroth * backed_off[left]
+        for h in range(len(out_right)):
+            out_right[h] += weight * grammar.inside_mean[right_states + h]
+
+
+@kernel
+def outside_means(
+    forest: Forest,
+    grammar: LatentParameters,
+    vector_start: Longs,
+    exponent: Longs,
+    backed_off: Floats,
+    group: int,
+    reference: int,
+    above: Floats,
+    outside: Floats,
+    edge_value: Floats,
+) -> None:
+    rule = forest.group_rule[group]
+    states = grammar.state_start[grammar.rule_symbols[rule, 0]]
+    above_mean = dot(grammar.outside_mean[states : states + len(above)], above)
+    value = grammar.ratio[rule] * above_mean
+    left_states = grammar.state_start[grammar.rule_symbols[rule, 1]]
+    right_states = grammar.state_start[grammar.rule_symbols[rule, 2]]
+    for edge in range(forest.group_edges[group], forest.group_edges[group + 1]):
+        left, right = forest.edge_left[edge], forest.edge_right[edge]
+        scale = edge_scale(exponent, left, right, reference)
+        if scale == 0.0:
+            continue
+        out_left = outside[vector_start[left] : vector_start[left + 1]]
+        out_right = outside[vector_start[right] : vector_start[right + 1]]
+        weight = scale * value * backed_off[right]
+        for h in range(len(out_left)):
+            out_left[h] += weight * grammar.inside_mean[left_states + h]
+        edge_value[edge] = weight * backed_off[left]
+        weight = scale * value * backed_off[left]
         for h in range(len(out_right)):
             out_right[h] += weight * grammar.inside_mean[right_states + h]
 

@@ -7,7 +7,7 @@ the sum over all states of the product of entries.  For EM and clustering these 
 probabilities; for the spectral estimator they are probabilities up to an invertible change
 of basis of each symbol's states, and may be negative (Cohen et al. 2013, section 2.3.1).
 
-A rule's tensor is stored in one of two exact forms:
+A rule's tensor is stored in one of three exact forms:
 
 *dense*: all K_a K_b K_c entries;
 
@@ -24,7 +24,10 @@ means over the samples, the tensor applied to vectors x and y is ``ratio`` times
         + (1 - lambda)^2 lambda mean(p) mean(q).
 
 This takes n (K_a + K_b + K_c) numbers in place of K_a K_b K_c, and most rules of a treebank
-are rare.
+are rare;
+
+*means*, for a rule never seen (`eigentree.learn.unseen`): ``ratio`` times the product of the
+means H_a, F_b and F_c, the form of samples with n = 0 and lambda = 0.
 """
 
 from __future__ import annotations
@@ -57,17 +60,17 @@ class LatentParameters(NamedTuple):
     rule_symbols : int32, axes (R, 3)
         Parent, left and right symbol.
     dense_start : int64, axes (R)
-        Where a rule's tensor begins in ``dense``, -1 for the form of samples.
+        Where a rule's tensor begins in ``dense``, -1 for the other forms.
     dense : float64
         Tensors with axes (K_a, K_b, K_c), flattened.
     n_samples : int32, axes (R)
-        0 for dense rules.
+        0 for dense rules, and for those that are products of means.
     sample_start : int64, axes (R, 3)
         Where Z, Y and W of a rule begin in ``samples``.
     samples : float64
         Matrices with axes (n, K), flattened.
     ratio, smoothing : float64, axes (R)
-        count(rule) / count(parent), and lambda, of rules in the form of samples.
+        p(left right | parent), and lambda, of rules that are not dense.
     outside_mean, inside_mean : float64, axes (states of all symbols)
         H_a and F_a of section 3.2.
     lexical_start : int64, axes (L + 1)
@@ -172,7 +175,7 @@ class LPCFG:
             or p.sample_start.min(initial=0) < 0
         ):
             raise GrammarError("a rule's tensor reaches beyond the end of its array")
-        if np.any(~is_dense & (p.n_samples < 1)):
+        if np.any(~is_dense & ((p.n_samples < 0) | ((p.n_samples == 0) & (p.smoothing != 0.0)))):
             raise GrammarError("a rule has neither a dense tensor nor samples")
         if np.any(is_dense & (p.n_samples != 0)) or np.any(p.dense_start < -1):
             raise GrammarError("a rule's dense_start and n_samples contradict each other")
@@ -215,13 +218,16 @@ class LPCFG:
         start = int(p.dense_start[rule])
         if start >= 0:
             return p.dense[start : start + int(np.prod(shape))].reshape(shape)
+        a, b, c = (self.states(int(symbol)) for symbol in symbols)
+        backed_off = (p.outside_mean[a], p.inside_mean[b], p.inside_mean[c])
         n = int(p.n_samples[rule])
+        if n == 0:
+            h, f_left, f_right = backed_off
+            return float(p.ratio[rule]) * h[:, None, None] * f_left[:, None] * f_right
         z, y, w = (
             p.samples[int(first) : int(first) + n * k].reshape(n, k)
             for first, k in zip(p.sample_start[rule], shape, strict=True)
         )
-        a, b, c = (self.states(int(symbol)) for symbol in symbols)
-        backed_off = (p.outside_mean[a], p.inside_mean[b], p.inside_mean[c])
         smoothed = smoothed_tensor(z, y, w, np.ones(n), backed_off, float(p.smoothing[rule]))
         return float(p.ratio[rule]) * smoothed
 
