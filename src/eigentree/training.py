@@ -182,14 +182,14 @@ def learn_grammar(
     def judge(grammar: LPCFG) -> float:
         return bracket_f1(Parser(widened(grammar), options=options.parsing), held_out)
 
-    text = "\n".join(format_tree(tree) for tree in held_out)
+    judged_on = [*map(format_tree, held_out), asdict(options.parsing)] if held_out else []
     learned = learn_em(
         examples,
         em,
         states=states,
         n_states=n_states,
         judge=judge if held_out else None,
-        judged_on=sha256(text.encode()).hexdigest() if held_out else "",
+        judged_on=sha256(json.dumps(judged_on).encode()).hexdigest() if held_out else "",
         checkpoint=checkpoint,
         jobs=jobs,
         seed=seed,
