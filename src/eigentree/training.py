@@ -182,7 +182,7 @@ def learn_grammar(
     def judge(grammar: LPCFG) -> float:
         return bracket_f1(Parser(widened(grammar), options=options.parsing), held_out)
 
-    judged_on = [*map(format_tree, held_out), asdict(options.parsing)] if held_out else []
+    judged_on = [asdict(options.parsing), details, *map(format_tree, held_out)] if held_out else []
     learned = learn_em(
         examples,
         em,
