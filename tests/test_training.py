@@ -151,7 +151,8 @@ def test_a_killed_training_ends_with_the_same_bytes(tmp_path):
 def test_em_may_begin_with_clusters(monkeypatch):
     asked: list[int] = []
 
-    def by_position(examples, projections, n_states, seed):
+    def by_position(examples, projections, n_states, *, shrinkage, seed):
+        assert shrinkage == SpectralOptions().shrinkage
         assert len(projections.inside) == len(n_states) == len(examples.symbols)
         asked.append(seed)
         return (np.arange(len(examples)) % n_states[examples.symbol]).astype(np.int32)

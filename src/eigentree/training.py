@@ -175,7 +175,9 @@ def learn_grammar(
         from eigentree.learn.clustering import cluster_states
 
         projections = project(examples, options.spectral, seed=seed, progress=progress)
-        states = cluster_states(examples, projections, n_states, seed)
+        states = cluster_states(
+            examples, projections, n_states, shrinkage=options.spectral.shrinkage, seed=seed
+        )
         values = [vector.tolist() for vector in projections.singular_values]
         details |= {"spectral": asdict(options.spectral), "singular_values": values}
 
