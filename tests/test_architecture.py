@@ -60,6 +60,7 @@ ONLY_IN = {
     "markupsafe": {"report"},
     "matplotlib": {"report"},
     "pycrfsuite": {"words"},
+    "sklearn": {"learn"},
     "typer": {"cli"},
 }
 IMPORT_NAMES = {"python-crfsuite": "pycrfsuite", "scikit-learn": "sklearn"}

@@ -250,7 +250,7 @@ def learn_em(
             is_last = number == options.iterations
             f1 = None
             if is_last or (judge and (number == 1 or number % options.judge_every == 0)):
-                smooth = maximise(layout, smoothed(layout, counts, options))
+                smooth = smoothed(layout, counts, options)
                 grammar = as_grammar(backbone, layout, smooth).rounded()
                 f1 = None if judge is None else judge(grammar)
                 so_far = record[best_number - 1].f1 if best_number else None
@@ -432,11 +432,16 @@ def counted(trees: Skeletons, layout: Layout, states: Ints) -> Values:
     )
 
 
-def smoothed(layout: Layout, counts: Values, options: EMOptions) -> Values:
-    """Counts of rules and words backed off to counts of less detail (see the top)."""
+def mean_states(layout: Layout, counts: Values) -> Floats:
+    """Axes (states of all symbols): how often a symbol is expected in each of its states."""
     states = np.zeros(int(layout.state_start[-1]))
     kernels.count_states(layout, counts, states)
-    mean = states / np.repeat(layout.symbol_count, layout.n_states)
+    return states / np.repeat(layout.symbol_count, layout.n_states)
+
+
+def smoothed(layout: Layout, counts: Values, options: EMOptions) -> Values:
+    """Counts of rules and words backed off to counts of less detail (see the top)."""
+    mean = mean_states(layout, counts)
     of_symbol = [slice(*pair) for pair in pairwise(layout.state_start.tolist())]
     rules = np.empty_like(counts.rules)
     for rule, n in enumerate(layout.rule_count.tolist()):
@@ -456,13 +461,14 @@ def smoothed(layout: Layout, counts: Values, options: EMOptions) -> Values:
     return Values(rules, words, counts.roots)
 
 
-def as_grammar(backbone: PCFG, layout: Layout, values: Values) -> LPCFG:
-    """Parameters in the form that charts share.
+def as_grammar(backbone: PCFG, layout: Layout, counts: Values) -> LPCFG:
+    """Relative frequencies of counts, in the form that charts share.
 
     There a word's vector multiplies p(word | symbol) as the backbone smooths it, so vectors
     are divided by its relative frequency, and then by what makes each state's words, with
     those never seen, sum to 1 again.
     """
+    values = maximise(layout, counts)
     sizes = np.diff(layout.word_start)
     lexical = values.words / np.repeat(layout.word_probability, sizes)
     seen = backbone.words.entry_probability()
@@ -471,19 +477,26 @@ def as_grammar(backbone: PCFG, layout: Layout, values: Values) -> LPCFG:
     total = np.repeat(np.maximum(0.0, 1.0 - seen_of_symbol), layout.n_states)
     total += np.bincount(state, np.repeat(seen, sizes) * lexical, len(total))
     return _assembled(
-        backbone, layout, values.rules, lexical / total[state], 1.0 / total, values.roots
+        backbone,
+        layout,
+        dense=values.rules,
+        inside_mean=mean_states(layout, counts),
+        lexical=lexical / total[state],
+        unseen_word=1.0 / total,
+        root=values.roots,
     )
 
 
 def _assembled(
     backbone: PCFG,
     layout: Layout,
+    *,
     dense: Floats,
+    inside_mean: Floats,
     lexical: Floats,
     unseen_word: Floats,
     root: Floats,
 ) -> LPCFG:
-    ones = np.ones(len(root))
     parameters = LatentParameters(
         state_start=layout.state_start,
         rule_symbols=layout.rule_symbols,
@@ -494,8 +507,8 @@ def _assembled(
         samples=np.zeros(0),
         ratio=backbone.probability,
         smoothing=np.ones(backbone.n_rules),
-        outside_mean=ones,
-        inside_mean=ones,
+        outside_mean=np.ones(len(root)),
+        inside_mean=inside_mean,
         lexical_start=layout.word_start,
         lexical=lexical,
         unseen_word=unseen_word,

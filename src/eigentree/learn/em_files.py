@@ -24,7 +24,7 @@ from eigentree.model_files import open_model, save_model
 
 KIND = "expectation maximisation"
 # The arrays of a grammar that the layout doesn't give.
-_OF_GRAMMAR = ("dense", "lexical", "unseen_word", "root")
+_OF_GRAMMAR = ("dense", "inside_mean", "lexical", "unseen_word", "root")
 
 
 class Checkpoint(NamedTuple):

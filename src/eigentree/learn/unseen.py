@@ -48,7 +48,7 @@ class UnseenOptions:
     Attributes
     ----------
     least
-        Uses expected in a treebank of the same size that a rule needs; infinity for none.
+        Uses expected in a treebank of the same size that a rule needs.
     family
         Pseudo-count with which the children of a symbol lean on those of its family.
     chance
@@ -61,7 +61,7 @@ class UnseenOptions:
 
     def __post_init__(self) -> None:
         for name in ("least", "family", "chance"):
-            if not getattr(self, name) > 0:
+            if not 0 < getattr(self, name) < np.inf:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it must be above 0")
 
 
