@@ -13,6 +13,7 @@ import selectors
 import signal
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,7 @@ import pytest
 from eigentree.cli._models import in_brackets, wrapped
 from eigentree.corpus.brackets import format_tree, parse_tree, read_brackets
 from eigentree.corpus.trees import Tree
+from eigentree.learn.unseen import UnseenOptions
 from eigentree.parsers import Parser
 from tests.demo import HELD_OUT, demo_parser, demo_trees, run_verb
 
@@ -771,6 +773,39 @@ def test_inspect_for_people(model):
     assert f"trained on {len(demo_trees())} trees" in out
     table = out[out.index("nonterminal ") :].splitlines()
     assert len([line for line in table if line.strip()]) == 4
+
+
+@pytest.mark.parametrize("method", ["spectral", "em"])
+def test_rules_never_seen_can_be_left_out(tmp_path, method):
+    # VP -> VBZ NP and VP -> VBD NP+NN; what lacks is each verb with the other noun phrase.
+    path = tmp_path / "in.mrg"
+    path.write_text(
+        "(S (NP (DT the) (NN dog)) (VP (VBZ sees) (NP (DT the) (NN cat))))\n"
+        "(S (NP (DT the) (NN cat)) (VP (VBD saw) (NP (NN dogs))))\n"
+    )
+    for option, n_new in (("--unseen-rules", 2), ("--no-unseen-rules", 0)):
+        model = tmp_path / "model.egt"
+        arguments = ("--method", method, "--states", "2", "--no-tagger", "-q")
+        assert run_verb("train", path, "-o", model, *arguments, option) == (0, "", "")
+        report = json.loads(run_verb("inspect", model, "--json")[1])
+        sizes = report["sizes"]
+        assert sizes["rules never seen"] == n_new
+        assert (sizes["binary rules"], sizes["rules kept as samples"]) == (4 + n_new, 0)
+        settings = asdict(UnseenOptions()) if n_new else None
+        assert report["trained"]["unseen"] == settings
+        _, shown, _ = run_verb("inspect", model)
+        assert ("\nunseen\n  chance: 50.0\n" in shown) is bool(n_new)
+        _, out, err = run_verb("parse", "-m", model, "--input", "tagged", write(tmp_path))
+        assert ("fall-back" in err) is not bool(n_new)
+        if n_new:
+            assert out == "(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (NN dogs))))\n"
+
+
+def write(folder: Path) -> Path:
+    """A sentence of which no tree has only rules that were seen."""
+    path = folder / "sentence.txt"
+    path.write_text("the_DT cat_NN sees_VBZ dogs_NN\n")
+    return path
 
 
 @pytest.mark.parametrize("method", ["pcfg", "markov"])

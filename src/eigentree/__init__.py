@@ -33,6 +33,7 @@ _PUBLIC = {
     "SpectralOptions": "eigentree.learn.spectral",
     "FeatureOptions": "eigentree.learn.features",
     "EMOptions": "eigentree.learn.em",
+    "UnseenOptions": "eigentree.learn.unseen",
     "score": "eigentree.evaluate",
     "align_by_words": "eigentree.evaluate",
     "ParsevalOptions": "eigentree.evaluate",

@@ -49,6 +49,7 @@ def _describe(parser: Parser, path: str) -> dict[str, Any]:
     # A parser that was put together by hand need not say how often its symbols were seen.
     count = np.array(description.pop("symbol_counts", None) or [0] * len(symbols))
     n_rules = np.bincount(backbone.parent, minlength=len(symbols))
+    never_seen = (parameters.dense_start < 0) & (parameters.n_samples == 0)
     table = [
         {
             "nonterminal": str(symbols[a]),
@@ -76,7 +77,8 @@ def _describe(parser: Parser, path: str) -> dict[str, Any]:
             "preterminals": int(np.sum(symbols.tag >= 0)),
             "tags": len(symbols.tags),
             "binary rules": backbone.n_rules,
-            "rules kept as samples": int(np.sum(parameters.dense_start < 0)),
+            "rules never seen": int(np.sum(never_seen)),
+            "rules kept as samples": int(np.sum(parameters.n_samples > 0)),
             "words and word classes": len(backbone.lexicon),
             "words with a preterminal": len(backbone.words.word),
             "latent states": int(n_states.sum()),
@@ -110,8 +112,8 @@ def _show(report: dict[str, Any], most: int) -> None:
         sizes.add_row(name, f"{number:,}")
     console.print()
     console.print(sizes)
-    for title in ("treebank", "spectral"):
-        if title in trained:
+    for title in ("treebank", "unseen", "spectral"):
+        if trained.get(title):
             console.print(f"\n{title}", style="bold")
             for name, value in trained[title].items():
                 console.print(f"  {name}: {_plain(value)}")

@@ -78,6 +78,13 @@ def train(
         int | None,
         typer.Option(min=0, help="Siblings remembered by intermediate symbols; 0 or 1 by need."),
     ] = None,
+    unseen_rules: Annotated[
+        bool,
+        typer.Option(
+            "--unseen-rules/--no-unseen-rules",
+            help="Expect rules that the treebank lacks, too; pcfg and markov never do.",
+        ),
+    ] = True,
     heads: Annotated[
         str | None,
         typer.Option(help="Head table: auto, english, negra, leftmost, rightmost, or a file."),
@@ -144,6 +151,7 @@ def train(
     options = replace(
         defaults,
         method="pcfg" if method == "markov" else method,
+        unseen=defaults.unseen if unseen_rules else None,
         tagger=tagger,
         jackknife=jackknife,
         treebank=_changed(
