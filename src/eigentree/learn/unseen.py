@@ -92,7 +92,7 @@ def unseen_rules(examples: Examples, options: UnseenOptions = UnseenOptions()) -
     uses = np.bincount(examples.rule[examples.rule >= 0], minlength=len(rules)).astype(np.float64)
     uses_of = np.bincount(rules[:, 0], uses, n_symbols)
     only_use = np.bincount(rules[uses == 1, 0], minlength=n_symbols)
-    names = _Names.of(symbols)
+    names = _Names.of(symbols, rules)
     affinity = _affinity(names.facing, rules, uses, options.chance)
     family = names.family
     by_family = np.argsort(family[rules[:, 0]], kind="stable")
@@ -112,7 +112,7 @@ def unseen_rules(examples: Examples, options: UnseenOptions = UnseenOptions()) -
         (left, left_weight), (right, right_weight) = sides
         weight = left_weight[:, None] * right_weight
         weight *= affinity[np.ix_(names.facing[left], names.facing[right])]
-        weight *= names.remembered(a, rules[own], left, right)
+        weight *= names.side_by_side(a, rules[own], left, right)
         weight[np.searchsorted(left, rules[own, 1]), np.searchsorted(right, rules[own, 2])] = 0.0
         total = weight.sum()
         if total == 0.0:
@@ -179,6 +179,8 @@ class _Names(NamedTuple):
         The label attached last that a part of a phrase remembers, -1 for none.
     facing : int64, axes (N)
         The label next to a neighbour: the one attached last, or the outer one.
+    grows : tuple of bool
+        Whether parts of phrases grow to the left, and to the right.
     """
 
     family: Longs
@@ -187,10 +189,11 @@ class _Names(NamedTuple):
     outer: Longs
     sibling: Longs
     facing: Longs
+    grows: tuple[bool, bool]
 
     @classmethod
-    def of(cls, symbols: Sequence[Symbol]) -> _Names:
-        is_part = [s.kind == "intermediate" for s in symbols]
+    def of(cls, symbols: Sequence[Symbol], rules: NDArray[np.int32]) -> _Names:
+        is_part = np.array([s.kind == "intermediate" for s in symbols], dtype=bool)
         numbers: dict[Hashable, int] = {None: 0}
         outer = _numbers(
             (None if part else s.chain[0] for s, part in zip(symbols, is_part, strict=True)),
@@ -205,10 +208,11 @@ class _Names(NamedTuple):
                 for s, part in zip(symbols, is_part, strict=True)
             ),
             _numbers((s.label, s.parents) for s in symbols),
-            np.array(is_part, dtype=bool),
+            is_part,
             outer,
             sibling,
             np.where(sibling >= 0, sibling, outer),
+            (bool(is_part[rules[:, 2]].any()), bool(is_part[rules[:, 1]].any())),
         )
 
     def fits(self, parent: int, children: NDArray[np.int32]) -> NDArray[np.bool_]:
@@ -217,28 +221,32 @@ class _Names(NamedTuple):
         fits |= self.phrase[children] == self.phrase[parent]
         return fits
 
-    def remembered(
+    def side_by_side(
         self,
         parent: int,
         own: NDArray[np.int32],
         left: NDArray[np.int32],
         right: NDArray[np.int32],
     ) -> NDArray[np.bool_]:
-        """Axes (left, right): pairs in which a child is the sibling that the parent remembers.
+        """Axes (left, right): pairs that binarisation could have made.
 
-        Binarised to one side, the new sibling is always the same child; outward from the
-        head, it may be either.  The parent's ``own`` rules tell.
+        At most one of them is a part of the phrase, and a sibling that the parent remembers
+        is the one that was attached.  Binarised to one side, that is always the same child;
+        outward from the head it may be either, and the parent's ``own`` rules tell.
         """
+        possible = ~np.logical_and.outer(self.is_part[left], self.is_part[right])
         sibling = self.sibling[parent]
         if sibling < 0:
-            return np.ones((len(left), len(right)), dtype=bool)
+            return possible
         is_left: NDArray[np.bool_] = self.outer[left] == sibling
         is_right: NDArray[np.bool_] = self.outer[right] == sibling
-        if np.all(self.outer[own[:, 2]] == sibling):
-            is_left[:] = False
-        elif np.all(self.outer[own[:, 1]] == sibling):
-            is_right[:] = False
-        return np.logical_or(is_left[:, None], is_right)
+        at_left, at_right = self.grows
+        if at_left and at_right:
+            at_left = bool(np.all(self.outer[own[:, 1]] == sibling))
+            at_right = bool(np.all(self.outer[own[:, 2]] == sibling))
+        if at_left != at_right:
+            (is_right if at_left else is_left)[:] = False
+        return possible & np.logical_or.outer(is_left, is_right)
 
 
 def _affinity(facing: Longs, rules: NDArray[np.int32], uses: Floats, chance: float) -> Floats:
