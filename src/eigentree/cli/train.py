@@ -44,7 +44,8 @@ def train(
         typer.Option(min=1, help="Most latent states of a nonterminal; 24, or 16 with em."),
     ] = None,
     iterations: Annotated[
-        int | None, typer.Option(min=1, help="Of em; the best on the --dev trees is kept.")
+        int | None,
+        typer.Option(min=1, help="Of em, 20 or 4 by its start; the best on --dev is kept."),
     ] = None,
     checkpoint: Annotated[
         Path | None, typer.Option(help="A file with which em, once stopped, can go on.")

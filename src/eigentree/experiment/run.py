@@ -142,7 +142,7 @@ def run_study(
 
 def _cost(cell: Cell) -> float:
     """What a cell costs, in no unit: the longest are run first, so that none is waited for."""
-    passes = cell.options.em.iterations if cell.is_em else 1
+    passes = cell.options.em.n_iterations if cell.is_em else 1
     return float(cell.share * passes * (1 + (cell.states or 0)) ** 2)
 
 
