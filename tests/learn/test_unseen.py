@@ -336,7 +336,21 @@ def test_any_grammar_can_be_widened(seed, samples, signed):
     new = sorted((int(a), int(b), int(c)) for a, b, c in some if (a, b, c) not in own)
     rng.shuffle(new)
     rules = np.array(new, dtype=np.int32).reshape(-1, 3)
-    check_widened(grammar, UnseenRules(rules, rng.uniform(0.001, 0.1, len(new))))
+    unseen = UnseenRules(rules, rng.uniform(0.001, 0.1, len(new)))
+    check_widened(
+        check_widened(shuffled(grammar, rng), unseen), UnseenRules(rules[:0], np.empty(0))
+    )
+
+
+def shuffled(grammar: LPCFG, rng: np.random.Generator) -> LPCFG:
+    """The same grammar with its dense tensors stored in another order."""
+    start = np.full(grammar.backbone.n_rules, -1, dtype=np.int64)
+    dense = [np.empty(0)]
+    for rule in rng.permutation(np.flatnonzero(grammar.parameters.dense_start >= 0)):
+        start[rule] = sum(map(len, dense))
+        dense.append(grammar.tensor(rule).ravel())
+    stored = grammar.parameters._replace(dense_start=start, dense=np.concatenate(dense))
+    return LPCFG(grammar.backbone, stored, grammar.signed)
 
 
 @pytest.mark.parametrize("learn", [em_grammar, plain_grammar])
