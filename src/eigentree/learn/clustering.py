@@ -25,6 +25,10 @@ Floats = NDArray[np.float64]
 FITTED = 20_000
 # Centroid updates; k-means has nearly always come to rest by then.
 ITERATIONS = 100
+# Points that agree to this many decimals are one; squared distances can't tell much less apart.
+DECIMALS = 6
+# A coordinate that varies by no more than this part of its size is constant but for rounding.
+CONSTANT = 1e-9
 
 
 @one_thread()
@@ -84,12 +88,14 @@ def cluster_states(
         fitted = points
         if len(points) > FITTED:
             fitted = points[np.sort(rng.choice(len(points), FITTED, replace=False))]
-        k = min(k, len(np.unique(fitted, axis=0)))
+        k = min(k, len(np.unique(fitted.round(DECIMALS), axis=0)))
         means = KMeans(k, n_init=1, max_iter=ITERATIONS, random_state=int(rng.integers(2**31)))
         states[nodes] = means.fit(fitted).predict(points)
     return states
 
 
 def _standardised(columns: Floats) -> Floats:
+    """Columns of variance 1; those that are constant become zero."""
     spread = columns.std(axis=0)
-    return columns / np.where(spread > 0, spread, 1.0)
+    varies = spread > CONSTANT * np.abs(columns).max(axis=0)
+    return columns * np.where(varies, 1.0 / np.where(varies, spread, 1.0), 0.0)
