@@ -168,6 +168,25 @@ def test_em_may_begin_with_clusters(monkeypatch):
     assert parser.parse(demo_trees()[0].words(), demo_trees()[0].tags()).tree is not None
 
 
+def test_em_from_clusters_of_spectral_projections(tmp_path):
+    trees = demo_trees()[:80]
+    settings = replace(EM, method="spectral+em")
+    parser = training.train(trees, settings, held_out=trees[:10], seed=2)
+    parser.save(tmp_path / "first")
+    training.train(trees, settings, held_out=trees[:10], seed=2, jobs=2).save(tmp_path / "second")
+    assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
+    assert parser.grammar.signed is False
+    assert parser.grammar.n_states.max() == 3
+    # Clusters are a better start than chance: what chance has yet to find, they know.
+    chance = training.train(trees, EM, seed=2)
+    first, of_chance = (each.description["em"]["record"][0] for each in (parser, chance))
+    assert first["log_likelihood"] > of_chance["log_likelihood"]
+    assert training.bracket_f1(parser, trees) > 0.95
+    loaded = Parser.load(tmp_path / "first")
+    assert loaded.description["method"] == "spectral+em"
+    assert loaded.parse(trees[0].words(), trees[0].tags()).tree == trees[0]
+
+
 # Settings ---------------------------------------------------------------------------------
 
 
