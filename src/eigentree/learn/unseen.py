@@ -1,6 +1,6 @@
 """Rules that a treebank lacks: which ones to expect, and how often.
 
-Every second or third new sentence needs a binary rule that a treebank of some thousand trees
+Every third or fourth new sentence needs a binary rule that a treebank of some thousand trees
 does not have, and a grammar without it must analyse the whole sentence wrongly.  How much
 of the probability of a symbol a belongs to new rules is estimated as by Good and Turing
 (Good 1953): by the share of the uses of its rules that are their rule's only one.  That mass
