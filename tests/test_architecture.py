@@ -44,7 +44,8 @@ ARROWS = {
     "parsers": BASE | {"corpus", "grammar", "chart", "learn", "words", *PARSERS},
     "parser_files": BASE | {"corpus", "grammar", "words", "model_files", *PARSERS},
     "experiment": BASE | {"corpus", "linalg", "learn", "evaluate", "report", *PARSERS},
-    "training": BASE | {"corpus", "grammar", "chart", "learn", "words", "evaluate", *PARSERS},
+    "held_out": BASE | {"corpus", "grammar", "evaluate", *PARSERS},
+    "training": BASE | {"corpus", "grammar", "chart", "learn", "words", "held_out", *PARSERS},
 }
 ANYTHING = {"cli", "__main__", ""}  # the verbs, their start, and the table of public names
 

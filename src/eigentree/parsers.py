@@ -102,6 +102,25 @@ class ParseResult:
     fallback: Fallback | None = None
 
 
+class Sentence(NamedTuple):
+    """A sentence on its way through the parser; ``tags`` are the tagger's best where it guesses."""
+
+    words: list[str]
+    tags: list[str] | None
+    guesses: list[list[TagProbability]] | None = None
+
+    def part(self, start: int, end: int) -> Sentence:
+        words, tags, guesses = self
+        return Sentence(words[start:end], tags and tags[start:end], guesses and guesses[start:end])
+
+
+class Attempt(NamedTuple):
+    """What the plain PCFG leaves of a sentence, and what was given up for it."""
+
+    pruned: Pruned
+    fallback: Fallback | None
+
+
 @dataclass(frozen=True, slots=True)
 class ParserOptions:
     """How sentences are parsed.
@@ -290,22 +309,49 @@ class Parser:
                 raise SettingsError(f"a tag of {tags!r} is empty or holds white space or brackets")
         if not words:
             return ParseResult([], [], None, fallback="empty")
-        sentence = _Sentence(words, tags)
+        sentence = Sentence(words, tags)
         if tags is None and self.tagger is not None:
-            sentence = _Sentence(
+            sentence = Sentence(
                 words, self.tagger.tag(words), self.tagger.marginals(words, minimum=LEAST_TAG)
             )
-        most = min(self.options.max_words, len(words))
+        return self.parse_attempts(sentence, self.attempts)
+
+    def parse_attempts(
+        self, sentence: Sentence, attempts: Callable[[Sentence], Iterable[Attempt]]
+    ) -> ParseResult:
+        """Parse a sentence whose prunings come from elsewhere, such as from another parser.
+
+        Parameters
+        ----------
+        sentence
+            At least one word.
+        attempts
+            What `attempts` gives for the sentence, or for the pieces of a long one.
+        """
+        most = min(self.options.max_words, len(sentence.words))
         while True:
             try:
-                return self._parse_in_pieces(sentence, most)
+                return self._parse_in_pieces(sentence, most, attempts)
             except MemoryError:
                 # Charts grow with the square of the length: smaller ones may still fit.
                 if most < 4:
                     raise
                 most //= 2
 
-    def _parse(self, sentence: _Sentence) -> ParseResult:
+    def pieces(self, sentence: Sentence) -> list[Sentence]:
+        """The sentence alone, or the pieces in which one that is too long is parsed."""
+        return list(_pieces(sentence, self.options.max_words))
+
+    def attempts(self, sentence: Sentence) -> Iterator[Attempt]:
+        """What the plain PCFG leaves of a sentence, with more and more restrictions given up.
+
+        It depends on the grammar's backbone and the threshold, not on the latent states.
+
+        Parameters
+        ----------
+        sentence
+            At least one word.
+        """
         backbone, threshold = self.grammar.backbone, self.options.threshold
         words, tags = sentence.words, sentence.tags
         given = [-1] * len(words) if tags is None else backbone.tag_numbers(tags)
@@ -326,12 +372,19 @@ class Parser:
                 pruned = prune(backbone, leaves, least)
                 if pruned is None:
                     break  # there is no tree at all, however little is pruned
-                found = self._search(words, pruned)
-                if found is not None:
-                    relaxed: Fallback | None = "threshold" if number else None
-                    # Guessed tags give way to those of the tree.
-                    kept = tags if sentence.guesses is None else None
-                    return self._result(words, kept, *found, fallback or relaxed)
+                relaxed: Fallback | None = "threshold" if number else None
+                yield Attempt(pruned, fallback or relaxed)
+
+    def _parse(
+        self, sentence: Sentence, attempts: Callable[[Sentence], Iterable[Attempt]]
+    ) -> ParseResult:
+        words, tags, guesses = sentence
+        for pruned, fallback in attempts(sentence):
+            found = self._search(words, pruned)
+            if found is not None:
+                # Guessed tags give way to those of the tree.
+                kept = tags if guesses is None else None
+                return self._result(words, kept, *found, fallback)
         return self._flat(words, tags)
 
     def _search(
@@ -396,22 +449,23 @@ class Parser:
         phrases = np.where(backbone.symbols.tag < 0, backbone.root, -1.0)
         return backbone.symbols[int(np.argmax(phrases))].chain[0]
 
-    def _parse_in_pieces(self, sentence: _Sentence, most: int) -> ParseResult:
+    def _parse_in_pieces(
+        self, sentence: Sentence, most: int, attempts: Callable[[Sentence], Iterable[Attempt]]
+    ) -> ParseResult:
         words = sentence.words
         if len(words) <= most:
-            return self._parse(sentence)
+            return self._parse(sentence, attempts)
         pieces: list[ParseResult] = []
         brackets: list[Bracket] = []
         start = 0
-        while start < len(words):
-            end = _piece_end(words, start, most)
-            piece = self._parse(sentence.part(start, end))
+        for part in _pieces(sentence, most):
+            piece = self._parse(part, attempts)
             pieces.append(piece)
             brackets.extend(
                 bracket._replace(start=start + bracket.start, end=start + bracket.end)
                 for bracket in piece.brackets
             )
-            start = end
+            start += len(part.words)
         tree = Tree(self._root_label(), [piece.tree for piece in pieces if piece.tree is not None])
         return ParseResult(
             words,
@@ -423,16 +477,12 @@ class Parser:
         )
 
 
-class _Sentence(NamedTuple):
-    """A sentence on its way through the parser; ``tags`` are the tagger's best where it guesses."""
-
-    words: list[str]
-    tags: list[str] | None
-    guesses: list[list[TagProbability]] | None = None
-
-    def part(self, start: int, end: int) -> _Sentence:
-        words, tags, guesses = self
-        return _Sentence(words[start:end], tags and tags[start:end], guesses and guesses[start:end])
+def _pieces(sentence: Sentence, most: int) -> Iterator[Sentence]:
+    start = 0
+    while start < len(sentence.words):
+        end = _piece_end(sentence.words, start, most)
+        yield sentence.part(start, end)
+        start = end
 
 
 def _strings(values: Sequence[str], name: str) -> list[str]:

@@ -17,9 +17,9 @@ from eigentree.corpus.brackets import format_tree
 from eigentree.corpus.heads import head_rules
 from eigentree.corpus.trees import Tree, collector_paused, with_tags
 from eigentree.errors import SettingsError
-from eigentree.evaluate import EVALB_COLLINS, score
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.plain import one_state
+from eigentree.held_out import HeldOut
 from eigentree.learn.counting import count_pcfg
 from eigentree.learn.em import EMOptions, capped_states, learn_em
 from eigentree.learn.examples import Examples
@@ -181,16 +181,13 @@ def learn_grammar(
         values = [vector.tolist() for vector in projections.singular_values]
         details |= {"spectral": asdict(options.spectral), "singular_values": values}
 
-    def judge(grammar: LPCFG) -> float:
-        return bracket_f1(Parser(widened(grammar), options=options.parsing), held_out)
-
     judged_on = [asdict(options.parsing), details, *map(format_tree, held_out)] if held_out else []
     learned = learn_em(
         examples,
         em,
         states=states,
         n_states=n_states,
-        judge=judge if held_out else None,
+        judge=judge_on(held_out, examples, options, progress) if held_out else None,
         judged_on=sha256(json.dumps(judged_on).encode()).hexdigest() if held_out else "",
         checkpoint=checkpoint,
         jobs=jobs,
@@ -218,10 +215,17 @@ def widener(examples: Examples, options: TrainingOptions) -> Callable[[LPCFG], L
     return lambda grammar: widen(grammar, unseen)
 
 
-def bracket_f1(parser: Parser, held_out: Sequence[Tree]) -> float:
-    """F1 of held-out trees parsed by their own tags, 0 to 1; 0 where it is not defined."""
-    parsed = [parser.parse(tree.words(), tree.tags()).tree for tree in held_out]
-    return score(held_out, parsed, EVALB_COLLINS).all.f1 or 0.0
+def judge_on(
+    held_out: Sequence[Tree],
+    examples: Examples,
+    options: TrainingOptions,
+    progress: Progress | None = None,
+) -> Callable[[LPCFG], float]:
+    """What gives the F1 of learned grammars on held-out trees, with their unseen rules."""
+    widened = widener(examples, options)
+    backbone = widened(one_state(count_pcfg(examples))).backbone
+    trees = HeldOut(held_out, backbone, options.parsing, progress=progress)
+    return lambda grammar: trees.f1(widened(grammar))
 
 
 def train(
@@ -328,11 +332,10 @@ def tuned(
         raise SettingsError("there are no held-out trees to tune on; at least one is needed")
     examples = prepare(trees, options.treebank).examples
     projections = project(examples, options.spectral, seed=seed, progress=progress)
-    widened = widener(examples, options)
+    judge = judge_on(held_out, examples, options, progress)
 
     def f1(spectral: SpectralOptions) -> float:
-        grammar = widened(estimate(examples, projections, spectral))
-        return bracket_f1(Parser(grammar, options=options.parsing), held_out)
+        return judge(estimate(examples, projections, spectral))
 
     best = options.spectral
     best_f1 = f1(best)
