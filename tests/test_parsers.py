@@ -143,10 +143,10 @@ def test_what_does_not_fit_into_memory_is_parsed_in_pieces(monkeypatch):
 
     prune = parsers.prune
 
-    def small_machine(grammar, leaves, threshold):
+    def small_machine(grammar, leaves, *rest, **options):
         if leaves.n_words > 30:
             raise MemoryError
-        return prune(grammar, leaves, threshold)
+        return prune(grammar, leaves, *rest, **options)
 
     monkeypatch.setattr(parsers, "prune", small_machine)
     words = ["a", "b"] * 50
@@ -157,7 +157,7 @@ def test_what_does_not_fit_into_memory_is_parsed_in_pieces(monkeypatch):
 
 
 def test_without_any_memory_there_is_an_error(monkeypatch):
-    def no_machine(*_arguments):
+    def no_machine(*_arguments, **_options):
         raise MemoryError("no memory at all")
 
     monkeypatch.setattr("eigentree.parsers.prune", no_machine)

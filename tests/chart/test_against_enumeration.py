@@ -115,7 +115,7 @@ def test_items_below_the_threshold_are_gone_with_their_edges(sentence: Sentence,
     assume(oracle.trees)
     assume(min(abs(value - threshold) for value in oracle.items.values()) > 1e-9)
     kept = {name for name, value in oracle.items.items() if value >= threshold}
-    pruned = prune(backbone, sentence.leaves, threshold=threshold)
+    pruned = prune(backbone, sentence.leaves, threshold=threshold, beam=0.0)
     assert pruned is not None
     assert set(item_names(pruned.forest)) == kept
     # Marginals of what is kept are those of the whole forest, but for what is negligible.

@@ -12,6 +12,10 @@ Sums over split points are made once for each pair of children (b, c) and then s
 the rules of the pair; the outside pass does the reverse.  Cost: O(n^3 P) products for P
 pairs and O(n^2 R) rule applications at worst.
 
+A symbol over a span is dropped at once when its inside value times its prior, which is how
+often a tree is expected to use the symbol anywhere, is less than ``beam`` times the best of the
+span (Caraballo and Charniak 1998).
+
 Each span's values are scaled by a power of two, ``true = value * 2 ** exponent[i, j]``, so
 that the largest lies in [0.5, 1).  Such scaling is exact: results equal the unscaled ones
 bit for bit as long as those do not underflow.
@@ -103,47 +107,74 @@ def span_number(n_words: int, start: int, width: int) -> int:
 
 
 @kernel
+def add_rules(
+    index: RuleIndex,
+    parent: Ints,
+    probability: Floats,
+    pair: int,
+    total: float,
+    value: Floats,
+    found: Ints,
+    n_found: int,
+) -> int:
+    """Spread a pair's value over its rules; returns the number of symbols found so far."""
+    for rule in range(index.rule_start[pair], index.rule_start[pair + 1]):
+        a = parent[rule]
+        product = total * probability[rule]
+        if product > 0.0:
+            if value[a] == 0.0:
+                found[n_found] = a
+                n_found += 1
+            value[a] += product
+    return n_found
+
+
+@kernel
 def finish_span(
     n_words: int,
     index: RuleIndex,
     chart: Chart,
     start: int,
     end: int,
+    found: Ints,
     value: Floats,
     reference: int,
+    prior: Floats,
+    beam: float,
 ) -> None:
-    """Scale a span's values (axes N, zeroed here for the next span) and enter them."""
-    largest = 0.0
-    for a in range(len(value)):
+    """Scale the values of the symbols found over a span (zeroed here) and enter them."""
+    largest, best = 0.0, 0.0
+    for a in found:
         largest = max(largest, value[a])
+        best = max(best, value[a] * prior[a])
     if largest == 0.0:
         return
     _, shift = math.frexp(largest)
     scale = math.ldexp(1.0, -shift)
     span = span_number(n_words, start, end - start)
     count = 0
-    for a in range(len(value)):
-        if value[a] > 0.0:
-            scaled = value[a] * scale
-            value[a] = 0.0
-            if scaled < SMALLEST:
-                continue
-            left, right = chart.left_range[start, a], chart.right_range[end, a]
-            if left[0] > left[1]:
-                chart.left_inside[start, a, start:] = 0.0
-                chart.left_outside[start, a, start:] = 0.0
-                if index.pair_start[a] < index.pair_start[a + 1]:
-                    chart.starters[start, chart.n_starters[start]] = a
-                    chart.n_starters[start] += 1
-            if right[0] > right[1]:
-                chart.right_inside[end, a, :end] = 0.0
-                chart.right_outside[end, a, :end] = 0.0
-            left[0], left[1] = min(left[0], end), max(left[1], end)
-            right[0], right[1] = min(right[0], start), max(right[1], start)
-            chart.left_inside[start, a, end] = scaled
-            chart.right_inside[end, a, start] = scaled
-            chart.live[span, count] = a
-            count += 1
+    for a in found:
+        scaled = value[a] * scale
+        merit = value[a] * prior[a]
+        value[a] = 0.0
+        if scaled < SMALLEST or merit < beam * best:
+            continue
+        left, right = chart.left_range[start, a], chart.right_range[end, a]
+        if left[0] > left[1]:
+            chart.left_inside[start, a, start:] = 0.0
+            chart.left_outside[start, a, start:] = 0.0
+            if index.pair_start[a] < index.pair_start[a + 1]:
+                chart.starters[start, chart.n_starters[start]] = a
+                chart.n_starters[start] += 1
+        if right[0] > right[1]:
+            chart.right_inside[end, a, :end] = 0.0
+            chart.right_outside[end, a, :end] = 0.0
+        left[0], left[1] = min(left[0], end), max(left[1], end)
+        right[0], right[1] = min(right[0], start), max(right[1], start)
+        chart.left_inside[start, a, end] = scaled
+        chart.right_inside[end, a, start] = scaled
+        chart.live[span, count] = a
+        count += 1
     chart.n_live[span] = count
     chart.exponent[start, end] = reference + shift
 
@@ -162,17 +193,29 @@ def split_scales(chart: Chart, start: int, end: int, reference: int, scales: Flo
 
 @kernel
 def inside_pass(
-    n_words: int, leaves: Leaves, index: RuleIndex, parent: Ints, probability: Floats, chart: Chart
+    n_words: int,
+    leaves: Leaves,
+    index: RuleIndex,
+    parent: Ints,
+    probability: Floats,
+    prior: Floats,
+    beam: float,
+    chart: Chart,
 ) -> None:
     """Fill the inside values of a chart."""
     n_symbols = chart.left_inside.shape[1]
     value = np.zeros(n_symbols)
+    found = np.empty(n_symbols, dtype=np.int32)
     scales = np.zeros(n_words + 1)
     scaled_left = np.zeros(n_words + 1)
     for i in range(n_words):
-        for leaf in range(leaves.start[i], leaves.start[i + 1]):
-            value[leaves.symbol[leaf]] = leaves.weight[leaf]
-        finish_span(n_words, index, chart, i, i + 1, value, 0)
+        n_found = leaves.start[i + 1] - leaves.start[i]
+        for leaf in range(n_found):
+            found[leaf] = leaves.symbol[leaves.start[i] + leaf]
+            value[found[leaf]] = leaves.weight[leaves.start[i] + leaf]
+        # Sorted, so that the order of candidates makes no difference.
+        found[:n_found].sort()
+        finish_span(n_words, index, chart, i, i + 1, found[:n_found], value, 0, prior, 0.0)
     for width in range(2, n_words + 1):
         for i in range(n_words - width + 1):
             j = i + width
@@ -184,6 +227,7 @@ def inside_pass(
             if reference == EMPTY:
                 continue
             split_scales(chart, i, j, reference, scales)
+            n_found = 0
             for place in range(chart.n_starters[i]):
                 b = chart.starters[i, place]
                 first, last = chart.left_range[i, b, 0], min(chart.left_range[i, b, 1], j - 1)
@@ -200,8 +244,9 @@ def inside_pass(
                     for k in range(lowest, highest + 1):
                         total += scaled_left[k] * right_row[k]
                     if total > 0.0:
-                        for rule in range(index.rule_start[p], index.rule_start[p + 1]):
-                            value[parent[rule]] += total * probability[rule]
+                        n_found = add_rules(
+                            index, parent, probability, p, total, value, found, n_found
+                        )
                 if last < j - 1 or scaled_left[j - 1] == 0.0:
                     continue
                 # The last word alone: only its own preterminals come into question.
@@ -210,9 +255,15 @@ def inside_pass(
                     p = index.pair_of[index.row[b], index.column[c]]
                     if p >= 0:
                         total = scaled_left[j - 1] * chart.right_inside[j, c, j - 1]
-                        for rule in range(index.rule_start[p], index.rule_start[p + 1]):
-                            value[parent[rule]] += total * probability[rule]
-            finish_span(n_words, index, chart, i, j, value, reference)
+                        n_found = add_rules(
+                            index, parent, probability, p, total, value, found, n_found
+                        )
+            found[:n_found].sort()
+            # All that spans the sentence is kept, for only some of it may be a root.
+            least = beam if width < n_words else 0.0
+            finish_span(
+                n_words, index, chart, i, j, found[:n_found], value, reference, prior, least
+            )
 
 
 @kernel
@@ -237,7 +288,6 @@ def outside_pass(
     needs no exponent.  Items whose marginal is below ``negligible`` are not expanded.
     Returns the mantissa of the sentence's value; its exponent is that of the whole span.
     """
-    n_symbols = chart.left_inside.shape[1]
     top = span_number(n_words, 0, n_words)
     total = 0.0
     for place in range(chart.n_live[top]):
@@ -249,56 +299,44 @@ def outside_pass(
         a = chart.live[top, place]
         chart.left_outside[0, a, n_words] = root[a] / total
     pair_outside = np.zeros(len(index.pair_right))
-    touched = np.zeros(n_symbols, dtype=np.bool_)
+    pairs = np.empty(len(index.pair_right), dtype=np.int32)
     scales = np.zeros(n_words + 1)
     for width in range(n_words, 1, -1):
         for i in range(n_words - width + 1):
             j = i + width
             span = span_number(n_words, i, width)
-            expanded = False
+            n_pairs = 0
             for place in range(chart.n_live[span]):
                 a = chart.live[span, place]
                 outside = chart.left_outside[i, a, j] + chart.right_outside[j, a, i]
-                if chart.left_inside[i, a, j] * outside >= negligible:
-                    expanded = True
-                    for at in range(index.parent_start[a], index.parent_start[a + 1]):
-                        rule = index.parent_rules[at]
-                        p = index.rule_pair[rule]
-                        pair_outside[p] += outside * probability[rule]
-                        touched[index.pair_left[p]] = True
-            if not expanded:
+                if chart.left_inside[i, a, j] * outside < negligible:
+                    continue
+                for at in range(index.parent_start[a], index.parent_start[a + 1]):
+                    rule = index.parent_rules[at]
+                    p = index.rule_pair[rule]
+                    left = chart.left_range[i, index.pair_left[p]]
+                    right = chart.right_range[j, index.pair_right[p]]
+                    value = outside * probability[rule]
+                    if max(left[0], right[0]) <= min(left[1], right[1]) and value > 0.0:
+                        if pair_outside[p] == 0.0:
+                            pairs[n_pairs] = p
+                            n_pairs += 1
+                        pair_outside[p] += value
+            if n_pairs == 0:
                 continue
             split_scales(chart, i, j, chart.exponent[i, j], scales)
-            for b in range(n_symbols):
-                if not touched[b]:
-                    continue
-                touched[b] = False
-                first, last = chart.left_range[i, b, 0], min(chart.left_range[i, b, 1], j - 1)
+            for p in pairs[:n_pairs]:
+                b, c = index.pair_left[p], index.pair_right[p]
+                lowest = max(chart.left_range[i, b, 0], chart.right_range[j, c, 0])
+                highest = min(chart.left_range[i, b, 1], chart.right_range[j, c, 1])
                 left_inside, left_outside = chart.left_inside[i, b], chart.left_outside[i, b]
-                for p in range(index.pair_start[b], index.pair_middle[b]):
-                    value = pair_outside[p]
-                    if value == 0.0:
-                        continue
-                    c = index.pair_right[p]
-                    lowest = max(first, chart.right_range[j, c, 0])
-                    highest = min(last, chart.right_range[j, c, 1])
-                    right_inside, right_outside = (
-                        chart.right_inside[j, c],
-                        chart.right_outside[j, c],
-                    )
-                    for k in range(lowest, highest + 1):
-                        scaled = value * scales[k]
-                        left_outside[k] += scaled * right_inside[k]
-                        right_outside[k] += scaled * left_inside[k]
-                if first <= j - 1 <= last:
-                    for place in range(chart.n_live[j - 1]):
-                        c = chart.live[j - 1, place]
-                        p = index.pair_of[index.row[b], index.column[c]]
-                        if p >= 0:
-                            scaled = pair_outside[p] * scales[j - 1]
-                            left_outside[j - 1] += scaled * chart.right_inside[j, c, j - 1]
-                            chart.right_outside[j, c, j - 1] += scaled * left_inside[j - 1]
-                pair_outside[index.pair_start[b] : index.pair_start[b + 1]] = 0.0
+                right_inside, right_outside = chart.right_inside[j, c], chart.right_outside[j, c]
+                value = pair_outside[p]
+                pair_outside[p] = 0.0
+                for k in range(lowest, highest + 1):
+                    scaled = value * scales[k]
+                    left_outside[k] += scaled * right_inside[k]
+                    right_outside[k] += scaled * left_inside[k]
     return total
 
 

@@ -22,6 +22,8 @@ from eigentree.grammar.pcfg import PCFG, Candidates
 DEFAULT_THRESHOLD = 5e-5
 # Items with a marginal this much below the threshold add nothing to those above it.
 NEGLIGIBLE = 1e-2
+# Nor, nearly always, do items whose merit is below this part of the best of their span.
+DEFAULT_BEAM = 5e-4
 
 
 class Leaves(NamedTuple):
@@ -78,7 +80,13 @@ class Pruned(NamedTuple):
         return Marginals(self.marginal, np.zeros(self.forest.n_edges), self.log_probability, 1)
 
 
-def prune(grammar: PCFG, leaves: Leaves, threshold: float = DEFAULT_THRESHOLD) -> Pruned | None:
+def prune(
+    grammar: PCFG,
+    leaves: Leaves,
+    threshold: float = DEFAULT_THRESHOLD,
+    *,
+    beam: float | None = None,
+) -> Pruned | None:
     """The packed forest of a sentence under the plain PCFG.
 
     Parameters
@@ -89,6 +97,10 @@ def prune(grammar: PCFG, leaves: Leaves, threshold: float = DEFAULT_THRESHOLD) -
         Preterminals over at least one word.
     threshold
         Least marginal of an item, 0 to keep all that belongs to some tree.
+    beam
+        Least merit of an item beside the best of its span, judged on the way by its inside
+        value and prior alone.  What it drops is missing from the marginals of the others.  None
+        for `DEFAULT_BEAM`, or for 0 where the threshold is 0.
 
     Returns
     -------
@@ -102,7 +114,11 @@ def prune(grammar: PCFG, leaves: Leaves, threshold: float = DEFAULT_THRESHOLD) -
     n_words = leaves.n_words
     chart = kernels.Chart.empty(n_words, len(grammar.symbols))
     index, probability = grammar.index, grammar.probability
-    kernels.inside_pass(n_words, leaves, index, grammar.parent, probability, chart)
+    if beam is None:
+        beam = DEFAULT_BEAM if threshold > 0.0 else 0.0
+    kernels.inside_pass(
+        n_words, leaves, index, grammar.parent, probability, grammar.uses, beam, chart
+    )
     total = kernels.outside_pass(
         n_words, index, probability, grammar.root, chart, threshold * NEGLIGIBLE
     )

@@ -22,6 +22,8 @@ from eigentree.shapes import check_shapes, check_types
 WORD_SMOOTHING = 10.0
 # Beyond this, counts are no longer exact.
 LARGEST_COUNT = 2.0**53
+# Treebanks have few trees deeper than this, and none uses other symbols there.
+DEPTH = 50
 
 
 class Candidates(NamedTuple):
@@ -274,6 +276,10 @@ class PCFG:
     root : float64, axes (N)
         Probability of each symbol at the root; any symbol may be one, so that one-word
         sentences parse.
+    index
+        The rules laid out for charts.
+    uses : float64, axes (N)
+        How often a tree is expected to use each symbol, down to `DEPTH` rules below its root.
     """
 
     words: WordTable
@@ -283,6 +289,7 @@ class PCFG:
     probability: NDArray[np.float64]
     root: NDArray[np.float64]
     index: RuleIndex = field(init=False, repr=False, compare=False)
+    uses: NDArray[np.float64] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         n_symbols = len(self.symbols)
@@ -332,6 +339,18 @@ class PCFG:
         n_inner = int(np.sum(self.symbols.tag < 0))
         index = RuleIndex.of(n_symbols, n_inner, self.parent, self.left, self.right)
         object.__setattr__(self, "index", index)
+        object.__setattr__(self, "uses", self._uses())
+
+    def _uses(self) -> NDArray[np.float64]:
+        at_depth = self.root / self.root.sum()
+        uses = at_depth.copy()
+        for _ in range(DEPTH):
+            of_rules = at_depth[self.parent] * self.probability
+            at_depth = np.bincount(self.left, of_rules, len(uses))
+            at_depth += np.bincount(self.right, of_rules, len(uses))
+            uses += at_depth
+        # Rules whose probabilities sum to more than 1 would breed without end.
+        return uses if np.all(uses < LARGEST_COUNT) else np.ones(len(uses))
 
     @property
     def symbols(self) -> SymbolTable:
