@@ -314,10 +314,11 @@ def outside_pass(
                 for at in range(index.parent_start[a], index.parent_start[a + 1]):
                     rule = index.parent_rules[at]
                     p = index.rule_pair[rule]
-                    left = chart.left_range[i, index.pair_left[p]]
-                    right = chart.right_range[j, index.pair_right[p]]
+                    b, c = index.pair_left[p], index.pair_right[p]
+                    lowest = max(chart.left_range[i, b, 0], chart.right_range[j, c, 0])
+                    highest = min(chart.left_range[i, b, 1], chart.right_range[j, c, 1])
                     value = outside * probability[rule]
-                    if max(left[0], right[0]) <= min(left[1], right[1]) and value > 0.0:
+                    if lowest <= highest and value > 0.0:
                         if pair_outside[p] == 0.0:
                             pairs[n_pairs] = p
                             n_pairs += 1

@@ -21,7 +21,7 @@ from eigentree.grammar.pcfg import PCFG, Candidates
 
 DEFAULT_THRESHOLD = 5e-5
 # Items with a marginal this much below the threshold add nothing to those above it.
-NEGLIGIBLE = 1e-2
+NEGLIGIBLE = 5e-2
 # Nor, nearly always, do items whose merit is below this part of the best of their span.
 DEFAULT_BEAM = 5e-4
 
