@@ -369,9 +369,12 @@ class Parser:
             else:
                 leaves = Leaves.of(under_tags(backbone, words, given, free=free))
             for number, least in enumerate(dict.fromkeys((*thresholds, 0.0))):
-                pruned = prune(backbone, leaves, least)
-                if pruned is None:
+                # Only the first try is beamed, lest what it drops be missed.
+                pruned = prune(backbone, leaves, least, beam=0.0 if number else None)
+                if pruned is None and number:
                     break  # there is no tree at all, however little is pruned
+                if pruned is None:
+                    continue
                 relaxed: Fallback | None = "threshold" if number else None
                 yield Attempt(pruned, fallback or relaxed)
 
