@@ -19,7 +19,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from eigentree.corpus.treebank import read_treebank
 from eigentree.learn.counting import count_pcfg
-from eigentree.learn.em import Expectation, capped_states, maximise, perturbed
+from eigentree.learn.em import EMOptions, Expectation, capped_states, maximise, perturbed
 from eigentree.learn.em_layout import lay_out
 from eigentree.parsers import TreebankOptions
 from eigentree.training import prepare
@@ -35,7 +35,8 @@ def iteration(folder: Path, states: list[int]) -> None:
     print("| --- | --- | --- | --- | --- |")
     backbone = count_pcfg(examples)
     for most in states:
-        skeletons, layout = lay_out(examples, backbone, capped_states(examples, most))
+        n_states = capped_states(examples, EMOptions(states=most))
+        skeletons, layout = lay_out(examples, backbone, n_states)
         values = maximise(layout, perturbed(layout, 1.0, 0))
         spent: list[tuple[float, float]] = []
         with ThreadPoolExecutor(1) as threads:

@@ -165,7 +165,7 @@ def test_shrinkage_quiets_noisy_directions():
     for symbol in range(3):
         row[examples.symbol == symbol] = np.arange(300)
     values = [np.array([8.0] + [0.1] * 100)] * 3
-    projections = Projections(rows, rows, row, values)
+    projections = Projections(rows, rows, row, values, [np.zeros(0)] * len(values))
     found = {}
     for shrinkage in (0.0, 1.5):
         states = cluster_states(examples, projections, counts_of(examples, 2), shrinkage=shrinkage)
@@ -224,7 +224,9 @@ def test_rounding_is_no_difference():
     true = np.arange(40) % 2
     rows = np.stack([2.0 + 1e-15 * rng.integers(-2, 3, 40), true.astype(np.float64)], axis=1)
     row = np.arange(len(examples), dtype=np.int64) // 3
-    projections = Projections([rows] * 3, [rows] * 3, row, [np.array([5.0, 3.0])] * 3)
+    projections = Projections(
+        [rows] * 3, [rows] * 3, row, [np.array([5.0, 3.0])] * 3, [np.zeros(0)] * 3
+    )
     for seed in range(5):
         states = cluster_states(examples, projections, counts_of(examples, 4), seed=seed)
         assert agreement(states[::3].tolist(), true.tolist()) == 1.0

@@ -307,9 +307,12 @@ def test_smoothing_leaves_nothing_impossible_that_the_rules_allow():
 
 def test_a_symbol_has_at_most_the_root_of_its_count():
     examples = of_texts(["(S (A a) (B b))"] * 9)
-    assert em.capped_states(examples, 8).tolist() == [3, 3, 3]
-    assert em.capped_states(examples, 2).tolist() == [2, 2, 2]
-    assert em.capped_states(of_texts(["(S (A a))"], np.array([0.2])), 8).min() == 1
+    assert em.capped_states(examples, em.EMOptions(states=8)).tolist() == [3, 3, 3]
+    assert em.capped_states(examples, em.EMOptions(states=2)).tolist() == [2, 2, 2]
+    assert (
+        em.capped_states(of_texts(["(S (A a))"], np.array([0.2])), em.EMOptions(states=8)).min()
+        == 1
+    )
 
 
 # From given states ------------------------------------------------------------------------
@@ -335,7 +338,7 @@ def test_a_start_from_given_states_counts_them():
 def test_a_start_from_the_true_states_is_likelier_than_one_by_chance():
     examples = of_demo()
     options = EMOptions(states=4, iterations=1, start="clusters")
-    n_states = em.capped_states(examples, 4)
+    n_states = em.capped_states(examples, em.EMOptions(states=4))
     # A useful state: which symbol the parent has.
     parent = np.where(examples.parent >= 0, examples.symbol[examples.parent], 0)
     states = (parent % n_states[examples.symbol]).astype(np.int32)

@@ -37,9 +37,9 @@ of each state sum to 1.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -56,6 +56,7 @@ from eigentree.learn.counting import count_pcfg
 from eigentree.learn.em_files import digest, open_checkpoint, save_checkpoint
 from eigentree.learn.em_layout import BATCH, Layout, Skeletons, Values, lay_out
 from eigentree.learn.examples import Examples
+from eigentree.learn.states import check_states, most_states
 from eigentree.linalg.threads import one_thread
 
 Ints = NDArray[np.int32]
@@ -82,6 +83,8 @@ class EMOptions:
     states
         Most latent states of a symbol.  A symbol seen c times has at most sqrt(c), so that
         each of its states has a chance to be seen as often as there are states.
+    states_of
+        Most states of single symbols, by the name that is printed, in place of `states`.
     iterations
         How many; the best judged one is kept.  None for as many as serve most treebanks: 20
         from a random start, 4 from clusters, where more only fit the trees ever closer.
@@ -99,6 +102,7 @@ class EMOptions:
     """
 
     states: int = 16
+    states_of: Mapping[str, int] = field(default_factory=dict, hash=False)
     iterations: int | None = None
     start: Literal["random", "clusters"] = "random"
     perturbation: float = 1.0
@@ -107,7 +111,8 @@ class EMOptions:
     judge_every: int = 2
 
     def __post_init__(self) -> None:
-        for name in ("states", "n_iterations", "judge_every"):
+        check_states(self.states, self.states_of)
+        for name in ("n_iterations", "judge_every"):
             if getattr(self, name) < 1:
                 shown = name.removeprefix("n_")
                 raise SettingsError(f"{shown} is {getattr(self, name)}; it must be at least 1")
@@ -228,7 +233,7 @@ def learn_em(
             f"{'not ' if states is None else ''}given; clusters need them, random takes none"
         )
     if n_states is None:
-        n_states = capped_states(examples, options.states)
+        n_states = capped_states(examples, options)
     n_iterations = options.n_iterations
     backbone = count_pcfg(examples)
     trees, layout = lay_out(examples, backbone, n_states)
@@ -283,8 +288,9 @@ def _start(
     return maximise(layout, smoothed(layout, counted(trees, layout, states), options))
 
 
-def capped_states(examples: Examples, most: int) -> Ints:
-    """Axes (N): `most` states for each symbol, at most the root of the symbol's count."""
+def capped_states(examples: Examples, options: EMOptions) -> Ints:
+    """Axes (N): the most states of each symbol, at most the root of the symbol's count."""
+    most = most_states(examples.symbols.symbols, options.states, options.states_of)
     count = np.bincount(examples.symbol, examples.weight, len(examples.symbols))
     return np.clip(np.sqrt(count), 1, most).astype(np.int32)
 

@@ -31,7 +31,7 @@ times; vectors of rare words lean on the mean over all words.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -45,6 +45,7 @@ from eigentree.grammar.pcfg import PCFG
 from eigentree.learn.counting import count_pcfg
 from eigentree.learn.examples import Examples
 from eigentree.learn.features import FeatureOptions, features
+from eigentree.learn.states import check_states, most_states
 from eigentree.linalg.svd import cross_moment_svd
 from eigentree.linalg.threads import one_thread
 
@@ -53,6 +54,8 @@ Progress = Callable[[str, float], None]
 
 # A rule with n samples is stored as samples when they take this part of the work of its tensor.
 SAMPLES_COST = 3.0
+# Where single symbols have numbers of states of their own, all are decomposed for this many.
+DECOMPOSED = 48
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +67,10 @@ class SpectralOptions:
     states
         Most latent states of any symbol; a symbol has fewer when the rank of its
         cross-moment is lower.
+    states_of
+        Most latent states of single symbols, by the name that is printed, in place of `states`.
+    cut
+        Directions with a singular value below this part of the symbol's largest are dropped.
     shrinkage
         r, in the units of singular values; 0 for the paper's estimator.
     smoothing
@@ -77,6 +84,8 @@ class SpectralOptions:
     """
 
     states: int = 24
+    states_of: Mapping[str, int] = field(default_factory=dict, hash=False)
+    cut: float = 1e-3
     shrinkage: float = 1.5
     smoothing: float = 5.0
     word_smoothing: float = 0.9
@@ -84,8 +93,9 @@ class SpectralOptions:
     features: FeatureOptions = field(default_factory=FeatureOptions)
 
     def __post_init__(self) -> None:
-        if self.states < 1:
-            raise SettingsError(f"states is {self.states}; it must be at least 1")
+        check_states(self.states, self.states_of)
+        if not 0 <= self.cut < 1:
+            raise SettingsError(f"cut is {self.cut}; it must be from 0 to below 1")
         for name in ("shrinkage", "smoothing"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 0")
@@ -105,12 +115,26 @@ class Projections(NamedTuple):
     row : int64, axes (nodes)
         The row of each node in the arrays of its symbol.
     singular_values : list over N of float64, axes (K_a)
+    dropped : list over N of float64, axes (L_a)
+        The next singular values, of directions that were dropped.
     """
 
     inside: list[Floats]
     outside: list[Floats]
     row: NDArray[np.int64]
     singular_values: list[Floats]
+    dropped: list[Floats]
+
+    @property
+    def n_states(self) -> NDArray[np.int32]:
+        """Axes (N): directions of each symbol."""
+        return np.array([len(values) for values in self.singular_values], dtype=np.int32)
+
+    @property
+    def spectra(self) -> list[Floats]:
+        """The singular values of each symbol, of kept directions and then of dropped ones."""
+        pairs = zip(self.singular_values, self.dropped, strict=True)
+        return [np.concatenate(pair) for pair in pairs]
 
     def y(self, examples: Examples, nodes: NDArray[np.int64] | NDArray[np.int32]) -> Floats:
         """Axes (nodes, K): inside projections of nodes that share their symbol."""
@@ -119,6 +143,22 @@ class Projections(NamedTuple):
     def z(self, examples: Examples, nodes: NDArray[np.int64] | NDArray[np.int32]) -> Floats:
         """Axes (nodes, K): outside projections of nodes that share their symbol."""
         return self.outside[int(examples.symbol[nodes[0]])][self.row[nodes]]
+
+    def narrowed(self, n_states: NDArray[np.int32]) -> Projections:
+        """The same with only the first directions of each symbol.
+
+        Parameters
+        ----------
+        n_states : int32, axes (N)
+            At most as many as there are.
+        """
+        kept = [
+            [rows[..., :n] for rows, n in zip(side, n_states, strict=True)]
+            for side in (self.inside, self.outside, self.singular_values)
+        ]
+        dropped = [values[n:] for values, n in zip(self.spectra, n_states, strict=True)]
+        inside, outside, values = kept
+        return Projections(inside, outside, self.row, values, dropped)
 
     def shrunk(self, shrinkage: float) -> Projections:
         """The same with Z damped, direction by direction, by s^2 / (s^2 + r^2)."""
@@ -132,10 +172,10 @@ class Projections(NamedTuple):
 
 
 class SpectralModel(NamedTuple):
-    """A learned grammar with the singular values behind it."""
+    """A learned grammar with the projections behind it."""
 
     grammar: LPCFG
-    singular_values: list[Floats]
+    projections: Projections
 
 
 def learn_spectral(
@@ -168,7 +208,7 @@ def learn_spectral(
     """
     projections = project(examples, options, seed=seed, progress=progress)
     grammar = estimate(examples, projections, options, progress=progress)
-    return SpectralModel(grammar, projections.singular_values)
+    return SpectralModel(grammar, projections)
 
 
 @one_thread()
@@ -179,11 +219,20 @@ def project(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Projections:
-    """Step 1: decompose each symbol's cross-moment and project all trees."""
+    """Step 1: decompose each symbol's cross-moment and project all trees.
+
+    Where spectra are flat, the directions that a randomised decomposition finds depend on how
+    many it looks for.  With `SpectralOptions.states_of`, all symbols are therefore decomposed for
+    one number, at least `DECOMPOSED`, and keep their first directions: numbers that a search has
+    found give the same model when they are asked for again.
+    """
     n_symbols = len(examples.symbols)
     inside: list[Floats] = []
     outside: list[Floats] = []
     values: list[Floats] = []
+    dropped: list[Floats] = []
+    most = most_states(examples.symbols.symbols, options.states, options.states_of)
+    rank = np.full_like(most, max(DECOMPOSED, most.max())) if options.states_of else most
     row = np.empty(len(examples), dtype=np.int64)
     done = 0
     for matrices in features(examples, options.features):
@@ -192,18 +241,21 @@ def project(
             matrices.inside,
             matrices.outside,
             examples.weight[nodes],
-            options.states,
+            int(rank[symbol]),
             generator(seed, symbol),
+            relative_cut=options.cut,
         )
         inside.append(np.asarray(matrices.inside @ svd.left))
         outside.append(np.asarray(matrices.outside @ (svd.right / svd.values)))
         values.append(svd.values)
+        dropped.append(svd.dropped)
         row[nodes] = np.arange(len(nodes))
         done += len(nodes)
         if progress:
             progress("projections", done / len(examples))
     assert len(inside) == n_symbols
-    return Projections(inside, outside, row, values)
+    projections = Projections(inside, outside, row, values, dropped)
+    return projections.narrowed(np.minimum(most, projections.n_states))
 
 
 @one_thread()

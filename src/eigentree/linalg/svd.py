@@ -22,6 +22,8 @@ OVERSAMPLING = 12
 POWER_ITERATIONS = 4
 # Matrices with fewer entries than this are formed and decomposed exactly.
 DENSE_ENTRIES = 40_000
+# Singular values below this part of the largest are rounding errors of zero.
+ROUNDING = 1e-9
 
 
 class TruncatedSVD(NamedTuple):
@@ -33,11 +35,15 @@ class TruncatedSVD(NamedTuple):
     values : float64, axes (K)
         Singular values, from the largest down.
     right : float64, axes (E, K)
+    dropped : float64, axes (L)
+        The values below these, up to the rank asked for, that the cut took away; zeros are left
+        out.
     """
 
     left: Floats
     values: Floats
     right: Floats
+    dropped: Floats
 
 
 def cross_moment_svd(
@@ -94,10 +100,12 @@ def cross_moment_svd(
         v, values, small = linalg.svd(projected, full_matrices=False)
         u = basis @ small.T
     kept = min(rank, max(1, int(np.sum(values > relative_cut * values[0]))))
+    dropped = values[kept:rank]
+    dropped = dropped[dropped > ROUNDING * values[0]]
     u, values, v = u[:, :kept], values[:kept], v[:, :kept]
     signs = np.sign(u[np.argmax(np.abs(u), axis=0), np.arange(kept)])
     signs[signs == 0] = 1.0
-    return TruncatedSVD(u * signs, values, v * signs)
+    return TruncatedSVD(u * signs, values, v * signs, dropped)
 
 
 def _orthonormal(block: Floats) -> Floats:

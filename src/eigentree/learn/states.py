@@ -1,0 +1,51 @@
+"""How many latent states each nonterminal may have: one number for all, and exceptions by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree.corpus.binarise import Symbol
+from eigentree.errors import SettingsError
+
+
+def check_states(states: int, states_of: Mapping[str, int]) -> None:
+    """Refuse numbers of states below 1."""
+    if states < 1:
+        raise SettingsError(f"states is {states}; it must be at least 1")
+    for name, number in states_of.items():
+        if number < 1:
+            raise SettingsError(f"states_of gives {name!r} {number}; it must be at least 1")
+
+
+def most_states(
+    symbols: Iterable[Symbol], states: int, states_of: Mapping[str, int]
+) -> NDArray[np.int32]:
+    """Axes (N): the most states of each symbol.
+
+    Parameters
+    ----------
+    symbols
+        All symbols of a treebank.
+    states
+        Of those that are not named.
+    states_of
+        By the name that is printed; symbols that share one share its number.
+
+    Raises
+    ------
+    SettingsError
+        When no symbol has one of the names.
+    """
+    names = [str(symbol) for symbol in symbols]
+    for name in states_of:
+        if name not in names:
+            near = get_close_matches(name, names, n=4, cutoff=0.5) or names[:4]
+            raise SettingsError(
+                f"states_of names {name!r}, which is no nonterminal of the treebank; near it are "
+                f"{', '.join(dict.fromkeys(near))}"
+            )
+    return np.array([states_of.get(name, states) for name in names], dtype=np.int32)

@@ -1,0 +1,39 @@
+"""Spectra as small pictures: one character for one singular value, or for a few."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+WIDEST = 24  # columns; longer spectra share a column among neighbours
+_LEVELS = "▁▂▃▄▅▆▇█"
+_CUT = "│"
+_ASCII = dict(zip(map(ord, _LEVELS + _CUT), "_.:-=+*#|", strict=True))
+
+
+def draw_spectrum(values: Sequence[float], kept: int, *, ascii_only: bool = False) -> str:
+    """Singular values as a row of bars, relative to the largest.
+
+    Parameters
+    ----------
+    values
+        From the largest, which is positive, down; none for an empty picture.
+    kept
+        How many of them belong to states; a line stands behind those if more follow.
+    ascii_only
+        Punctuation in place of bars.
+
+    Examples
+    --------
+    >>> draw_spectrum([8.0, 4.0, 2.0, 1.0], 2)
+    '█▄│▂▁'
+    >>> draw_spectrum([8.0, 4.0, 2.0, 1.0], 4, ascii_only=True)
+    '#-._'
+    """
+    together = -(-len(values) // WIDEST)
+    bars = ""
+    for first in range(0, len(values), max(1, together)):
+        if 0 < first == -(-kept // together) * together:
+            bars += _CUT
+        level = round(len(_LEVELS) * values[first] / values[0])
+        bars += _LEVELS[max(0, level - 1)]
+    return bars.translate(_ASCII) if ascii_only else bars
