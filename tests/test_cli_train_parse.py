@@ -551,7 +551,7 @@ def test_tuning_on_held_out_trees(tmp_path):
         (TREES, ("--dev", "{folder}/empty"), "empty: no tree to score on; at least one"),
         (TREES, ("--tune",), "--tune needs held-out trees; name them with --dev"),
         (TREES, ("--tune", "--dev", "{path}", "--method", "pcfg"), "--tune is for --method spec"),
-        (TREES, ("--jobs", "2"), "--iterations, --checkpoint and --jobs are for --method em and"),
+        (TREES, ("--jobs", "2"), "--jobs is for --method em and spectral+em and for --opt"),
         (TREES, ("--iterations", "2", "--method", "pcfg"), "pcfg has no iterations"),
         (TREES, ("--heads", "{folder}/none"), "none"),
         (TREES, ("--smoothing", "-1"), "smoothing is -1.0; it must be at least 0"),
@@ -744,6 +744,114 @@ def test_dev_trees_that_vanish_are_left_out(tmp_path):
     code, _, err = run_verb("train", path, "-o", tmp_path / "model.egt", "--dev", dev)
     assert code == 0
     assert "F1 100.00 (EVALB, all lengths), 0 fall-backs in 3 sentences" in err
+
+
+# train: numbers of states -----------------------------------------------------------------
+
+
+@pytest.fixture
+def parts(tmp_path) -> tuple[Path, Path]:
+    """The first trees of the demonstration treebank, to learn from and held out."""
+    paths = tmp_path / "part.mrg", tmp_path / "part-dev.mrg"
+    for path, first, last in zip(paths, (0, 80), (80, 105), strict=True):
+        path.write_text("".join(f"{format_tree(tree)}\n" for tree in demo_trees()[first:last]))
+    return paths
+
+
+def test_states_are_optimised_and_can_be_asked_for_again(parts, tmp_path):
+    trees, dev = parts
+    model = tmp_path / "model.egt"
+    options = ("--states", "3", "--optimise-states", "--beam", "2", "--jobs", "2", "--no-tagger")
+    code, _, err = run_verb("train", trees, "-o", model, "--dev", dev, *options)
+    assert code == 0
+    told = re.search(r"^chosen: --states-of (\S+) \(F1 (\S+) to (\S+)\)$", err, re.MULTILINE)
+    assert told is not None
+    assert float(told[3]) > float(told[2])
+    assert f"gold tags: F1 {told[3]} (EVALB" in err
+    code, out, _ = run_verb("inspect", model, "--json")
+    report = json.loads(out)
+    search = report["trained"]["state_search"]
+    assert search["settings"]["beam"] == 2
+    assert {row["beside"] for row in search["record"]} == {0, 1}
+    assert f"{100 * search['f1']:.2f}" == told[3]
+    states = {row["nonterminal"]: row["states"] for row in report["nonterminals"]}
+    for entry in told[1].split(","):
+        name, number = entry.split("=")
+        assert states[name] == int(number)
+    code, out, _ = run_verb("inspect", model)
+    assert f"F1 on held-out trees: {told[2]} before, {told[3]} after" in out
+    assert re.search(r"^ NP +\d+  1?\d: \d\d\.\d\d  ", out, re.MULTILINE)
+    again = tmp_path / "again.egt"
+    options = ("--states", "3", "--states-of", told[1], "--no-tagger", "-q")
+    assert run_verb("train", trees, "-o", again, *options) == (0, "", "")
+    grammars = [Parser.load(path).grammar for path in (model, again)]
+    assert grammars[0].n_states.tolist() == grammars[1].n_states.tolist()
+    assert grammars[0].parameters.dense.tolist() == grammars[1].parameters.dense.tolist()
+
+
+def test_nothing_better_is_told_too(tmp_path, treebank):
+    options = ("--optimise-states", "--dev", treebank, "--no-tagger")
+    code, _, err = run_verb("train", treebank, "-o", tmp_path / "model.egt", *options)
+    assert code == 0
+    same = "chosen: the same states as without --optimise-states (F1 100.00 to 100.00)\n"
+    assert same in err
+
+
+def test_names_of_states_may_hold_what_parts_them(tmp_path):
+    path, model = tmp_path / "in.mrg", tmp_path / "model.egt"
+    path.write_text("(S (A=B a) (, ,) (C c) (= =) (D=2 d))\n" * 20 + "(S (A=B x) (C c) (D=2 z))\n")
+    given = ("--states-of", "A=B=2,,=1, @S[,]=2 ==1", "--states-of", "D=2=3,")
+    options = ("--horizontal", "1", "--cut-tags", "--function-separators", "-", "--no-tagger")
+    code, _, err = run_verb("train", path, "-o", model, "-q", *given, *options)
+    assert (code, err) == (0, "")
+    assert Parser.load(model).description["spectral"]["states_of"] == {
+        "A=B": 2,
+        ",": 1,
+        "@S[,]": 2,
+        "=": 1,
+        "D=2": 3,
+    }
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--optimise-states"], "--optimise-states needs held-out trees; name them with --dev"),
+        (
+            ["--optimise-states", "--method", "em", "--dev", "x"],
+            "--optimise-states is for --method spectral; with em there is no such search",
+        ),
+        (["--beam", "2"], "--beam is for --optimise-states; give both or none"),
+        (["--states-of", "NP=2,VP"], "--states-of has 'VP'; it must be names with numbers"),
+        (["--states-of", "NP=0"], "states_of gives 'NP' 0; it must be at least 1"),
+        (["--states-of", "NX=2"], "names 'NX', which is no nonterminal of the treebank; near it"),
+        (["--states-of", "NP=2", "--method", "pcfg"], "is for grammars with states; pcfg has none"),
+        (["--cut", "0.1", "--method", "em"], "--cut is for .*; em has no singular values"),
+        (["--cut", "1.5"], r"cut is 1.5; it must be from 0 to below 1"),
+    ],
+)
+def test_states_that_can_t_be_had(tmp_path, treebank, options, message):
+    code, _, err = run_verb("train", treebank, "-o", tmp_path / "model.egt", "-q", *options)
+    assert code == 2
+    assert err.count("\n") == 1
+    assert re.search(message, err)
+
+
+def test_a_cut_takes_states_and_inspect_shows_where(tmp_path, parts):
+    model = tmp_path / "model.egt"
+    options = ("--states", "12", "--cut", "0.3", "--no-tagger", "-q")
+    assert run_verb("train", parts[0], "-o", model, *options)[0] == 0
+    rows = json.loads(run_verb("inspect", model, "--json")[1])["nonterminals"]
+    assert any(row["states"] < len(row["singular_values"]) <= 12 for row in rows)
+    for row in rows:
+        values, n = row["singular_values"], row["states"]
+        assert values[n - 1] > 0.3 * values[0]
+        assert all(value <= 0.3 * values[0] for value in values[n:])
+    out = run_verb("inspect", model, "--most", "1")[1]
+    assert re.search(r"█[▁-█]*│[▁-█]+ ", out)
+    out = run_verb("inspect", model, "--most", "1", "--ascii")[1]
+    assert re.search(r" #[-_.:=+*#]*\|[-_.:=+*#]+ ", out)
+    assert out.isascii()
 
 
 # inspect ----------------------------------------------------------------------------------

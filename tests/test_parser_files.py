@@ -286,6 +286,7 @@ def change_of(*path: str | int, to: Any) -> Callable[[dict[str, Any]], None]:
         (change_of("description", "trees", to="many"), "its header's description.trees: "),
         (change_of("description", "em", to=[]), "its header's description.em: "),
         (change_of("description", "em", to={"best": 1}), "its header's description.em.settings: "),
+        (change_of("description", "state_search", to={"f1": 1}), "state_search.settings"),
         (change_of("kind", to="tagger"), "holds a model of kind 'tagger', where 'parser'"),
     ],
 )

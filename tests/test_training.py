@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -19,6 +20,7 @@ from eigentree.errors import GrammarError, ModelFileError, SettingsError
 from eigentree.evaluate import EVALB_COLLINS, score
 from eigentree.learn.em import EMOptions
 from eigentree.learn.spectral import SpectralOptions
+from eigentree.learn.state_search import StateSearchOptions
 from eigentree.linalg.threads import one_thread
 from eigentree.parsers import Parser, TreebankOptions
 from eigentree.training import TrainingOptions, tuned
@@ -82,9 +84,9 @@ def test_learning_runs_in_one_thread(monkeypatch):
         pools = threadpool_info()
         seen.extend(pool["num_threads"] for pool in pools if pool["user_api"] == "blas")
 
-    def noting_decompose(*arguments):
+    def noting_decompose(*arguments, **named):
         note()
-        return decompose(*arguments)
+        return decompose(*arguments, **named)
 
     def noting_smooth(*arguments):
         note()
@@ -410,5 +412,87 @@ def test_what_the_model_tells_of_itself():
     assert description["words"] == sum(len(tree.words()) for tree in demo_trees())
     assert len(description["symbol_counts"]) == len(symbols)
     assert len(description["singular_values"]) == len(symbols)
-    sizes = [len(values) for values in description["singular_values"]]
-    assert sizes == demo_parser().grammar.n_states.tolist()
+    for values, n in zip(
+        description["singular_values"], demo_parser().grammar.n_states, strict=True
+    ):
+        assert values[n - 1] > 1e-3 * values[0]
+        assert all(0.0 < value <= 1e-3 * values[0] for value in values[n:])
+
+
+# Numbers of states ------------------------------------------------------------------------
+
+
+SEARCH = TrainingOptions(
+    tagger=False,
+    spectral=SpectralOptions(states=3),
+    state_search=StateSearchOptions(most=4, numbers=(1, 6, 12)),
+)
+
+
+def test_states_are_searched_on_held_out_trees(tmp_path):
+    trees = demo_trees()
+    held_out = trees[80:110]
+    plain = training.train(trees[:80], replace(SEARCH, state_search=None))
+    parser = training.train(trees[:80], SEARCH, held_out=held_out)
+    search = parser.description["state_search"]
+    assert search["settings"] == json.loads(json.dumps(asdict(SEARCH.state_search)))
+    assert search["start_f1"] == f1_of(plain, held_out)
+    # Rounded to single precision for the model file, the grammar might parse otherwise.
+    assert abs(search["f1"] - f1_of(parser, held_out)) < 1e-3
+    assert search["f1"] > search["start_f1"]
+    names = list(dict.fromkeys(row["nonterminal"] for row in search["record"]))
+    counts = dict(
+        zip(
+            map(str, parser.grammar.backbone.symbols.symbols),
+            parser.description["symbol_counts"],
+            strict=True,
+        )
+    )
+    assert names == sorted(counts, key=lambda name: -counts[name])[:4]
+    assert search["f1"] == pytest.approx(max(row["f1"] for row in search["record"]), abs=0)
+    # Any number of threads gives the same bytes, and the numbers by name the same grammar.
+    parser.save(tmp_path / "one")
+    training.train(trees[:80], SEARCH, held_out=held_out, jobs=3).save(tmp_path / "three")
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "three").read_bytes()
+    states_of = parser.description["spectral"]["states_of"]
+    assert states_of
+    by_name = replace(SEARCH.spectral, states_of=states_of)
+    again = training.train(trees[:80], replace(SEARCH, state_search=None, spectral=by_name))
+    for one, other in zip(again.grammar.parameters, parser.grammar.parameters, strict=True):
+        assert np.array_equal(one, other)
+    assert Parser.load(tmp_path / "one").description == parser.description
+
+
+def test_the_start_stays_where_no_other_numbers_are_better():
+    trees = demo_trees()
+    settings = replace(SEARCH, state_search=StateSearchOptions(most=2, numbers=(3,)))
+    parser = training.train(trees[:60], settings, held_out=trees[60:70])
+    plain = training.train(trees[:60], replace(SEARCH, state_search=None))
+    assert parser.description["spectral"] == plain.description["spectral"]
+    search = parser.description["state_search"]
+    assert search["f1"] == search["start_f1"] == f1_of(plain, trees[60:70])
+    for one, other in zip(plain.grammar.parameters, parser.grammar.parameters, strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_a_search_needs_trees_and_spectra():
+    with pytest.raises(SettingsError, match="state_search needs held-out trees; there are none"):
+        training.train(demo_trees()[:10], SEARCH)
+    with pytest.raises(SettingsError, match=r"for the method spectral; with spectral\+em there is"):
+        replace(SEARCH, method="spectral+em")
+
+
+@pytest.mark.parametrize("method", ["spectral", "em", "spectral+em"])
+def test_every_method_with_states_takes_them_by_name(method):
+    own = {"NP": 7, "VP": 1}
+    settings = TrainingOptions(
+        method=method,
+        tagger=False,
+        spectral=SpectralOptions(states=3, states_of=own),
+        em=EMOptions(states=3, states_of=own, iterations=2),
+    )
+    grammar = training.train(demo_trees()[:80], settings).grammar
+    names = [str(symbol) for symbol in grammar.backbone.symbols.symbols]
+    assert grammar.n_states[names.index("NP")] == 7
+    assert grammar.n_states[names.index("VP")] == 1
+    assert sorted(grammar.n_states)[-2:] == [3, 7]

@@ -31,6 +31,7 @@ _PUBLIC = {
     "TreebankOptions": "eigentree.parsers",
     "TrainingOptions": "eigentree.training",
     "SpectralOptions": "eigentree.learn.spectral",
+    "StateSearchOptions": "eigentree.learn.state_search",
     "FeatureOptions": "eigentree.learn.features",
     "EMOptions": "eigentree.learn.em",
     "UnseenOptions": "eigentree.learn.unseen",

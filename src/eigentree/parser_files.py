@@ -62,6 +62,19 @@ class _Iterations(_Open):
     best: int
 
 
+class _Trial(_Open):
+    nonterminal: str
+    states: int
+    f1: float
+
+
+class _StateSearch(_Open):
+    settings: dict[str, Any]
+    start_f1: float
+    f1: float
+    record: list[_Trial]
+
+
 class _Description(_Open):
     method: str = ""
     seed: int = 0
@@ -71,6 +84,7 @@ class _Description(_Open):
     singular_values: list[list[float]] | None = None
     treebank: _TreebankSettings = _TreebankSettings()
     spectral: dict[str, Any] = {}
+    state_search: _StateSearch | None = None
     em: _Iterations | None = None
 
 

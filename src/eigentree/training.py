@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eigentree.corpus.binarise import BinariseOptions, binarise
 from eigentree.corpus.brackets import format_tree
@@ -23,7 +24,16 @@ from eigentree.held_out import HeldOut
 from eigentree.learn.counting import count_pcfg
 from eigentree.learn.em import EMOptions, capped_states, learn_em
 from eigentree.learn.examples import Examples
-from eigentree.learn.spectral import SpectralOptions, estimate, learn_spectral, project
+from eigentree.learn.spectral import (
+    Projections,
+    SpectralModel,
+    SpectralOptions,
+    estimate,
+    learn_spectral,
+    project,
+)
+from eigentree.learn.state_search import STAGE, StateSearchOptions, search_states
+from eigentree.learn.states import most_states
 from eigentree.learn.unseen import UnseenOptions, unseen_rules, widen
 from eigentree.parsers import METHODS, Method, Parser, ParserOptions, Progress, TreebankOptions
 from eigentree.words.tagger import Tagger, jackknife
@@ -50,6 +60,9 @@ class TrainingOptions:
         Cleaning, binarisation, heads, rare words.
     spectral
         States, smoothing and features of the spectral estimator.
+    state_search
+        How numbers of states are searched on held-out trees, for the method ``spectral`` alone;
+        None for those that `spectral` gives.
     em
         States, iterations and smoothing of expectation maximisation.  The method decides
         how it starts.
@@ -68,6 +81,7 @@ class TrainingOptions:
     method: Method = "spectral"
     treebank: TreebankOptions = field(default_factory=TreebankOptions)
     spectral: SpectralOptions = field(default_factory=SpectralOptions)
+    state_search: StateSearchOptions | None = None
     em: EMOptions = field(default_factory=EMOptions)
     unseen: UnseenOptions | None = field(default_factory=UnseenOptions)
     parsing: ParserOptions = field(default_factory=ParserOptions)
@@ -78,6 +92,10 @@ class TrainingOptions:
         if self.method not in METHODS:
             raise SettingsError(
                 f"method is {self.method!r}; it must be one of {', '.join(METHODS)}"
+            )
+        if self.state_search is not None and self.method != "spectral":
+            raise SettingsError(
+                f"state_search is for the method spectral; with {self.method} there is none"
             )
 
     def with_shortcuts(self, method: Method | None, states: int | None) -> TrainingOptions:
@@ -161,15 +179,23 @@ def learn_grammar(
     """The grammar, and what the model file will tell about how it was learned."""
     if options.method == "pcfg":
         return one_state(count_pcfg(examples)), {}
+    if options.state_search is not None and not held_out:
+        raise SettingsError("state_search needs held-out trees; there are none")
     widened = widener(examples, options)
     details: dict[str, Any] = {"unseen": options.unseen and asdict(options.unseen)}
     if options.method == "spectral":
-        model = learn_spectral(examples, options.spectral, seed=seed, progress=progress)
-        values = [vector.tolist() for vector in model.singular_values]
-        details |= {"spectral": asdict(options.spectral), "singular_values": values}
+        if options.state_search is None:
+            model = learn_spectral(examples, options.spectral, seed=seed, progress=progress)
+            found: dict[str, Any] = {}
+        else:
+            judge = judge_on(held_out, examples, options, progress)
+            model, found = optimise_states(
+                examples, options, judge, seed=seed, progress=progress, jobs=jobs
+            )
+        details |= _about(options.spectral, model.projections) | found
         return widened(model.grammar), details
     em = replace(options.em, start="clusters" if options.method == "spectral+em" else "random")
-    n_states = capped_states(examples, em.states)
+    n_states = capped_states(examples, em)
     states = None
     if em.start == "clusters":
         from eigentree.learn.clustering import cluster_states
@@ -178,8 +204,7 @@ def learn_grammar(
         states = cluster_states(
             examples, projections, n_states, shrinkage=options.spectral.shrinkage, seed=seed
         )
-        values = [vector.tolist() for vector in projections.singular_values]
-        details |= {"spectral": asdict(options.spectral), "singular_values": values}
+        details |= _about(options.spectral, projections)
 
     judged_on = [asdict(options.parsing), details, *map(format_tree, held_out)] if held_out else []
     learned = learn_em(
@@ -205,6 +230,108 @@ def learn_grammar(
     ]
     details["em"] = {"settings": asdict(em), "record": record, "best": learned.best}
     return widened(learned.grammar), details
+
+
+def _about(spectral: SpectralOptions, projections: Projections) -> dict[str, Any]:
+    spectra = [values.tolist() for values in projections.spectra]
+    return {"spectral": asdict(spectral), "singular_values": spectra}
+
+
+def optimise_states(
+    examples: Examples,
+    options: TrainingOptions,
+    judge: Callable[[LPCFG], float],
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+    jobs: int = 1,
+) -> tuple[SpectralModel, dict[str, Any]]:
+    """Learn spectrally with as many states for frequent nonterminals as a judge likes best.
+
+    The decompositions are made once, for the largest number; fewer states are their first
+    directions.  The plain model, whose directions may differ a little, stays if none is better.
+
+    Parameters
+    ----------
+    examples
+        The treebank.
+    options
+        With settings of the search.
+    judge
+        How good a grammar is, the higher the better.
+    seed
+        One seed gives one model.
+    progress
+        Called with the stage and the share of it that is done.
+    jobs
+        Threads; the model is the same for any number.
+
+    Returns
+    -------
+    SpectralModel
+        Of the best numbers; never worse for the judge than the start.
+    dict
+        For the model file: ``spectral``, the settings with `SpectralOptions.states_of` as found,
+        and ``state_search``, what was tried.
+    """
+    spectral, search = options.spectral, options.state_search
+    assert search is not None
+    names = [str(symbol) for symbol in examples.symbols.symbols]
+    count = np.bincount(examples.symbol, examples.weight, len(names))
+    by_count = (names[symbol] for symbol in np.argsort(-count, kind="stable"))
+    searched = list(dict.fromkeys(by_count))[: search.most]
+    turns = [np.flatnonzero([each == name for each in names]).astype(np.int32) for name in searched]
+    start = most_states(examples.symbols.symbols, spectral.states, spectral.states_of)
+    largest = {
+        name: max(*search.numbers, int(start[symbols[0]]))
+        for name, symbols in zip(searched, turns, strict=True)
+    }
+    widest = replace(spectral, states_of={**spectral.states_of, **largest})
+    projections = project(examples, widest, seed=seed, progress=progress)
+
+    def learned(n_states: NDArray[np.int32]) -> SpectralModel:
+        narrow = projections.narrowed(n_states)
+        return SpectralModel(estimate(examples, narrow, spectral), narrow)
+
+    if progress:
+        progress(STAGE, 0.0)
+    plain = learn_spectral(examples, spectral, seed=seed)
+    plain_f1 = judge(plain.grammar)
+    start = np.minimum(start, projections.n_states)
+    found = search_states(
+        start,
+        projections.n_states,
+        turns,
+        lambda n_states: judge(learned(n_states).grammar),
+        search,
+        jobs=jobs,
+        progress=progress,
+    )
+    changed = {
+        name: int(found.n_states[symbols].max())
+        for name, symbols in zip(searched, turns, strict=True)
+        if np.any(found.n_states[symbols] != start[symbols])
+    }
+    record = [
+        {
+            "nonterminal": searched[trial.turn],
+            "beside": trial.member,
+            "states": trial.states,
+            "f1": trial.value,
+        }
+        for trial in found.trials
+    ]
+    is_better = bool(changed) and found.value > plain_f1
+    states_of = {**spectral.states_of, **(changed if is_better else {})}
+    return learned(found.n_states) if is_better else plain, {
+        "spectral": asdict(replace(spectral, states_of=states_of)),
+        "state_search": {
+            "settings": asdict(search),
+            "start_f1": plain_f1,
+            "f1": found.value if is_better else plain_f1,
+            "record": record,
+        },
+    }
 
 
 def widener(examples: Examples, options: TrainingOptions) -> Callable[[LPCFG], LPCFG]:
@@ -248,8 +375,8 @@ def train(
     options
         The settings.
     held_out
-        Clean trees on which expectation maximisation finds its best iteration; without them
-        it keeps the last.
+        Clean trees on which expectation maximisation finds its best iteration, without them
+        it keeps the last; and on which numbers of states are searched.
     wrapper
         Label of the outer bracket for parsed trees.
     seed
@@ -257,7 +384,8 @@ def train(
     progress
         Called with the stage and the share of it that is done.
     jobs
-        Threads of expectation maximisation; the model is the same for any number.
+        Threads of expectation maximisation and of the search for numbers of states; the model is
+        the same for any number.
     checkpoint
         A file that lets expectation maximisation go on where it was interrupted.
     """

@@ -12,6 +12,7 @@ from eigentree.experiment import make_study, read_study
 from eigentree.experiment.study import ABLATIONS, OF_THE_PAPER
 from eigentree.learn.em import EMOptions
 from eigentree.learn.spectral import SpectralOptions
+from eigentree.learn.state_search import StateSearchOptions
 from eigentree.training import TrainingOptions
 
 FILES = {"train": "train.mrg", "dev": "dev.mrg"}
@@ -35,6 +36,23 @@ def test_a_model_has_a_cell_for_each_number_of_states_and_seed():
         "em, m = 3",
         "em, m = 3, seed 5",
     ]
+
+
+def test_states_by_name_and_a_search_may_be_asked_for():
+    made = study(
+        {**SPECTRAL, "spectral": {"states_of": {"VP": 3}}},
+        {**SPECTRAL, "name": "searched", "state_search": {"beam": 2, "numbers": [4, 8]}},
+        states=[2],
+        spectral={"states_of": {"NP": 7}},
+    )
+    by_name, searched = (cell.options for cell in made.cells())
+    assert by_name.spectral == SpectralOptions(states=2, states_of={"NP": 7, "VP": 3})
+    assert by_name.state_search is None
+    assert searched.state_search == StateSearchOptions(beam=2, numbers=(4, 8))
+    with pytest.raises(SettingsError, match=r"model 'em': .*state_search is for the method spectr"):
+        study({"method": "em", "state_search": {}})
+    with pytest.raises(SettingsError, match=r"spectral.states_of.NP is 'many'; it must be a"):
+        study(spectral={"states_of": {"NP": "many"}})
 
 
 def test_settings_lie_over_one_another_and_over_the_defaults():

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from eigentree.parsers import Parser
 
 _WIDTH_IN_PIPES = 100
-_SHOWN_VALUES = 8
+_SHOWN_VALUES = 5
 
 
 def inspect(
@@ -24,9 +24,16 @@ def inspect(
     most: Annotated[
         int, typer.Option(min=0, help="Nonterminals to list, the most frequent first.")
     ] = 20,
+    ascii_only: Annotated[
+        bool, typer.Option("--ascii", help="Draw spectra with punctuation.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what is in a model: sizes, settings, states and singular values of nonterminals."""
+    """Say what is in a model: sizes, settings, states and singular values of nonterminals.
+
+    A spectrum shows the singular values of a nonterminal beside the largest; behind a line stand
+    those that have no states.
+    """
     from eigentree.parsers import Parser
 
     parser = Parser.load(model)
@@ -34,7 +41,7 @@ def inspect(
     if as_json:
         typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
     else:
-        _show(report, most)
+        _show(report, most, ascii_only or not _encodes_bars())
 
 
 def _describe(parser: Parser, path: str) -> dict[str, Any]:
@@ -89,8 +96,18 @@ def _describe(parser: Parser, path: str) -> dict[str, Any]:
     }
 
 
-def _show(report: dict[str, Any], most: int) -> None:
+def _encodes_bars() -> bool:
+    try:
+        "█│".encode(getattr(sys.stdout, "encoding", None) or "utf-8")
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _show(report: dict[str, Any], most: int, ascii_only: bool) -> None:
     from rich.table import Table
+
+    from eigentree.report.spectrum import draw_spectrum
 
     console = result_console(None if sys.stdout.isatty() else _WIDTH_IN_PIPES)
     trained = report["trained"]
@@ -117,10 +134,13 @@ def _show(report: dict[str, Any], most: int) -> None:
             console.print(f"\n{title}", style="bold")
             for name, value in trained[title].items():
                 console.print(f"  {name}: {_plain(value)}")
+    if "state_search" in trained:
+        _show_search(console, trained["state_search"], report["nonterminals"])
     if "em" in trained:
         _show_iterations(console, trained["em"], trained.get("trees", 1))
     console.print(f"\nparsing: {_plain(report['parsing'])}\n")
-    table = Table("nonterminal", "count", "rules", "states", "singular values", box=None)
+    columns = ("nonterminal", "count", "rules", "states", "spectrum", "singular values")
+    table = Table(*columns, box=None)
     for column in table.columns[1:4]:
         column.justify = "right"
     for row in report["nonterminals"][:most]:
@@ -131,8 +151,31 @@ def _show(report: dict[str, Any], most: int) -> None:
             f"{row['count']:,}",
             f"{row['rules']:,}",
             str(row["states"]),
+            draw_spectrum(row["singular_values"], row["states"], ascii_only=ascii_only),
             values + more,
         )
+    console.print(table)
+
+
+def _show_search(console: Any, search: dict[str, Any], nonterminals: list[dict[str, Any]]) -> None:
+    """What was tried for each nonterminal, each number with its best F1."""
+    from rich.table import Table
+
+    console.print("\nstate_search", style="bold")
+    for name, value in search["settings"].items():
+        console.print(f"  {name}: {_plain(value)}")
+    start, found = 100 * search["start_f1"], 100 * search["f1"]
+    console.print(f"  F1 on held-out trees: {start:.2f} before, {found:.2f} after")
+    tried: dict[str, dict[int, float]] = {}
+    for row in search["record"]:
+        numbers = tried.setdefault(row["nonterminal"], {})
+        numbers[row["states"]] = max(row["f1"], numbers.get(row["states"], 0.0))
+    states = {row["nonterminal"]: row["states"] for row in nonterminals}
+    table = Table("nonterminal", "states", "states tried, with F1", box=None)
+    table.columns[1].justify = "right"
+    for name, numbers in tried.items():
+        shown = "  ".join(f"{number}: {100 * f1:.2f}" for number, f1 in sorted(numbers.items()))
+        table.add_row(name, str(states.get(name, "")), shown)
     console.print(table)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
 
 Options = TypeVar("Options", bound=Any)
 
+_ENTRY = re.compile(r"\s*(\S+?)=(\d+)(?:\s*(?:,\s*|$)|\s+)")
+
 
 def train(
     files: Annotated[
@@ -43,6 +47,21 @@ def train(
         int | None,
         typer.Option(min=1, help="Most latent states of a nonterminal; 24, or 16 with em."),
     ] = None,
+    states_of: Annotated[
+        list[str] | None,
+        typer.Option(help='States of single nonterminals, as "NP=32,VP=48"; may be repeated.'),
+    ] = None,
+    cut: Annotated[
+        float | None,
+        typer.Option(help="Drop singular values below this part of a nonterminal's largest."),
+    ] = None,
+    optimise_states: Annotated[
+        bool,
+        typer.Option("--optimise-states", help="Search states of nonterminals on the --dev trees."),
+    ] = False,
+    beam: Annotated[
+        int | None, typer.Option(min=1, help="Assignments that --optimise-states keeps; 1.")
+    ] = None,
     iterations: Annotated[
         int | None,
         typer.Option(min=1, help="Of em, 20 or 4 by its start; the best on --dev is kept."),
@@ -51,7 +70,10 @@ def train(
         Path | None, typer.Option(help="A file with which em, once stopped, can go on.")
     ] = None,
     jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=1, help="Threads of em; the result is the same.")
+        int,
+        typer.Option(
+            "--jobs", "-j", min=1, help="Threads of em and --optimise-states; same result."
+        ),
     ] = 1,
     tune: Annotated[
         bool, typer.Option("--tune", help="Choose the smoothing constants on the --dev trees.")
@@ -125,6 +147,7 @@ def train(
     Settings that are not given are those that served best on held-out trees.
     """
     from eigentree.corpus.treebank import read_treebank
+    from eigentree.learn.state_search import StateSearchOptions
     from eigentree.training import TrainingOptions, tuned
     from eigentree.training import train as learn
 
@@ -132,11 +155,31 @@ def train(
         raise SettingsError(f"--tune is for --method spectral; {method} has nothing to tune")
     if tune and dev is None:
         raise SettingsError("--tune needs held-out trees; name them with --dev")
-    if "em" not in method and (iterations is not None or checkpoint is not None or jobs > 1):
+    if optimise_states and method != "spectral":
         raise SettingsError(
-            "--iterations, --checkpoint and --jobs are for --method em and spectral+em; "
+            f"--optimise-states is for --method spectral; with {method} there is no such search"
+        )
+    if optimise_states and dev is None:
+        raise SettingsError("--optimise-states needs held-out trees; name them with --dev")
+    if beam is not None and not optimise_states:
+        raise SettingsError("--beam is for --optimise-states; give both or none")
+    if states_of is not None and method in ("pcfg", "markov"):
+        raise SettingsError(f"--states-of is for grammars with states; {method} has none")
+    if cut is not None and "spectral" not in method:
+        raise SettingsError(
+            f"--cut is for --method spectral and spectral+em; {method} has no singular values"
+        )
+    if "em" not in method and (iterations is not None or checkpoint is not None):
+        raise SettingsError(
+            "--iterations and --checkpoint are for --method em and spectral+em; "
             f"{method} has no iterations"
         )
+    if "em" not in method and not optimise_states and jobs > 1:
+        raise SettingsError(
+            "--jobs is for --method em and spectral+em and for --optimise-states; "
+            f"{method} alone has no use for threads"
+        )
+    own_states = None if states_of is None else _states_of(states_of)
     defaults = TrainingOptions()
     treebank_options = defaults.treebank
     if method == "markov":
@@ -165,12 +208,21 @@ def train(
         spectral=_changed(
             defaults.spectral,
             states=states,
+            states_of=own_states,
+            cut=cut,
             shrinkage=shrinkage,
             smoothing=smoothing,
             word_smoothing=word_smoothing,
             features=_changed(defaults.spectral.features, kappa=kappa),
         ),
-        em=_changed(defaults.em, states=states, iterations=iterations, smoothing=smoothing),
+        state_search=_changed(StateSearchOptions(), beam=beam) if optimise_states else None,
+        em=_changed(
+            defaults.em,
+            states=states,
+            states_of=own_states,
+            iterations=iterations,
+            smoothing=smoothing,
+        ),
     )
     for written in [output, *([] if checkpoint is None else [str(checkpoint)])]:
         _check_writable(written, [*files, *([] if dev is None else [dev])])
@@ -203,6 +255,8 @@ def train(
             jobs=jobs,
             checkpoint=checkpoint,
         )
+    if optimise_states:
+        _tell_states(parser.description, quiet)
     if "em" in parser.description:
         _tell_iterations(parser.description, quiet)
     parser.save(output)
@@ -214,6 +268,26 @@ def train(
 def _changed(options: Options, **given: object) -> Options:
     """A copy of some options with those values that are given, so not None."""
     return replace(options, **{name: value for name, value in given.items() if value is not None})
+
+
+def _states_of(given: list[str]) -> dict[str, int]:
+    """Numbers of states by name, from options such as "NP=32,@NP[PP,SBAR]=8".
+
+    Names may hold commas and equals signs themselves, so a number ends an entry.
+    """
+    found: dict[str, int] = {}
+    for text in given:
+        at = 0
+        while at < len(text):
+            entry = _ENTRY.match(text, at)
+            if entry is None:
+                raise SettingsError(
+                    f"--states-of has {text[at:]!r}; it must be names with numbers of states, as "
+                    "NP=32,VP=48"
+                )
+            found[entry[1]] = int(entry[2])
+            at = entry.end()
+    return found
 
 
 def _binarise_options(
@@ -304,6 +378,17 @@ class _Stages:
         if self._stage is not None:
             seconds = time.process_time() - self._began
             message(f"{self._stage}: {seconds:.1f} CPU s", quiet=self._quiet)
+
+
+def _tell_states(description: dict[str, Any], quiet: bool) -> None:
+    """What a search has found, as an option that asks for it again."""
+    search, found = description["state_search"], description["spectral"]["states_of"]
+    gain = f"F1 {100 * search['start_f1']:.2f} to {100 * search['f1']:.2f}"
+    if search["f1"] > search["start_f1"]:
+        given = ",".join(f"{name}={number}" for name, number in found.items())
+        message(f"chosen: --states-of {shlex.quote(given)} ({gain})", quiet=quiet)
+    else:
+        message(f"chosen: the same states as without --optimise-states ({gain})", quiet=quiet)
 
 
 def _tell_iterations(description: dict[str, Any], quiet: bool) -> None:
