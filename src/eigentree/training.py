@@ -430,7 +430,7 @@ def train(
 
 # Settings that are tuned, in this order, and the values that are tried.
 TUNED = {
-    "shrinkage": (1.0, 1.5, 2.0),
+    "shrinkage": (1.0, 1.25, 1.5, 2.0),
     "smoothing": (2.0, 5.0, 10.0),
     "word_smoothing": (0.7, 0.9, 1.0),
 }

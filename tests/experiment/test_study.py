@@ -89,6 +89,13 @@ def test_an_ablation_changes_the_model(name):
     assert whole.options != without.options
 
 
+def test_what_a_model_lacks_is_not_taken_off_it():
+    lacking = {"method": "spectral", "unseen": False}
+    made = study(lacking, states=[2], ablations={"without": ["no unseen rules", "no siblings"]})
+    assert made.cells()[0].options.unseen is None
+    assert [cell.without for cell in made.cells()] == [None, "no siblings"]
+
+
 def test_ablations_are_those_of_the_paper_and_of_all_spectral_models_by_default():
     made = study(SPECTRAL, {"method": "pcfg"}, states=[2], ablations={})
     ablated = [(cell.model, cell.without) for cell in made.cells() if cell.without]

@@ -44,6 +44,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
     "simple features": {"spectral": {"features": {"inside": ["rule"], "outside": ["rule"]}}},
     "no shrinkage": {"spectral": {"shrinkage": 0.0}},
     "no siblings": {"treebank": {"binarise": {"horizontal": 0}}},
+    "no unseen rules": {"unseen": None},
 }
 OF_THE_PAPER = ("no smoothing", "no scaling", "no absolute values", "simple features")
 
@@ -266,8 +267,13 @@ class Study(_WithSettings):
             for model in self._chosen(self.ablations.models):
                 if "spectral" in model.method:
                     for states in self.ablations.states or self._states_of(model):
-                        for without in (None, *self.ablations.without):
-                            cells += self._of_model(model, [states], without, 1.0)
+                        whole = self._of_model(model, [states], None, 1.0)
+                        cells += whole
+                        for without in self.ablations.without:
+                            ablated = self._of_model(model, [states], without, 1.0)
+                            # What a model lacks can't be taken off it.
+                            if ablated[0].options != whole[0].options:
+                                cells += ablated
         if self.learning_curve is not None:
             curve = self.learning_curve
             for model in self._chosen(curve.models):
@@ -298,7 +304,14 @@ class Study(_WithSettings):
 
     def _options(self, model: Model, states: int, without: str | None) -> TrainingOptions:
         layers = [self.settings, MARKOV if model.method == "markov" else {}, model.settings]
+        # TOML has no word for nothing.
+        layers = [
+            {n: None if n == "unseen" and v is False else v for n, v in layer.items()}
+            for layer in layers
+        ]
         for name, values in [pair for layer in layers for pair in layer.items()]:
+            if name == "unseen" and values is None:
+                continue
             if name != "jackknife" and not isinstance(values, Mapping):
                 raise SettingsError(f"{name} is {values!r}; it must be a table of settings")
             if name in ("spectral", "em") and "states" in values:

@@ -37,7 +37,7 @@ def cluster_states(
     projections: Projections,
     n_states: Ints,
     *,
-    shrinkage: float = 1.5,
+    shrinkage: float = 1.25,
     seed: int = 0,
 ) -> Ints:
     """A state for each node, by k-means on its projections.

@@ -86,7 +86,7 @@ class SpectralOptions:
     states: int = 24
     states_of: Mapping[str, int] = field(default_factory=dict, hash=False)
     cut: float = 1e-3
-    shrinkage: float = 1.5
+    shrinkage: float = 1.25
     smoothing: float = 5.0
     word_smoothing: float = 0.9
     word_smoothing_below: int = 1000
@@ -235,6 +235,8 @@ def project(
     rank = np.full_like(most, max(DECOMPOSED, most.max())) if options.states_of else most
     row = np.empty(len(examples), dtype=np.int64)
     done = 0
+    if progress:
+        progress("projections", 0.0)
     for matrices in features(examples, options.features):
         symbol, nodes = matrices.symbol, matrices.rows
         svd = cross_moment_svd(
@@ -278,6 +280,8 @@ def estimate(
         for side in (projections.inside, projections.outside)
     ]
     rules = _estimate_rules(examples, backbone, projections, means, options, progress)
+    if progress:
+        progress("words", 0.0)
     lexical_start, lexical = _estimate_words(examples, backbone, projections, means[1], options)
     root = [np.zeros(size) for size in sizes]
     at_root = np.flatnonzero(examples.parent < 0)
