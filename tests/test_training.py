@@ -278,6 +278,7 @@ def test_progress_goes_from_stage_to_stage():
         "binary trees",
         "projections",
         "rules",
+        "words",
         "tagger",
     ]
     for stage in ("projections", "rules"):
@@ -319,7 +320,8 @@ def test_tuning_tells_how_far_it_is_and_changes_nothing_else():
         assert getattr(chosen.spectral, name) in values
     assert replace(chosen, spectral=settings.spectral) == settings
     shares = [share for stage, share in calls if stage == "tuning"]
-    assert shares == [(step + 1) / 9 for step in range(9)]
+    steps = sum(len(values) for values in training.TUNED.values())
+    assert shares == [(step + 1) / steps for step in range(steps)]
 
 
 def test_tuning_leaves_bad_constants_and_keeps_good_ones(monkeypatch):
