@@ -709,10 +709,10 @@ def test_stages_end_when_training_fails(treebank, tmp_path, monkeypatch):
     code, _, err = run_verb("train", treebank, "-o", tmp_path / "model.egt")
     assert code == 1
     assert "ArithmeticError: no convergence" in err
-    assert ended == ["binary trees", "projections", "rules"]
+    assert ended == ["binary trees", "projections", "rules", "words"]
     monkeypatch.setattr("eigentree.training.learn_spectral", fail)
     assert run_verb("train", treebank, "-o", tmp_path / "model.egt")[0] == 1
-    assert ended == ["binary trees", "projections", "rules", "binary trees"]
+    assert ended == ["binary trees", "projections", "rules", "words", "binary trees"]
 
 
 def test_malformed_trees_can_be_skipped(tmp_path):

@@ -253,7 +253,7 @@ def test_one_seed_gives_the_same_bytes():
 def test_progress_runs_to_the_end():
     told: list[tuple[str, float]] = []
     learn_spectral(corpus(), progress=lambda stage, share: told.append((stage, share)))
-    assert {stage for stage, _ in told} == {"projections", "rules"}
+    assert {stage for stage, _ in told} == {"projections", "rules", "words"}
     for stage in ("projections", "rules"):
         shares = [share for name, share in told if name == stage]
         assert shares == sorted(shares)

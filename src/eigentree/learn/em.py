@@ -70,6 +70,9 @@ N_PARTS = 64
 STAGE = "expectation maximisation"
 # Share of the even split in a start from given states.
 EVEN_PART = 0.1
+# Between two checkpoints passes at least this often the time that one takes to write: with many
+# states they are hundreds of megabytes.
+WRITING_PAUSE = 10.0
 # By how much rounding may lower the likelihood, relative to its size.
 ROUNDING = 1e-10
 
@@ -203,7 +206,8 @@ def learn_em(
         What a checkpoint must have in common beside settings and data, such as a digest of
         the judge's trees.
     checkpoint
-        A file to write after every iteration and to go on from if it is there.
+        A file to go on from if it is there.  It is written after the first and the last
+        iteration, and between them as often as takes about a tenth of the time.
     jobs
         Threads; the result is the same for any number.
     seed
@@ -252,6 +256,7 @@ def learn_em(
         best = None if found.best is None else _assembled(backbone, layout, **found.best)
     if progress:
         progress(STAGE, len(record) / n_iterations)
+    next_writing = time.monotonic()
     with ThreadPoolExecutor(jobs) as threads, one_thread():
         expectation = Expectation(trees, layout, threads)
         while len(record) < n_iterations:
@@ -272,8 +277,11 @@ def learn_em(
                 if f1 is None or so_far is None or f1 > so_far:
                     best, best_number = grammar, number
             record.append(Iteration(number, log_likelihood, f1, seconds))
-            if checkpoint is not None:
+            if checkpoint is not None and (is_last or time.monotonic() >= next_writing):
+                began_writing = time.monotonic()
                 save_checkpoint(checkpoint, settings, values, record, best, best_number)
+                ended_writing = time.monotonic()
+                next_writing = ended_writing + WRITING_PAUSE * (ended_writing - began_writing)
             if progress:
                 progress(STAGE, number / n_iterations)
     assert best is not None

@@ -1,8 +1,8 @@
 """Checkpoints of expectation maximisation: all that a run needs to go on as if it never stopped.
 
-A checkpoint is a model file (`eigentree.model_files`) of a kind of its own, written whole after
-every iteration.  It names the settings and holds a digest of the treebank, so that it can't
-be taken for a checkpoint of something else.
+A checkpoint is a model file (`eigentree.model_files`) of a kind of its own, written whole.  It
+names the settings and holds a digest of the treebank, so that it can't be taken for a
+checkpoint of something else.
 """
 
 from __future__ import annotations
