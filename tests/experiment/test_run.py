@@ -104,6 +104,40 @@ def test_a_damaged_record_is_made_again(files, tmp_path, trainings):
     assert trainings == ["pcfg", "pcfg"]
 
 
+@pytest.mark.parametrize("content", ["[]", "3", "null", "{}"])
+def test_a_record_of_something_else_is_made_again(files, tmp_path, trainings, content):
+    study = study_of(files, model=[{"method": "pcfg"}])
+    run_study(study, tmp_path)
+    (record,) = (tmp_path / "cells").iterdir()
+    record.write_text(content, encoding="utf-8")
+    assert run_study(study, tmp_path).figures["best"] == "pcfg"
+    assert trainings == ["pcfg", "pcfg"]
+
+
+def test_a_model_may_have_a_long_name(files, tmp_path, trainings):
+    study = study_of(files, model=[{"method": "pcfg", "name": "long " * 100}])
+    for _ in range(2):
+        assert not run_study(study, tmp_path).failures
+    assert trainings == ["pcfg"]
+
+
+def test_settings_that_the_first_trees_cannot_take_are_trained(files, tmp_path):
+    """Cells are warmed up on a dozen trees, without all nonterminals and held-out trees."""
+    first = demo_trees()[: cells.WARMING_TREES]
+    assert all(node.label != "QP" for tree in first for node in tree.nodes())
+    of = {"states_of": {"QP": 1}}
+    models = [
+        {"name": "of", "method": "spectral", "spectral": of},
+        {"name": "em of", "method": "em", "em": {**of, "iterations": 1}},
+        {"name": "search", "method": "spectral", "state_search": {"most": 1, "numbers": [1]}},
+    ]
+    result = run_study(study_of(files, model=models, states=[2]), tmp_path)
+    assert result.failures == {}
+    assert [row["name"] for row in result.figures["models"]] == [
+        "of, m = 2", "em of, m = 2", "search, m = 2",
+    ]  # fmt: skip
+
+
 def test_the_same_work_under_two_names_is_done_once(files, tmp_path, trainings):
     models = [{"method": "pcfg"}, {"method": "pcfg", "name": "again"}]
     figures = run_study(study_of(files, model=models), tmp_path).figures

@@ -16,7 +16,7 @@ import tempfile
 import time
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from importlib.metadata import version
@@ -40,7 +40,7 @@ from eigentree.training import TrainingOptions, train
 FORMAT = 1
 # Trees of the training that only makes sure that everything is compiled.
 WARMING_TREES = 12
-_NAME_DIGITS = 12
+_NAME_LETTERS, _NAME_DIGITS = 80, 12
 
 
 class Place(NamedTuple):
@@ -137,8 +137,8 @@ class Cell:
         return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
     def file_name(self, data: Mapping[str, str]) -> str:
-        """A name that people can read, made unique by the digest."""
-        readable = re.sub(r"[^a-z0-9+]+", "-", str(self).lower()).strip("-")
+        """A name that people can read, not too long for a disk, made unique by the digest."""
+        readable = re.sub(r"[^a-z0-9+]+", "-", str(self).lower()).strip("-")[:_NAME_LETTERS]
         return f"{readable}-{self.digest(data)[:_NAME_DIGITS]}"
 
 
@@ -227,8 +227,8 @@ class Folder:
         digest = cell.digest(digests)
         for path in self._cells.glob(f"*-{digest[:_NAME_DIGITS]}.json"):
             with suppress(ValueError):  # not by us, or cut short by a full disk: done again
-                record: dict[str, Any] = json.loads(path.read_text("utf-8"))
-                if record.get("digest") == digest:
+                record = json.loads(path.read_text("utf-8"))
+                if isinstance(record, dict) and record.get("digest") == digest:
                     return record
         return None
 
@@ -347,7 +347,17 @@ def chosen_trees(trees: list[Tree], share: float, seed: int) -> list[Tree]:
 
 @cache
 def _warm(options: TrainingOptions, trees: tuple[Tree, ...]) -> None:
-    """Train and parse a little, so that no compilation falls into what is measured."""
+    """Train and parse a little, so that no compilation falls into what is measured.
+
+    The few trees may lack a nonterminal that has states of its own, and there are no held-out
+    trees to search on.
+    """
+    options = replace(
+        options,
+        spectral=replace(options.spectral, states_of={}),
+        em=replace(options.em, states_of={}),
+        state_search=None,
+    )
     parser = train(trees, options)
     parser.parse(trees[0].words(), None if options.tagger else trees[0].tags())
 
