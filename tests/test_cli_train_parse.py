@@ -495,6 +495,21 @@ def test_a_checkpoint_replaces_no_treebank(treebank, tmp_path):
     assert treebank.read_text("utf-8") == TREES
 
 
+@pytest.mark.parametrize(
+    ("checkpoint", "message"),
+    [
+        ("-", "--checkpoint is -; it must be a file"),
+        ("small.egt", "small.egt: can't be the model and its checkpoint; name another"),
+    ],
+)
+def test_a_checkpoint_has_a_file_of_its_own(treebank, tmp_path, monkeypatch, checkpoint, message):
+    monkeypatch.chdir(tmp_path)
+    options = ("--method", "em", "--checkpoint", checkpoint)
+    code, out, err = run_verb("train", treebank, "-o", tmp_path / "small.egt", *options)
+    assert (code, out) == (2, "")
+    assert err.startswith(f"eigentree: {message}")
+
+
 def test_markov_is_a_pcfg_with_more_context(treebank, tmp_path):
     model = tmp_path / "markov.egt"
     assert run_verb("train", treebank, "-o", model, "-q", "--method", "markov")[0] == 0

@@ -23,7 +23,7 @@ from eigentree.errors import EigentreeError, GrammarError, ModelFileError, Setti
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.learn import em
 from eigentree.learn.counting import count_pcfg
-from eigentree.learn.em import EMModel, EMOptions, learn_em
+from eigentree.learn.em import EMModel, EMOptions, capped_states, learn_em
 from eigentree.learn.em_layout import Layout, Values, lay_out
 from eigentree.learn.examples import Examples
 from eigentree.model_files import open_model, save_model
@@ -467,7 +467,7 @@ def test_the_checkpoint_of_another_run_is_refused(tmp_path):
         "a run with other trees; name another file": {"examples": of_demo(61)},
         "a run with states 3, not 4": {"options": EMOptions(states=4, iterations=2)},
         "a run with seed 0, not 1": {"seed": 1},
-        "a run with held-out trees , not abc": {"judged_on": "abc"},
+        "a run with no held-out trees; name": {"judged_on": "abc"},
         "a run with smoothing 5.0, not 1.0": {
             "options": EMOptions(states=3, iterations=2, smoothing=1.0)
         },
@@ -477,6 +477,41 @@ def test_the_checkpoint_of_another_run_is_refused(tmp_path):
     path.write_bytes(path.read_bytes()[:-1])
     with pytest.raises(ModelFileError, match="is damaged"):
         learn_em(examples, one, checkpoint=path)
+
+
+def test_a_checkpoint_with_another_judge_is_refused(tmp_path):
+    examples = of_demo(60)
+    options, path = EMOptions(states=3, iterations=1), tmp_path / "run"
+    learn_em(examples, options, checkpoint=path, judged_on="abc")
+    for message, judged_on in (
+        ("with held-out trees; name", ""),
+        ("other held-out trees, or", "d"),
+    ):
+        with pytest.raises(ModelFileError, match=message):
+            learn_em(examples, options, checkpoint=path, judged_on=judged_on)
+
+
+def test_a_checkpoint_with_other_clusters_is_refused(tmp_path):
+    examples = of_demo(60)
+    options, path = EMOptions(states=3, iterations=1, start="clusters"), tmp_path / "run"
+    states = np.zeros(len(examples), dtype=np.int32)
+    learn_em(examples, options, states=states, checkpoint=path)
+    n_states = capped_states(examples, options)
+    states[n_states[examples.symbol] > 1] = 1
+    with pytest.raises(ModelFileError, match="a run with other trees or other clusters; name"):
+        learn_em(examples, options, states=states, checkpoint=path)
+
+
+@pytest.mark.parametrize("judge", [None, lambda _: 0.5])
+def test_a_run_cannot_end_where_nothing_was_kept(tmp_path, monkeypatch, judge):
+    """Of an iteration that was not to be the last no grammar need have been made."""
+    monkeypatch.setattr(em, "WRITING_PAUSE", 0.0)
+    examples, path = of_demo(60), tmp_path / "run"
+    with pytest.raises(KilledError):
+        learn_em(examples, OPTIONS, judge=judge, checkpoint=path, progress=killed_after(3))
+    few = EMOptions(states=3, iterations=3)
+    with pytest.raises(ModelFileError, match="a run with more iterations than the 3 that are want"):
+        learn_em(examples, few, judge=judge, checkpoint=path)
 
 
 @pytest.mark.parametrize(

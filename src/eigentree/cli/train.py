@@ -226,6 +226,10 @@ def train(
     )
     for written in [output, *([] if checkpoint is None else [str(checkpoint)])]:
         _check_writable(written, [*files, *([] if dev is None else [dev])])
+    if checkpoint is not None and str(checkpoint) == "-":
+        raise SettingsError("--checkpoint is -; it must be a file, for it is read again")
+    if checkpoint is not None and checkpoint.resolve() == Path(output).resolve():
+        raise SettingsError(f"{checkpoint}: can't be the model and its checkpoint; name another")
     started = time.process_time()
     treebank = read_treebank(files, cleaning=cleaning, on_error=on_error)
     _tell(treebank, quiet)

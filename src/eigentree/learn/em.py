@@ -53,7 +53,7 @@ from eigentree.grammar.lpcfg import LPCFG, LatentParameters, back_off
 from eigentree.grammar.pcfg import PCFG
 from eigentree.learn import _kernels_em as kernels
 from eigentree.learn.counting import count_pcfg
-from eigentree.learn.em_files import digest, open_checkpoint, save_checkpoint
+from eigentree.learn.em_files import HELD_OUT, digest, open_checkpoint, save_checkpoint
 from eigentree.learn.em_layout import BATCH, Layout, Skeletons, Values, lay_out
 from eigentree.learn.examples import Examples
 from eigentree.learn.states import check_states, most_states
@@ -241,7 +241,7 @@ def learn_em(
     n_iterations = options.n_iterations
     backbone = count_pcfg(examples)
     trees, layout = lay_out(examples, backbone, n_states)
-    settings = {**asdict(options), "seed": seed, "held-out trees": judged_on}
+    settings = {**asdict(options), "seed": seed, HELD_OUT: judged_on}
     settings["data"] = digest(examples, n_states, states)
     del settings["iterations"]  # a finished run may go on
     found = None

@@ -23,6 +23,10 @@ from eigentree.learn.examples import Examples
 from eigentree.model_files import open_model, save_model
 
 KIND = "expectation maximisation"
+# The setting that stands for all that grammars are judged by, "" for nothing.
+HELD_OUT = "held-out trees"
+# Where a row of the record has the judgement.
+F1 = 2
 # The arrays of a grammar that the layout doesn't give.
 _OF_GRAMMAR = ("dense", "inside_mean", "lexical", "unseen_word", "root")
 
@@ -91,7 +95,7 @@ def open_checkpoint(
     Parameters
     ----------
     settings
-        What must agree, as JSON gives it back.
+        What must agree, as JSON gives it back; ``data``, ``start`` and `HELD_OUT` among it.
     most
         The number of iterations that it may hold.
     layout
@@ -110,19 +114,27 @@ def open_checkpoint(
         differing = [name for name, value in settings.items() if stored[name] != value]
         values = Values(*(np.array(file.arrays[f"values.{name}"]) for name in Values._fields))
         best = None
+        # Of an iteration that was not to be the last no grammar need have been made.
+        is_judged = bool(record) and (best_number == len(record) or record[-1][F1] is not None)
         if best_number:
             best = {name: file.arrays[f"best.{name}"].astype(np.float64) for name in _OF_GRAMMAR}
     except (KeyError, TypeError) as error:
         raise ModelFileError(f"{path}: isn't a whole checkpoint: {error} is missing") from error
     what = None
-    if differing == ["data"]:
-        what = "other trees"
+    # Other settings may well make other states, which are among the data.
+    named = [name for name in differing if name not in ("data", HELD_OUT)]
+    if named:
+        what = f"{named[0]} {stored[named[0]]}, not {settings[named[0]]}"
+    elif "data" in differing:
+        what = "other trees or other clusters" if settings["start"] == "clusters" else "other trees"
     elif differing:
-        # Other settings may well make other states, which are among the data.
-        name = next(name for name in differing if name != "data")
-        what = f"{name} {stored[name]}, not {settings[name]}"
+        what = "other held-out trees, or with another way to parse them"
+        if not (stored[HELD_OUT] and settings[HELD_OUT]):
+            what = f"{'' if stored[HELD_OUT] else 'no '}held-out trees"
     elif len(record) > most:
         what = f"{len(record)} iterations, more than the {most} that are wanted"
+    elif len(record) == most and not is_judged:
+        what = f"more iterations than the {most} that are wanted"
     if what is not None:
         raise ModelFileError(
             f"{path}: is the checkpoint of a run with {what}; name another file or remove it"
