@@ -145,7 +145,16 @@ def test_files_are_beside_the_study_or_where_told(tmp_path):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"dev": 3}, r"^study: dev is 3; it must be "),
+        ({"dev": 3}, r"^study: dev is 3; it must be a path$"),
+        ({"settings": 3}, r"^study: settings is no key of a study"),
+        ({"model": [{"method": "pcfg", "settings": {}}]}, r"model\[1\].settings is no key of a st"),
+        ({"title": "two\nlines"}, r"title is 'two\\nlines'; it must be printable text on one l"),
+        ({"title": "reversed \u202e"}, r"title is 'reversed \\u202e'; it must be printable text"),
+        ({"model": [{"method": "pcfg", "name": "a\x00"}]}, r"name is 'a\\x00'; it must be print"),
+        ({"model": [{"method": "pcfg", "name": " "}]}, r"name is ' '; it must be printable text"),
+        ({"states": [True]}, r"states\[1\] is True; it must be a valid integer"),
+        ({"states": [10**10]}, r"model 'spectral': states is 10000000000; it must be at most"),
+        ({"em": {"start": "clusters"}}, r"em.start is 'clusters'; the method decides how it st"),
         ({"stats": [2]}, r"^study: stats is no key of a study; known are .*states.*"),
         ({"states": [2, 0]}, r"^study: states\[2\] is 0; it must be greater than or equal to 1"),
         ({"states": []}, r"states is \[\]; it must be a list of one or more different values"),

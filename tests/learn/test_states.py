@@ -54,6 +54,17 @@ def test_unknown_names_are_refused_with_near_ones():
 def test_numbers_must_be_positive(options):
     with pytest.raises(SettingsError, match="states_of gives 'NP' 0; it must be at least 1"):
         options(states_of={"VP": 4, "NP": 0})
+    with pytest.raises(SettingsError, match="states is 0; it must be at least 1"):
+        options(states=0)
+
+
+@pytest.mark.parametrize("options", [SpectralOptions, EMOptions])
+def test_numbers_must_fit_where_they_are_stored(options):
+    with pytest.raises(SettingsError, match="states is 2147483648; it must be at most 2147483647"):
+        options(states=2**31)
+    with pytest.raises(SettingsError, match="states_of gives 'NP' 9999999999; it must be at most"):
+        options(states_of={"NP": 9999999999})
+    assert most_states(SYMBOLS, options(states=2**31 - 1).states, {}).tolist() == [2**31 - 1] * 4
 
 
 @pytest.mark.parametrize("options", [SpectralOptions, EMOptions])

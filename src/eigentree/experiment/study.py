@@ -64,12 +64,18 @@ def _distinct(values: list[Any]) -> list[Any]:
     return values
 
 
+def _shown(value: str) -> str:
+    if not (value.strip() and value.isprintable()):
+        raise ValueError("printable text on one line")
+    return value
+
+
 _Method = Annotated[str, AfterValidator(lambda value: _known(value, (*METHODS, "markov")))]
 _Ablation = Annotated[str, AfterValidator(lambda value: _known(value, tuple(ABLATIONS)))]
-_States = Annotated[list[Annotated[int, Field(ge=1)]], AfterValidator(_distinct)]
-_Seeds = Annotated[list[Annotated[int, Field(ge=0)]], AfterValidator(_distinct)]
+_States = Annotated[list[Annotated[int, Field(ge=1, strict=True)]], AfterValidator(_distinct)]
+_Seeds = Annotated[list[Annotated[int, Field(ge=0, strict=True)]], AfterValidator(_distinct)]
 _Share = Annotated[float, Field(gt=0, le=1)]
-_Name = Annotated[str, Field(min_length=1)]
+_Name = Annotated[str, AfterValidator(_shown)]
 
 
 class _Table(BaseModel):
@@ -85,7 +91,8 @@ class _WithSettings(_Table):
         Fields of `TrainingOptions`.
     """
 
-    settings: dict[str, Any] = {}
+    # Collected below, so no key of this name is to be had.
+    settings: dict[str, Any] = Field({}, alias="settings of learning")
 
     @model_validator(mode="before")
     @classmethod
@@ -95,7 +102,7 @@ class _WithSettings(_Table):
             return given
         settings = {name: given[name] for name in given if name in SETTINGS}
         rest = {name: given[name] for name in given if name not in SETTINGS}
-        return {**rest, "settings": {**given.get("settings", {}), **settings}}
+        return {**rest, "settings of learning": settings}
 
 
 class Model(_WithSettings):
@@ -319,6 +326,11 @@ class Study(_WithSettings):
                     f"{name}.states is {values['states']!r}; the states of models are given by "
                     "the key states, at the top or in a model"
                 )
+            if name == "em" and "start" in values:
+                raise SettingsError(
+                    f"em.start is {values['start']!r}; the method decides how it starts: em or "
+                    "spectral+em"
+                )
         layers.append(ABLATIONS[without] if without else {})
         layers.append({name: {"states": states} for name in ("spectral", "em")})
         method = "pcfg" if model.method == "markov" else model.method
@@ -435,7 +447,7 @@ def _refuse(error: ValidationError, where: str, kind: type, skip: int = 0) -> No
         raise SettingsError(f"{where}{key} is no key of a study; known are {', '.join(known)}")
     if problem == "missing":
         raise SettingsError(f"{where}{key} is missing; a study needs it")
-    told = first["msg"]
+    told = "a path" if problem == "path_type" else first["msg"]
     if problem == "value_error":
         told = str(first["ctx"]["error"])
         if not place:

@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree.errors import SettingsError
+from eigentree.learn.states import MOST
 from eigentree.linalg.threads import one_thread
 
 Ints = NDArray[np.int32]
@@ -65,9 +66,9 @@ class StateSearchOptions:
         for name in ("beam", "most"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        if not self.numbers or min(self.numbers) < 1:
+        if not self.numbers or min(self.numbers) < 1 or max(self.numbers) > MOST:
             raise SettingsError(
-                f"numbers is {self.numbers}; it must hold numbers of states, each at least 1"
+                f"numbers is {self.numbers}; it must hold numbers of states, from 1 to {MOST}"
             )
 
 

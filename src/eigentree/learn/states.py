@@ -11,14 +11,18 @@ from numpy.typing import NDArray
 from eigentree.corpus.binarise import Symbol
 from eigentree.errors import SettingsError
 
+# Numbers of states are stored in 32 bits.
+MOST = 2**31 - 1
+
 
 def check_states(states: int, states_of: Mapping[str, int]) -> None:
-    """Refuse numbers of states below 1."""
-    if states < 1:
-        raise SettingsError(f"states is {states}; it must be at least 1")
-    for name, number in states_of.items():
+    """Refuse numbers of states below 1 and those that can't be stored."""
+    named = [("states is", states), *((f"states_of gives {n!r}", k) for n, k in states_of.items())]
+    for what, number in named:
         if number < 1:
-            raise SettingsError(f"states_of gives {name!r} {number}; it must be at least 1")
+            raise SettingsError(f"{what} {number}; it must be at least 1")
+        if number > MOST:
+            raise SettingsError(f"{what} {number}; it must be at most {MOST}")
 
 
 def most_states(
