@@ -12,12 +12,13 @@ from pathlib import Path
 import pytest
 
 from eigentree.experiment import read_study, run_study
+from eigentree.report.drawing import visible
 from eigentree.report.experiment import as_html, as_markdown, percent, seconds, summary
 from eigentree.report.plots import Point, Series, plot
 from tests.demo import TREEBANK
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "study.toml"
-NASTY = "<b>&\"'|*_`$x$\u202e"
+NASTY = "<b>&\"'|*_`$x$\u202e\x00\x1b"
 
 
 class Page(HTMLParser):
@@ -220,7 +221,9 @@ def test_names_cannot_become_markup(with_em):
     assert "<b>" not in html
     assert html.count("<script") == 0
     page = Page(html)
-    assert NASTY in [row[0] for row in page.tables["Every model"]]
+    assert visible(NASTY) in [row[0] for row in page.tables["Every model"]]
+    for text in (html, as_markdown(figures)):
+        assert not set(text) & set("\u202e\x00\x1b")
     for number, drawn in enumerate(re.findall(r"<svg.*?</svg>", html, re.DOTALL)):
         assert xml.etree.ElementTree.fromstring(drawn) is not None, number
     assert "<b>" not in as_markdown(figures)

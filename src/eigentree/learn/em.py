@@ -225,7 +225,7 @@ def learn_em(
     Cost
     ----
     An iteration takes O(nodes K^3) time; memory for two vectors a node and two tensors a
-    rule, and one or two tensors a rule more with a judge.
+    rule, three more while a grammar is made, and one for the best so far with a judge.
 
     References
     ----------
@@ -270,8 +270,8 @@ def learn_em(
             is_last = number == n_iterations
             f1 = None
             if is_last or (judge and (number == 1 or number % options.judge_every == 0)):
-                smooth = smoothed(layout, counts, options)
-                grammar = as_grammar(backbone, layout, smooth).rounded()
+                # Without names, arrays as large as the grammar go as soon as they have served.
+                grammar = as_grammar(backbone, layout, smoothed(layout, counts, options)).rounded()
                 f1 = None if judge is None else judge(grammar)
                 so_far = record[best_number - 1].f1 if best_number else None
                 if f1 is None or so_far is None or f1 > so_far:

@@ -150,7 +150,8 @@ def widen(grammar: LPCFG, unseen: UnseenRules) -> LPCFG:
     first = p.dense_start[is_dense]
     ascending = np.argsort(first)
     ends = np.append(first[ascending][1:], len(p.dense))
-    dense = p.dense * np.repeat(kept[is_dense][ascending], ends - first[ascending])
+    dense = np.repeat(kept[is_dense][ascending], ends - first[ascending])
+    dense *= p.dense
     parameters = p._replace(
         rule_symbols=rules[order],
         dense_start=joined(p.dense_start, -1),

@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Any, NamedTuple
 
 from eigentree.errors import counted
+from eigentree.report.drawing import visible
 from eigentree.report.plots import Point, Series, plot
 
 Figures = Mapping[str, Any]
@@ -58,6 +59,8 @@ def as_html(figures: Figures) -> str:
     environment = Environment(
         loader=FunctionLoader(lambda name: (folder / name).read_text("utf-8")),
         autoescape=True,
+        # Control characters have no place in a page, and some reorder what stands around them.
+        finalize=lambda value: value if isinstance(value, Markup) else visible(str(value)),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -113,7 +116,7 @@ def _markdown_row(cells: Iterable[str]) -> str:
 
 def _marked(text: str) -> str:
     """Text that Markdown takes for nothing else, on one line."""
-    text = " ".join(text.split()).replace("&", "&amp;").replace("<", "&lt;")
+    text = visible(" ".join(text.split())).replace("&", "&amp;").replace("<", "&lt;")
     for mark in "\\`*_|[":
         text = text.replace(mark, f"\\{mark}")
     return text
