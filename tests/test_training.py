@@ -8,6 +8,7 @@ import subprocess
 import sys
 import types
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -63,7 +64,7 @@ def test_linear_algebra_gets_one_thread_and_the_others_back():
     from threadpoolctl import threadpool_info
 
     def threads() -> list[int]:
-        return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+        return [pool["num_threads"] for pool in threadpool_info()]
 
     before = threads()
     assert before
@@ -96,6 +97,37 @@ def test_learning_runs_in_one_thread(monkeypatch):
     monkeypatch.setattr(spectral, "smoothed_tensor", noting_smooth)
     Parser.train(demo_trees()[:10], states=2, settings=TrainingOptions(tagger=False))
     assert set(seen) == {1}
+
+
+def test_clustering_runs_in_one_thread():
+    """In a process of its own, where scikit-learn is not loaded before it is needed."""
+    script = """
+import threadpoolctl
+from eigentree import Parser, TrainingOptions
+from eigentree.learn import clustering
+from tests.demo import demo_trees
+
+own = clustering._standardised
+
+def noting(columns):
+    for pool in threadpoolctl.threadpool_info():
+        print(pool["user_api"], pool["num_threads"])
+    return own(columns)
+
+clustering._standardised = noting
+Parser.train(
+    demo_trees()[:30], states=2, settings=TrainingOptions(method="spectral+em", tagger=False)
+)
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script],
+        env={**os.environ, "OMP_NUM_THREADS": "2"},
+        cwd=Path(__file__).resolve().parents[1],
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert set(done.stdout.splitlines()) == {"blas 1", "openmp 1"}
 
 
 # Expectation maximisation -----------------------------------------------------------------

@@ -31,7 +31,6 @@ DECIMALS = 6
 CONSTANT = 1e-9
 
 
-@one_thread()
 def cluster_states(
     examples: Examples,
     projections: Projections,
@@ -70,27 +69,29 @@ def cluster_states(
     states = np.zeros(len(examples), dtype=np.int32)
     order = np.argsort(examples.symbol, kind="stable")
     nodes_of = np.split(order, np.cumsum(np.bincount(examples.symbol))[:-1])
-    for symbol, nodes in enumerate(nodes_of):
-        k = int(n_states[symbol])
-        if k == 1:
-            continue
-        values = projections.singular_values[symbol]
-        damping = np.sqrt(values**2 / (values**2 + shrinkage**2)) if shrinkage else 1.0
-        rows = projections.row[nodes]
-        points = np.concatenate(
-            [
-                _standardised(side[symbol][rows]) * damping
-                for side in (projections.inside, projections.outside)
-            ],
-            axis=1,
-        )
-        rng = generator(seed, symbol)
-        fitted = points
-        if len(points) > FITTED:
-            fitted = points[np.sort(rng.choice(len(points), FITTED, replace=False))]
-        k = min(k, len(np.unique(fitted.round(DECIMALS), axis=0)))
-        means = KMeans(k, n_init=1, max_iter=ITERATIONS, random_state=int(rng.integers(2**31)))
-        states[nodes] = means.fit(fitted).predict(points)
+    # Not before scikit-learn is there, whose threads spend more time in waiting than they save.
+    with one_thread():
+        for symbol, nodes in enumerate(nodes_of):
+            k = int(n_states[symbol])
+            if k == 1:
+                continue
+            values = projections.singular_values[symbol]
+            damping = np.sqrt(values**2 / (values**2 + shrinkage**2)) if shrinkage else 1.0
+            rows = projections.row[nodes]
+            points = np.concatenate(
+                [
+                    _standardised(side[symbol][rows]) * damping
+                    for side in (projections.inside, projections.outside)
+                ],
+                axis=1,
+            )
+            rng = generator(seed, symbol)
+            fitted = points
+            if len(points) > FITTED:
+                fitted = points[np.sort(rng.choice(len(points), FITTED, replace=False))]
+            k = min(k, len(np.unique(fitted.round(DECIMALS), axis=0)))
+            means = KMeans(k, n_init=1, max_iter=ITERATIONS, random_state=int(rng.integers(2**31)))
+            states[nodes] = means.fit(fitted).predict(points)
     return states
 
 
