@@ -165,10 +165,16 @@ def train(
         raise SettingsError("--beam is for --optimise-states; give both or none")
     if states_of is not None and method in ("pcfg", "markov"):
         raise SettingsError(f"--states-of is for grammars with states; {method} has none")
-    if cut is not None and "spectral" not in method:
+    if word_smoothing is not None and method != "spectral":
         raise SettingsError(
-            f"--cut is for --method spectral and spectral+em; {method} has no singular values"
+            f"--word-smoothing is for --method spectral; {method} smooths words in its own way"
         )
+    for option, value in (("--cut", cut), ("--shrinkage", shrinkage), ("--kappa", kappa)):
+        if value is not None and "spectral" not in method:
+            raise SettingsError(
+                f"{option} is for --method spectral and spectral+em; "
+                f"{method} has no singular values"
+            )
     if "em" not in method and (iterations is not None or checkpoint is not None):
         raise SettingsError(
             "--iterations and --checkpoint are for --method em and spectral+em; "
