@@ -844,7 +844,10 @@ def test_names_of_states_may_hold_what_parts_them(tmp_path):
         (["--cut", "0.1", "--method", "em"], "--cut is for .*; em has no singular values"),
         (["--kappa", "1", "--method", "em"], "--kappa is for .*; em has no singular values"),
         (["--shrinkage", "1", "--method", "pcfg"], "--shrinkage is for .*; pcfg has no singular"),
-        (["--word-smoothing", "1", "--method", "spectral+em"], "spectral; spectral.em smooths words"),
+        (
+            ["--word-smoothing", "1", "--method", "spectral+em"],
+            "spectral; spectral.em smooths words",
+        ),
         (["--cut", "1.5"], r"cut is 1.5; it must be from 0 to below 1"),
     ],
 )
