@@ -33,7 +33,9 @@ from eigentree.corpus.files import write_whole
 from eigentree.errors import EigentreeError, ModelFileError
 
 FORMAT = "eigentree model"
-VERSION = "1"
+# 2: grammars may hold rules that were never seen.
+VERSION = "2"
+READ = ("1", VERSION)
 
 _ALIGNMENT = 64
 _CHUNK = 1 << 20
@@ -231,11 +233,11 @@ def _read_table(
     description = table.pop("__metadata__", None) if table else None
     if table is None or not _is_description(description):
         raise ModelFileError(f"{path}: {_foreign(start, file, n_bytes)}")
-    if description["version"] != VERSION:
+    if description["version"] not in READ:
         raise ModelFileError(
             f"{path}: was written in version {description['version']!r} of the model format by "
-            f"eigentree {description.get('package', 'unknown')}; this eigentree reads version "
-            f"{VERSION!r}"
+            f"eigentree {description.get('package', 'unknown')}; this eigentree reads versions "
+            f"{' and '.join(READ)}"
         )
     tensors: dict[str, _Tensor] = {}
     position = first = 8 + length
