@@ -175,14 +175,9 @@ def summary(figures: Figures) -> list[str]:
         f"({_range(scores['dev'])}){on_test}, after {seconds(best['cpu_seconds'])} CPU seconds of "
         "training."
     ]
-    is_em = [row for row in rows if "em" in row["method"].split("+")]
-    others = [row for row in rows if row not in is_em]
-    if is_em and others:
-        told.append(_against(figures, others[0], is_em[0]))
-    else:
-        rival = next((row for row in rows if row["model"] != best["model"]), None)
-        if rival is not None:
-            told.append(_against(figures, best, rival))
+    pair = _rivals(rows)
+    if pair is not None:
+        told.append(_against(figures, *pair))
     same = [one for one in figures["references"] if one["tags"] == figures["tags"]]
     same = [one for one in same if _f1_on(best, one["on"]) is not None]
     if same:
@@ -197,27 +192,49 @@ def summary(figures: Figures) -> list[str]:
     return told
 
 
+def _rivals(rows: Sequence[Row]) -> tuple[Row, Row] | None:
+    """The two models to compare in words, the better one first, out of models sorted by F1.
+
+    They are the best of the two kinds of estimator that there are, spectral and EM or EM from its
+    two starts; without those, the best model and the best with another name.
+    """
+    of_kind: dict[str, Row] = {}
+    for row in rows:
+        of_kind.setdefault(row["method"], row)
+        if "em" in row["method"].split("+"):
+            of_kind.setdefault("any em", row)
+    for kinds in (("spectral", "any em"), ("em", "spectral+em")):
+        if all(kind in of_kind for kind in kinds):
+            one, other = (of_kind[kind] for kind in kinds)
+            is_better = one["scores"]["dev"]["f1"] >= other["scores"]["dev"]["f1"]
+            return (one, other) if is_better else (other, one)
+    rival = next((row for row in rows if row["model"] != rows[0]["model"]), None)
+    return None if rival is None else (rows[0], rival)
+
+
 def _against(figures: Figures, one: Row, other: Row) -> str:
-    """How a model compares with another, in F1 on dev and in time."""
+    """How a model compares with one that is no better, in F1 on dev and in time."""
     apart = one["scores"]["dev"]["f1"] - other["scores"]["dev"]["f1"]
     than = f"{other['name']} ({percent(other['scores']['dev']['f1'])})"
     if abs(apart) < 5e-5:
         text = f"On dev, {one['name']} is as accurate as {than}"
     else:
-        points = f"{abs(100 * apart):.2f} points {'above' if apart > 0 else 'below'}"
-        text = f"On dev, {one['name']} is {points} {than}"
+        text = f"On dev, {one['name']} is {100 * apart:.2f} points above {than}"
     names = {one["name"], other["name"]}
     for test in figures["comparisons"]:
         if test["part"] == "dev" and {test["first"], test["second"]} == names:
             p = test["p_randomisation"]
             text += f", p {'' if p < 0.001 else '= '}{_p(p)}"
             text += ", which chance may explain" if p >= BY_CHANCE else ""
-    mine, its = one["cpu_seconds"], other["cpu_seconds"]
-    text += f"; training takes {seconds(mine)} CPU seconds against {seconds(its)}"
-    if min(mine, its) > 0:
-        ratio = max(mine, its) / min(mine, its)
-        text += f", a factor of {ratio:.{1 if ratio < 10 else 0}f}"
-    return f"{text}."
+    fast, slow = sorted((one, other), key=lambda row: row["cpu_seconds"])
+    spent = f"{seconds(fast['cpu_seconds'])} CPU seconds against {seconds(slow['cpu_seconds'])}"
+    if fast["cpu_seconds"] > 0:
+        ratio = slow["cpu_seconds"] / fast["cpu_seconds"]
+        times = f"{ratio:.{1 if ratio < 10 else 0}f}"
+        if times == "1.0":
+            return f"{text}; they trained as fast as one another ({spent})."
+        return f"{text}; {fast['name']} trained {times} times as fast ({spent})."
+    return f"{text}; training took {spent}."
 
 
 def _f1_on(row: Row, part: str) -> float | None:
@@ -599,6 +616,7 @@ def _times_of_training(figures: Figures) -> Section:
             " The time to the best model of EM ends at its best iteration, as if it had been "
             "known, and is without the parsing of dev that finds it; the stage of EM is with both."
         )
+    if has_em and spectral:
         note += " The times of spectral are of the first spectral model with as many states."
     table = Table("CPU seconds of training by stage (the paper's table 3)", header, lines, note)
     return Section("Training time", "", [table], [])
