@@ -222,8 +222,9 @@ def test_the_summary_compares_the_two_starts_of_em(with_em):
     clusters["scores"]["dev"]["f1"] += 0.01
     with_em["models"] = [em, clusters, *with_em["models"][-3:-1]]
     assert summary(with_em)[1].startswith("On dev, clusters is 1.00 points above em, m = 4 (")
-    assert "they trained as fast as one another (40.0 CPU seconds against 40.0)." in (
-        summary(with_em)[1]
+    assert (
+        "they trained as fast as one another (40.0 CPU seconds against 40.0)."
+        in (summary(with_em)[1])
     )
 
 

@@ -12,14 +12,21 @@ if TYPE_CHECKING:
     from eigentree.parsers import ParseResult
 
 
-def warn_of_compilation(*, quiet: bool) -> None:
-    """Say so when the first parse will take its time."""
+def warn_of_compilation(*, quiet: bool, parsing: bool = True, em: bool = False) -> None:
+    """Say so when the first parse, or the first iteration of EM, will have to be waited for."""
     from eigentree._accel import needs_compiling
-    from eigentree.chart._kernels_latent import outside_pass
+    from eigentree.chart import _kernels_latent
+    from eigentree.learn import _kernels_em
 
-    if needs_compiling(outside_pass):
+    wanted = [
+        ("expectation maximisation", em, _kernels_em.outside_pass),
+        ("the parser", parsing, _kernels_latent.outside_pass),
+    ]
+    needed = [what for what, is_used, kernel in wanted if is_used and needs_compiling(kernel)]
+    if needed:
         message(
-            "compiling the parser's kernels: once on this machine, less than 20 seconds",
+            f"compiling the kernels of {' and of '.join(needed)}: once on this machine, less than "
+            "a minute",
             quiet=quiet,
         )
 

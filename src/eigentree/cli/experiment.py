@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from eigentree.cli._common import FAILED, JobsOption, QuietOption, check_inputs, message, progress
+from eigentree.cli._models import warn_of_compilation
 from eigentree.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -85,7 +86,8 @@ def experiment(
     from eigentree.experiment import run_study
     from eigentree.report.experiment import summary
 
-    with _telling(quiet) as tell:
+    has_em = any("em" in model.method for model in wanted.model)
+    with _telling(quiet, em=has_em) as tell:
         result = run_study(wanted, output, jobs=jobs, progress=tell, command=_command())
     for sentence in summary(result.figures):
         typer.echo(sentence)
@@ -141,7 +143,7 @@ def _without_bar(steps: int) -> None:
 
 
 @contextmanager
-def _telling(quiet: bool) -> Iterator[Tell]:
+def _telling(quiet: bool, *, em: bool) -> Iterator[Tell]:
     """Tell how far the cells are: by a bar on a terminal, else by a line for each."""
     began = time.monotonic()
     has_bar = sys.stderr.isatty()
@@ -153,6 +155,8 @@ def _telling(quiet: bool) -> Iterator[Tell]:
             if done.cell is None:
                 if done.done:
                     message(f"{done.done} of {done.total} cells were done before", quiet=quiet)
+                if done.done < done.total:
+                    warn_of_compilation(quiet=quiet, em=em)
                 if has_bar:
                     advance = shown.enter_context(progress("cells", done.total, quiet=quiet))
                 advance(done.done)

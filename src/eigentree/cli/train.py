@@ -246,6 +246,7 @@ def train(
     clean_trees = [clean for _, clean in held_out or []]
     message(f"reading: {time.process_time() - started:.1f} CPU s", quiet=quiet)
     if tune and held_out is not None:
+        warn_of_compilation(quiet=quiet)
         with _Stages(quiet) as stages:
             options = tuned(treebank.trees, clean_trees, options, seed=seed, progress=stages)
         chosen = options.spectral
@@ -254,6 +255,9 @@ def train(
             f"--word-smoothing {chosen.word_smoothing:g}",
             quiet=quiet,
         )
+    # Parsing serves some methods while they learn; otherwise it is told of when it begins.
+    judged = held_out is not None and (optimise_states or "em" in method)
+    warn_of_compilation(quiet=quiet, parsing=judged, em="em" in method)
     with _Stages(quiet) as stages:
         parser = learn(
             treebank.trees,

@@ -47,6 +47,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from eigentree._accel import needs_compiling
 from eigentree._random import generator
 from eigentree.errors import GrammarError, SettingsError
 from eigentree.grammar.lpcfg import LPCFG, LatentParameters, back_off
@@ -68,6 +69,7 @@ Judge = Callable[[LPCFG], float]
 # Pieces of work that the rules are divided into for the threads.
 N_PARTS = 64
 STAGE = "expectation maximisation"
+COMPILATION = "compilation"
 # Share of the even split in a start from given states.
 EVEN_PART = 0.1
 # Between two checkpoints passes at least this often the time that one takes to write: with many
@@ -146,8 +148,8 @@ class Iteration(NamedTuple):
     f1
         What the judge said of the grammar made from this iteration's counts; None if not asked.
     cpu_seconds
-        Of all threads, from the first iteration to the end of this one, without judging and
-        without writing.
+        Of all threads, from the first iteration to the end of this one, without judging,
+        writing and compilation.
     """
 
     number: int
@@ -213,7 +215,8 @@ def learn_em(
     seed
         Of the random start; one seed gives one model.
     progress
-        Called with the stage's name and the share done, 0 to 1.
+        Called with the stage's name and the share done, 0 to 1.  On a machine that is new to
+        the kernels their compilation is a stage before.
 
     Raises
     ------
@@ -254,6 +257,9 @@ def learn_em(
         values, best_number = found.values, found.best_number
         record = [Iteration(*row) for row in found.record]
         best = None if found.best is None else _assembled(backbone, layout, **found.best)
+    if progress and needs_compiling(kernels.outside_pass):
+        progress(COMPILATION, 0.0)
+    _compile(trees, layout, values)
     if progress:
         progress(STAGE, len(record) / n_iterations)
     next_writing = time.monotonic()
@@ -286,6 +292,24 @@ def learn_em(
                 progress(STAGE, number / n_iterations)
     assert best is not None
     return EMModel(best, record, best_number)
+
+
+def _compile(trees: Skeletons, layout: Layout, values: Values) -> None:
+    """Call every kernel with nothing to do, so that no compilation counts as an iteration."""
+    trees = Skeletons(*(column[:0] for column in trees))
+    # A table without rows would be of another order of axes, and so compiled for another type.
+    symbols = layout.rule_symbols
+    layout = Layout(*(column[:0] for column in layout))._replace(rule_symbols=symbols)
+    values = Values(*(numbers[:0] for numbers in values))
+    numbers, exponents, scratch = np.zeros(0), np.zeros(0, dtype=np.int32), np.zeros((0, 0))
+    kernels.inside_pass(trees, layout, values, 0, 0, numbers, exponents, numbers, scratch)
+    kernels.outside_pass(
+        trees, layout, values, 0, 0, numbers, exponents, numbers, numbers, numbers, scratch
+    )
+    kernels.count_rules(trees, layout, values, 0, 0, numbers, numbers, numbers, scratch)
+    kernels.count_others(trees, layout, numbers, numbers, numbers, numbers, numbers)
+    kernels.count_states(layout, values, numbers)
+    kernels.divide(layout, values, numbers, values)
 
 
 def _start(
