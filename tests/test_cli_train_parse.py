@@ -846,8 +846,11 @@ def test_names_of_states_may_hold_what_parts_them(tmp_path):
         (["--shrinkage", "1", "--method", "pcfg"], "--shrinkage is for .*; pcfg has no singular"),
         (
             ["--word-smoothing", "1", "--method", "spectral+em"],
-            "spectral; spectral.em smooths words",
+            "--word-smoothing is for --method spectral, not for spectral.em\n",
         ),
+        (["--states", "2", "--method", "pcfg"], "--states is for grammars with states; pcfg has"),
+        (["--smoothing", "2", "--method", "markov"], "--smoothing is for .*; markov has none"),
+        (["--unseen-rules", "--method", "pcfg"], "--unseen-rules is for .*; pcfg has none"),
         (["--cut", "1.5"], r"cut is 1.5; it must be from 0 to below 1"),
     ],
 )

@@ -45,7 +45,10 @@ def train(
     ] = "spectral",
     states: Annotated[
         int | None,
-        typer.Option(min=1, help="Most latent states of a nonterminal; 24, or 16 with em."),
+        typer.Option(
+            min=1,
+            help="Most latent states of a nonterminal; 24, or 16 with em. A search starts there.",
+        ),
     ] = None,
     states_of: Annotated[
         list[str] | None,
@@ -102,12 +105,13 @@ def train(
         typer.Option(min=0, help="Siblings remembered by intermediate symbols; 0 or 1 by need."),
     ] = None,
     unseen_rules: Annotated[
-        bool,
+        bool | None,
         typer.Option(
             "--unseen-rules/--no-unseen-rules",
             help="Expect rules that the treebank lacks, too; pcfg and markov never do.",
+            show_default="unseen-rules",
         ),
-    ] = True,
+    ] = None,
     heads: Annotated[
         str | None,
         typer.Option(help="Head table: auto, english, negra, leftmost, rightmost, or a file."),
@@ -163,12 +167,17 @@ def train(
         raise SettingsError("--optimise-states needs held-out trees; name them with --dev")
     if beam is not None and not optimise_states:
         raise SettingsError("--beam is for --optimise-states; give both or none")
-    if states_of is not None and method in ("pcfg", "markov"):
-        raise SettingsError(f"--states-of is for grammars with states; {method} has none")
+    if method in ("pcfg", "markov"):
+        for option, given in (
+            ("--states", states),
+            ("--states-of", states_of),
+            ("--smoothing", smoothing),
+            ("--unseen-rules", unseen_rules or None),  # to want none is no mistake
+        ):
+            if given is not None:
+                raise SettingsError(f"{option} is for grammars with states; {method} has none")
     if word_smoothing is not None and method != "spectral":
-        raise SettingsError(
-            f"--word-smoothing is for --method spectral; {method} smooths words in its own way"
-        )
+        raise SettingsError(f"--word-smoothing is for --method spectral, not for {method}")
     for option, value in (("--cut", cut), ("--shrinkage", shrinkage), ("--kappa", kappa)):
         if value is not None and "spectral" not in method:
             raise SettingsError(
@@ -201,7 +210,7 @@ def train(
     options = replace(
         defaults,
         method="pcfg" if method == "markov" else method,
-        unseen=defaults.unseen if unseen_rules else None,
+        unseen=None if unseen_rules is False else defaults.unseen,
         tagger=tagger,
         jackknife=jackknife,
         treebank=_changed(
