@@ -454,3 +454,24 @@ def test_weights_of_one_tag_a_word_change_nothing_but_the_value():
         math.log(table.tag_probability(word, tag)) for word, tag in zip(ids, numbers, strict=True)
     )
     assert close(guessed.log_value + of_words, given.log_value, rtol=1e-9)
+
+
+def test_a_parser_names_itself_in_short():
+    parser = any_length_parser()
+    n_states = int(parser.grammar.n_states.sum())
+    n_symbols, n_rules = len(parser.grammar.backbone.symbols), parser.grammar.backbone.n_rules
+    sizes = f"{n_states} states, {n_symbols} symbols, {n_rules} rules"
+    assert repr(parser) == f"<Parser: spectral, {sizes}, tagger>"
+    assert repr(Parser(parser.grammar)) == f"<Parser: unknown method, {sizes}, no tagger>"
+
+
+def test_em_keeps_the_best_iteration_on_held_out_trees():
+    trees = demo_trees()
+    options = {"method": "em", "states": 2, "settings": TrainingOptions(tagger=False)}
+    with_trees = Parser.train(trees[:60], held_out=trees[60:70], **options).description["em"]
+    judged = [row["f1"] for row in with_trees["record"] if row["f1"] is not None]
+    best = with_trees["record"][with_trees["best"] - 1]
+    assert len(judged) > 1
+    assert best["f1"] == max(judged)
+    without = Parser.train(trees[:60], **options).description["em"]
+    assert {row["f1"] for row in without["record"]} == {None}

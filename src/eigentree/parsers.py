@@ -34,7 +34,7 @@ from eigentree.corpus.binarise import BinariseOptions, unbinarise
 from eigentree.corpus.cleaning import CleaningOptions
 from eigentree.corpus.lexicon import LexiconOptions
 from eigentree.corpus.trees import FORBIDDEN_IN_LABEL, SEPARATORS, Tree, with_tags
-from eigentree.errors import GrammarError, SettingsError
+from eigentree.errors import GrammarError, SettingsError, counted
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.over_words import under_guesses, under_tags
 
@@ -201,6 +201,17 @@ class Parser:
         if np.any(backbone.root[backbone.symbols.of_kind("intermediate")] > 0):
             raise GrammarError("a part of a phrase may stand at the root; only whole ones may")
 
+    def __repr__(self) -> str:
+        grammar = self.grammar
+        parts = [
+            self.description.get("method", "unknown method"),
+            counted(int(grammar.n_states.sum()), "state"),
+            counted(len(grammar.backbone.symbols), "symbol"),
+            counted(grammar.backbone.n_rules, "rule"),
+            "no tagger" if self.tagger is None else "tagger",
+        ]
+        return f"<Parser: {', '.join(parts)}>"
+
     @property
     def cleaning(self) -> CleaningOptions:
         """How the trees that the parser was trained on were cleaned; the default if unknown."""
@@ -216,6 +227,7 @@ class Parser:
         method: Method | None = None,
         states: int | None = None,
         settings: TrainingOptions | None = None,
+        held_out: Sequence[Tree] = (),
         wrapper: str | None = None,
         seed: int = 0,
         progress: Progress | None = None,
@@ -231,6 +243,9 @@ class Parser:
             most latent states of a nonterminal.
         settings
             All settings; by default those that served best on held-out trees.
+        held_out
+            Clean trees on which expectation maximisation finds its best iteration (without them
+            it keeps the last), and numbers of states are searched; other methods ignore them.
         wrapper
             Label of the outer bracket for parsed trees, None for none.
         seed
@@ -241,7 +256,9 @@ class Parser:
         from eigentree import training
 
         settings = (settings or training.TrainingOptions()).with_shortcuts(method, states)
-        return training.train(trees, settings, wrapper=wrapper, seed=seed, progress=progress)
+        return training.train(
+            trees, settings, held_out=held_out, wrapper=wrapper, seed=seed, progress=progress
+        )
 
     def save(self, path: str | Path) -> None:
         """Write the parser to a model file."""
