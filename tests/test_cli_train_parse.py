@@ -18,9 +18,11 @@ from pathlib import Path
 
 import pytest
 
+from eigentree.cli import train
 from eigentree.cli._models import in_brackets, wrapped
 from eigentree.corpus.brackets import format_tree, parse_tree, read_brackets
 from eigentree.corpus.trees import Tree
+from eigentree.learn.em import STAGE
 from eigentree.learn.unseen import UnseenOptions
 from eigentree.parsers import Parser
 from tests.demo import HELD_OUT, demo_parser, demo_trees, run_verb
@@ -483,6 +485,65 @@ def test_expectation_maximisation_tells_of_its_iterations(treebank, tmp_path):
     code, out, _ = run_verb("inspect", model)
     assert code == 0
     assert re.search(rf"^ +{kept[0][0]} +{re.escape(kept[0][1])} +{kept[0][2]} +kept", out, re.M)
+
+
+def test_a_run_says_what_it_goes_on_from(treebank, tmp_path, monkeypatch):
+    model, checkpoint = tmp_path / "small.egt", tmp_path / "checkpoint"
+    options = ("--method", "em", "--states", "2", "--no-tagger", "--checkpoint", checkpoint)
+    real = train._Stages.__call__
+
+    def interrupted(self, stage, share):
+        real(self, stage, share)
+        if stage == STAGE and share >= 0.5:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(train._Stages, "__call__", interrupted)
+        code, _, err = run_verb("train", treebank, "-o", model, *options, "--iterations", "2")
+    assert code == 130
+    assert err.splitlines()[-1] == f"interrupted; the same command goes on from {checkpoint}"
+    assert "going on from" not in err
+    for iterations, told in (
+        ("2", f"going on from {checkpoint} after iteration 1\n"),
+        ("2", f"{checkpoint} has iteration 2 already; nothing is left to do\n"),
+        ("3", f"going on from {checkpoint} after iteration 2\n"),
+    ):
+        code, _, err = run_verb(
+            "train", treebank, "-o", model, *options, "--iterations", iterations
+        )
+        assert code == 0
+        assert told in err
+    assert len(Parser.load(model).description["em"]["record"]) == 3
+
+
+@pytest.mark.parametrize("content", [b"", b"nothing of use", b"\x80\x04."])
+def test_a_damaged_checkpoint_is_told_before_the_work(treebank, tmp_path, content):
+    checkpoint = tmp_path / "checkpoint"
+    checkpoint.write_bytes(content)
+    options = ("--method", "em", "--checkpoint", checkpoint)
+    code, _, err = run_verb("train", treebank, "-o", tmp_path / "small.egt", *options)
+    assert code == 2
+    assert err.startswith(f"eigentree: {checkpoint}: isn't an eigentree checkpoint")
+    assert err.count("\n") == 1
+    assert checkpoint.read_bytes() == content
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["--method", "em"], "expectation maximisation"),
+        (["--method", "em", "--dev"], "expectation maximisation and of the parser"),
+        (["--method", "pcfg", "--dev"], "the parser"),
+    ],
+)
+def test_compilation_is_told_of(treebank, tmp_path, monkeypatch, options, told):
+    monkeypatch.setattr("eigentree._accel.needs_compiling", lambda _: True)
+    more = [treebank] if "--dev" in options else []
+    code, _, err = run_verb(
+        "train", treebank, "-o", tmp_path / "model.egt", "--no-tagger", *options, *more
+    )
+    assert code == 0
+    assert f"compiling the kernels of {told}: once on this machine, less than a minute\n" in err
 
 
 def test_a_checkpoint_replaces_no_treebank(treebank, tmp_path):

@@ -98,6 +98,11 @@ class TrainingOptions:
                 f"state_search is for the method spectral; with {self.method} there is none"
             )
 
+    @property
+    def em_settled(self) -> EMOptions:
+        """Settings of expectation maximisation, with the start that the method stands for."""
+        return replace(self.em, start="clusters" if self.method == "spectral+em" else "random")
+
     def with_shortcuts(self, method: Method | None, states: int | None) -> TrainingOptions:
         """The same settings with another method or number of states, where one is given."""
         changed = self if method is None else replace(self, method=method)
@@ -194,7 +199,7 @@ def learn_grammar(
             )
         details |= _about(options.spectral, model.projections) | found
         return widened(model.grammar), details
-    em = replace(options.em, start="clusters" if options.method == "spectral+em" else "random")
+    em = options.em_settled
     n_states = capped_states(examples, em)
     states = None
     if em.start == "clusters":

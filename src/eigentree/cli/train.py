@@ -6,8 +6,8 @@ import os
 import re
 import shlex
 import time
-from collections.abc import Callable
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from eigentree.corpus.cleaning import CleaningOptions
     from eigentree.corpus.treebank import Treebank
     from eigentree.corpus.trees import Tree
+    from eigentree.learn.em import EMOptions
     from eigentree.parsers import Parser
 
 Options = TypeVar("Options", bound=Any)
@@ -245,6 +246,7 @@ def train(
         raise SettingsError("--checkpoint is -; it must be a file, for it is read again")
     if checkpoint is not None and checkpoint.resolve() == Path(output).resolve():
         raise SettingsError(f"{checkpoint}: can't be the model and its checkpoint; name another")
+    notes = {} if checkpoint is None else _going_on(checkpoint, options.em_settled)
     started = time.process_time()
     treebank = read_treebank(files, cleaning=cleaning, on_error=on_error)
     _tell(treebank, quiet)
@@ -267,7 +269,7 @@ def train(
     # Parsing serves some methods while they learn; otherwise it is told of when it begins.
     judged = held_out is not None and (optimise_states or "em" in method)
     warn_of_compilation(quiet=quiet, parsing=judged, em="em" in method)
-    with _Stages(quiet) as stages:
+    with _Stages(quiet, notes) as stages, _interruptible(checkpoint, quiet):
         parser = learn(
             treebank.trees,
             options,
@@ -361,11 +363,37 @@ def _tell(treebank: Treebank, quiet: bool) -> None:
     message(counted(len(treebank.trees), "tree"), quiet=quiet)
 
 
+def _going_on(checkpoint: Path, options: EMOptions) -> dict[str, str]:
+    """What is to be said of a checkpoint when the iterations begin, if there is one.
+
+    Not before, for only then has it been found to be of this run.
+    """
+    from eigentree.learn.em import STAGE
+    from eigentree.learn.em_files import n_done
+
+    done = n_done(checkpoint)
+    if done >= options.n_iterations:
+        return {STAGE: f"{checkpoint} has iteration {done} already; nothing is left to do"}
+    return {STAGE: f"going on from {checkpoint} after iteration {done}"} if done else {}
+
+
+@contextmanager
+def _interruptible(checkpoint: Path | None, quiet: bool) -> Iterator[None]:
+    """Say how to go on after an interruption."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if checkpoint is not None and checkpoint.exists():
+            message(f"interrupted; the same command goes on from {checkpoint}", quiet=quiet)
+        raise
+
+
 class _Stages:
     """Progress over the stages of training, with the CPU time of each at its end."""
 
-    def __init__(self, quiet: bool) -> None:
+    def __init__(self, quiet: bool, notes: Mapping[str, str] | None = None) -> None:
         self._quiet = quiet
+        self._notes = notes or {}  # what is told when a stage begins
         self._stage: str | None = None
         self._began = 0.0
         self._bar = ExitStack()
@@ -389,6 +417,8 @@ class _Stages:
     def __call__(self, stage: str, share: float) -> None:
         if stage != self._stage:
             self._finish()
+            if stage in self._notes:
+                message(self._notes[stage], quiet=self._quiet)
             self._stage, self._shown, self._began = stage, 0, time.process_time()
             self._advance = self._bar.enter_context(progress(stage, 100, quiet=self._quiet))
         percent = int(100 * share)

@@ -296,11 +296,11 @@ def learn_em(
 
 def _compile(trees: Skeletons, layout: Layout, values: Values) -> None:
     """Call every kernel with nothing to do, so that no compilation counts as an iteration."""
-    trees = Skeletons(*(column[:0] for column in trees))
+    trees = Skeletons._make(column[:0] for column in trees)
     # A table without rows would be of another order of axes, and so compiled for another type.
     symbols = layout.rule_symbols
-    layout = Layout(*(column[:0] for column in layout))._replace(rule_symbols=symbols)
-    values = Values(*(numbers[:0] for numbers in values))
+    layout = Layout._make(column[:0] for column in layout)._replace(rule_symbols=symbols)
+    values = Values._make(numbers[:0] for numbers in values)
     numbers, exponents, scratch = np.zeros(0), np.zeros(0, dtype=np.int32), np.zeros((0, 0))
     kernels.inside_pass(trees, layout, values, 0, 0, numbers, exponents, numbers, scratch)
     kernels.outside_pass(

@@ -20,7 +20,7 @@ from eigentree.errors import ModelFileError
 from eigentree.grammar.lpcfg import LPCFG, ROUNDED
 from eigentree.learn.em_layout import Layout, Values
 from eigentree.learn.examples import Examples
-from eigentree.model_files import open_model, save_model
+from eigentree.model_files import ModelFile, open_model, save_model
 
 KIND = "expectation maximisation"
 # The setting that stands for all that grammars are judged by, "" for nothing.
@@ -87,6 +87,32 @@ def save_checkpoint(
     save_model(path, header, arrays)
 
 
+def n_done(path: Path) -> int:
+    """How many iterations a checkpoint has; 0 when there is none.
+
+    Raises
+    ------
+    ModelFileError
+        When the file is damaged or no checkpoint.
+    """
+    if not path.exists():
+        return 0
+    record = _opened(path, verify=False).header.get("record")
+    if not isinstance(record, list):
+        raise ModelFileError(f"{path}: isn't a whole checkpoint: 'record' is missing")
+    return len(record)
+
+
+def _opened(path: Path, *, verify: bool = True) -> ModelFile:
+    try:
+        return open_model(path, kind=KIND, verify=verify)
+    except ModelFileError as error:
+        why = str(error).removeprefix(f"{path}: ").partition(";")[0]
+        raise ModelFileError(
+            f"{path}: isn't an eigentree checkpoint ({why}); name another file or remove it"
+        ) from error
+
+
 def open_checkpoint(
     path: Path, settings: Mapping[str, Any], most: int, layout: Layout
 ) -> Checkpoint | None:
@@ -108,7 +134,7 @@ def open_checkpoint(
     """
     if not path.exists():
         return None
-    file = open_model(path, kind=KIND)
+    file = _opened(path)
     try:
         stored, record, best_number = (file.header[name] for name in ("settings", "record", "best"))
         differing = [name for name, value in settings.items() if stored[name] != value]
