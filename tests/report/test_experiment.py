@@ -185,6 +185,29 @@ def test_the_course_of_em_is_told(with_em):
     assert note not in as_html(with_em)
 
 
+def test_plots_are_explained_where_they_are(with_em):
+    thin = "Thin lines are EM on its way, iteration by iteration"
+    assert f"{thin}." in as_html(with_em)
+    assert "A line for each model; the number at its end is m." in as_html(with_em)
+    text = as_markdown(with_em)
+    assert "Plots are in [report.html](report.html)." in text
+    assert "Left and up is better" not in text
+    assert thin not in text
+    with_em["seeds"] = [0, 1]
+    several = as_html(with_em)
+    assert f"{thin}, one for each seed." in several
+    assert "A line for each model and seed; the number" in several
+    with_em["iterations"] = []
+    assert thin not in as_html(with_em)
+
+
+def test_the_paper_is_named_once(with_em):
+    title = "Experiments with Spectral Learning of Latent-Variable PCFGs"
+    for text in (as_html(with_em), as_markdown(with_em)):
+        assert text.count(title) == 1
+        assert "m is the number of latent states that a nonterminal has at most." in text
+
+
 def test_the_summary_tells_when_spectral_is_better(with_em):
     # A model of another kind may be the best, and is still no news about the two estimators.
     pcfg = next(row for row in with_em["models"] if row["method"] == "pcfg")

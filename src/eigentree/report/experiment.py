@@ -18,6 +18,11 @@ Figures = Mapping[str, Any]
 Row = Mapping[str, Any]
 
 NOTHING = "–"
+PAPER = (
+    "The paper that sections and tables refer to is Cohen, Stratos, Collins, Foster and Ungar "
+    "(2013), Experiments with Spectral Learning of Latent-Variable PCFGs, NAACL-HLT. As there, m "
+    "is the number of latent states that a nonterminal has at most."
+)
 # From this p-value on a difference is told of as one that chance may explain.
 BY_CHANCE = 0.05
 _APART = 7.0  # between intervals of different models at the same number of states
@@ -42,12 +47,13 @@ class Table(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A part of the report."""
+    """A part of the report; the note is on what is to be seen in its plots."""
 
     title: str
     text: str
     tables: list[Table]
     plots: list[str]
+    plot_note: str = ""
 
 
 def as_html(figures: Figures) -> str:
@@ -75,6 +81,7 @@ def as_html(figures: Figures) -> str:
         title=figures["title"],
         subtitle=subtitle(figures),
         summary=summary(figures),
+        paper=PAPER,
         failures=figures["failures"],
         sections=shown,
         facts=list(facts(figures)),
@@ -85,6 +92,9 @@ def as_markdown(figures: Figures) -> str:
     """The tables and the text, without plots."""
     lines = [f"# {_marked(figures['title'])}", "", _marked(subtitle(figures)), ""]
     lines += [_marked(sentence) for sentence in summary(figures)]
+    lines += ["", _marked(PAPER)]
+    if any(section.plots for section in sections(figures)):
+        lines += ["", "Plots are in [report.html](report.html)."]
     for name, problem in figures["failures"].items():
         lines += ["", f"**Failed:** {_marked(name)}: {_marked(problem)}"]
     for section in sections(figures):
@@ -467,9 +477,16 @@ def _time_and_accuracy(figures: Figures) -> Section:
             )
         ]
     text = "Left and up is better: less time, higher F1."
+    if "dev" in parts and figures["iterations"]:
+        text += " Thin lines are EM on its way, iteration by iteration" + _a_line(figures) + "."
     if any(one["tags"] != figures["tags"] for one in shown):
         text += f" Hollow references were not parsed from {_TAGS[figures['tags']]}."
-    return Section("F1 against training time", text, tables, plots)
+    return Section("F1 against training time", "", tables, plots, text)
+
+
+def _a_line(figures: Figures) -> str:
+    """What curves of EM are more of than models."""
+    return ", one for each seed" if len(figures["seeds"]) > 1 else ""
 
 
 def _by_time(figures: Figures, part: str) -> Iterator[Series]:
@@ -577,7 +594,8 @@ def _iterations(figures: Figures) -> Section:
         y_label="F1 on dev, %",
         name="iterations",
     )
-    return Section("EM by iteration", "", [table], [drawn])
+    note = f"A line for each model{' and seed' if several else ''}; the number at its end is m."
+    return Section("EM by iteration", "", [table], [drawn], note)
 
 
 def _times_of_training(figures: Figures) -> Section:
