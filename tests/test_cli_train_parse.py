@@ -484,6 +484,11 @@ def test_expectation_maximisation_tells_of_its_iterations(treebank, tmp_path):
     assert checkpoint.is_file()
     code, out, _ = run_verb("inspect", model)
     assert code == 0
+    assert "nonterminal" in out
+    assert "states_of" not in out
+    assert "singular values" not in out
+    assert "spectrum" not in out
+    assert "F1" in out
     assert re.search(rf"^ +{kept[0][0]} +{re.escape(kept[0][1])} +{kept[0][2]} +kept", out, re.M)
 
 
@@ -514,6 +519,7 @@ def test_a_run_says_what_it_goes_on_from(treebank, tmp_path, monkeypatch):
         assert code == 0
         assert told in err
     assert len(Parser.load(model).description["em"]["record"]) == 3
+    assert "F1" not in run_verb("inspect", model)[1]  # nothing was held out
 
 
 @pytest.mark.parametrize("content", [b"", b"nothing of use", b"\x80\x04."])

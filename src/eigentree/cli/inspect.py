@@ -132,29 +132,34 @@ def _show(report: dict[str, Any], most: int, ascii_only: bool) -> None:
     for title in ("treebank", "unseen", "spectral"):
         if trained.get(title):
             console.print(f"\n{title}", style="bold")
-            for name, value in trained[title].items():
-                console.print(f"  {name}: {_plain(value)}")
+            _show_settings(console, trained[title])
     if "state_search" in trained:
         _show_search(console, trained["state_search"], report["nonterminals"])
     if "em" in trained:
         _show_iterations(console, trained["em"], trained.get("trees", 1))
     console.print(f"\nparsing: {_plain(report['parsing'])}\n")
-    columns = ("nonterminal", "count", "rules", "states", "spectrum", "singular values")
-    table = Table(*columns, box=None)
+    # Only spectral learning has singular values.
+    has_spectra = any(row["singular_values"] for row in report["nonterminals"])
+    columns = ["nonterminal", "count", "rules", "states"]
+    table = Table(*columns, *(("spectrum", "singular values") if has_spectra else ()), box=None)
     for column in table.columns[1:4]:
         column.justify = "right"
     for row in report["nonterminals"][:most]:
-        values = " ".join(f"{value:.2f}" for value in row["singular_values"][:_SHOWN_VALUES])
-        more = " ..." if len(row["singular_values"]) > _SHOWN_VALUES else ""
-        table.add_row(
-            row["nonterminal"],
-            f"{row['count']:,}",
-            f"{row['rules']:,}",
-            str(row["states"]),
-            draw_spectrum(row["singular_values"], row["states"], ascii_only=ascii_only),
-            values + more,
-        )
+        cells = [row["nonterminal"], f"{row['count']:,}", f"{row['rules']:,}", str(row["states"])]
+        if has_spectra:
+            values = " ".join(f"{value:.2f}" for value in row["singular_values"][:_SHOWN_VALUES])
+            more = " ..." if len(row["singular_values"]) > _SHOWN_VALUES else ""
+            spectrum = draw_spectrum(row["singular_values"], row["states"], ascii_only=ascii_only)
+            cells += [spectrum, values + more]
+        table.add_row(*cells)
     console.print(table)
+
+
+def _show_settings(console: Any, settings: dict[str, Any]) -> None:
+    """A line for each setting, without those that hold nothing by name."""
+    for name, value in settings.items():
+        if value != {}:
+            console.print(f"  {name}: {_plain(value)}")
 
 
 def _show_search(console: Any, search: dict[str, Any], nonterminals: list[dict[str, Any]]) -> None:
@@ -183,18 +188,17 @@ def _show_iterations(console: Any, em: dict[str, Any], n_trees: int) -> None:
     from rich.table import Table
 
     console.print("\nem", style="bold")
-    for name, value in em["settings"].items():
-        console.print(f"  {name}: {_plain(value)}")
-    table = Table("iteration", "log-likelihood a tree", "F1", "", box=None)
-    for column in table.columns[:3]:
+    _show_settings(console, em["settings"])
+    is_judged = any(row["f1"] is not None for row in em["record"])
+    columns = ["iteration", "log-likelihood a tree", *(["F1"] if is_judged else [])]
+    table = Table(*columns, "", box=None)
+    for column in table.columns[:-1]:
         column.justify = "right"
     for row in em["record"]:
-        table.add_row(
-            str(row["iteration"]),
-            f"{row['log_likelihood'] / n_trees:.3f}",
-            "" if row["f1"] is None else f"{100 * row['f1']:.2f}",
-            "kept" if row["iteration"] == em["best"] else "",
-        )
+        cells = [str(row["iteration"]), f"{row['log_likelihood'] / n_trees:.3f}"]
+        if is_judged:
+            cells.append("" if row["f1"] is None else f"{100 * row['f1']:.2f}")
+        table.add_row(*cells, "kept" if row["iteration"] == em["best"] else "")
     console.print(table)
 
 
