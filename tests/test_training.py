@@ -184,7 +184,9 @@ def test_a_killed_training_ends_with_the_same_bytes(tmp_path):
     resumed.save(tmp_path / "resumed")
     training.train(trees[:80], EM, held_out=held_out).save(tmp_path / "whole")
     assert (tmp_path / "resumed").read_bytes() == (tmp_path / "whole").read_bytes()
-    with pytest.raises(ModelFileError, match=r"a run with other held-out trees, .*; name another file"):
+    with pytest.raises(
+        ModelFileError, match=r"a run with other held-out trees, .*; name another file"
+    ):
         training.train(trees[:80], EM, held_out=trees[:5], checkpoint=checkpoint)
 
 
