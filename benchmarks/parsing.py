@@ -29,6 +29,7 @@ from eigentree.chart.pruning import Leaves, prune
 from eigentree.corpus.treebank import read_treebank
 from eigentree.corpus.trees import Tree
 from eigentree.learn.spectral import SpectralOptions, estimate, project
+from eigentree.learn.unseen import unseen_rules, widen
 from eigentree.parsers import Parser, ParserOptions, TreebankOptions
 from eigentree.training import prepare
 
@@ -39,11 +40,13 @@ def by_states(folder: Path) -> None:
     train = read_treebank(folder / "train.mrg").trees
     dev = [(tree.words(), tree.tags()) for tree in read_treebank(folder / "dev.mrg").trees]
     examples = prepare(train, TreebankOptions()).examples
+    unseen = unseen_rules(examples)
     print("| states | whole parse | PCFG and pruning | latent states | decoding |")
     print("| --- | --- | --- | --- | --- |")
     for states in (8, 16, 24, 32):
         options = SpectralOptions(states=states)
-        parser = Parser(estimate(examples, project(examples, options), options))
+        grammar = widen(estimate(examples, project(examples, options), options), unseen)
+        parser = Parser(grammar)
         parser.parse(*dev[0])
         # The least of some repeats is what the work takes when nothing disturbs it.
         best = np.full((4, len(dev)), np.inf)
