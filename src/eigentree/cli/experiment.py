@@ -106,7 +106,8 @@ def _study(
     sizes: str | None,
 ) -> Study:
     """The study of the file, with what the options say in its place."""
-    from eigentree.experiment.study import located, make_study, read_tables
+    from eigentree.experiment.study import located, make_study
+    from eigentree.settings_files import read_tables
 
     tables: dict[str, Any] = {}
     if file is not None:

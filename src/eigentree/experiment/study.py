@@ -8,27 +8,26 @@ method may stand in the file, at the top for all models or within a model for th
 
 from __future__ import annotations
 
-import dataclasses
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import NoneType
-from typing import Annotated, Any, Literal, NoReturn, get_args, get_type_hints
+from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    ValidationError,
-    field_validator,
-    model_validator,
-)
+from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 
-from eigentree.corpus.files import open_text
-from eigentree.errors import EigentreeError, SettingsError
+from eigentree.errors import SettingsError
 from eigentree.experiment.cells import Cell
 from eigentree.parsers import METHODS
+from eigentree.settings_files import (
+    Name,
+    States,
+    Table,
+    WithSettings,
+    distinct,
+    known,
+    read_tables,
+    refuse,
+    training_options,
+)
 from eigentree.training import TrainingOptions
 
 # A plain grammar whose symbols remember a parent and a sibling, as in the paper's section 4.3.
@@ -48,64 +47,14 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 }
 OF_THE_PAPER = ("no smoothing", "no scaling", "no absolute values", "simple features")
 
-# What a study file may say of learning; the method and the tags decide the rest.
-SETTINGS = {field.name for field in dataclasses.fields(TrainingOptions)} - {"method", "tagger"}
-
-
-def _known(value: str, known: Sequence[str]) -> str:
-    if value not in known:
-        raise ValueError(f"one of {', '.join(known)}")
-    return value
-
-
-def _distinct(values: list[Any]) -> list[Any]:
-    if not values or len(set(values)) < len(values):
-        raise ValueError("a list of one or more different values")
-    return values
-
-
-def _shown(value: str) -> str:
-    if not (value.strip() and value.isprintable()):
-        raise ValueError("printable text on one line")
-    return value
-
-
-_Method = Annotated[str, AfterValidator(lambda value: _known(value, (*METHODS, "markov")))]
-_Ablation = Annotated[str, AfterValidator(lambda value: _known(value, tuple(ABLATIONS)))]
-_States = Annotated[list[Annotated[int, Field(ge=1, strict=True)]], AfterValidator(_distinct)]
-_Seeds = Annotated[list[Annotated[int, Field(ge=0, strict=True)]], AfterValidator(_distinct)]
+_Method = Annotated[str, AfterValidator(lambda value: known(value, (*METHODS, "markov")))]
+_Ablation = Annotated[str, AfterValidator(lambda value: known(value, tuple(ABLATIONS)))]
+_States = Annotated[list[States], AfterValidator(distinct)]
+_Seeds = Annotated[list[Annotated[int, Field(ge=0, strict=True)]], AfterValidator(distinct)]
 _Share = Annotated[float, Field(gt=0, le=1)]
-_Name = Annotated[str, AfterValidator(_shown)]
 
 
-class _Table(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class _WithSettings(_Table):
-    """A table in which settings of learning stand beside the other keys.
-
-    Attributes
-    ----------
-    settings
-        Fields of `TrainingOptions`.
-    """
-
-    # Collected below, so no key of this name is to be had.
-    settings: dict[str, Any] = Field({}, alias="settings of learning")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _collect(cls, given: Any) -> Any:
-        """Let the settings of learning stand beside the other keys."""
-        if not isinstance(given, Mapping):
-            return given
-        settings = {name: given[name] for name in given if name in SETTINGS}
-        rest = {name: given[name] for name in given if name not in SETTINGS}
-        return {**rest, "settings of learning": settings}
-
-
-class Model(_WithSettings):
+class Model(WithSettings):
     """One estimator with its settings; a row of the tables for each number of states.
 
     Attributes
@@ -119,7 +68,7 @@ class Model(_WithSettings):
     """
 
     method: _Method
-    name: _Name = ""
+    name: Name = ""
     states: _States | None = None
 
     @field_validator("states", mode="before")
@@ -135,7 +84,7 @@ class Model(_WithSettings):
         return given
 
 
-class Ablations(_Table):
+class Ablations(Table):
     """Parts that are taken off models, one at a time.
 
     Attributes
@@ -148,12 +97,12 @@ class Ablations(_Table):
         In place of the models'.
     """
 
-    without: Annotated[list[_Ablation], AfterValidator(_distinct)] = list(OF_THE_PAPER)
+    without: Annotated[list[_Ablation], AfterValidator(distinct)] = Field(list(OF_THE_PAPER))
     models: list[str] | None = None
     states: _States | None = None
 
 
-class LearningCurve(_Table):
+class LearningCurve(Table):
     """Models that are trained on parts of the trees.
 
     Attributes
@@ -166,12 +115,12 @@ class LearningCurve(_Table):
         In place of the models'.
     """
 
-    sizes: Annotated[list[_Share], AfterValidator(_distinct)]
+    sizes: Annotated[list[_Share], AfterValidator(distinct)]
     models: list[str] | None = None
     states: _States | None = None
 
 
-class Reference(_Table):
+class Reference(Table):
     """A result from elsewhere, shown beside those of the study.
 
     Attributes
@@ -188,14 +137,14 @@ class Reference(_Table):
         What was parsed; ``mean`` is that of dev and test.
     """
 
-    name: _Name
+    name: Name
     f1: Annotated[float, Field(ge=0, le=100)]
     cpu_seconds: Annotated[float, Field(gt=0, allow_inf_nan=False)]
     tags: Literal["gold", "own"] = "gold"
     on: Literal["dev", "test", "mean"] = "dev"
 
 
-class Study(_WithSettings):
+class Study(WithSettings):
     """All that a study compares.  Paths are relative to where Python runs.
 
     Attributes
@@ -221,17 +170,17 @@ class Study(_WithSettings):
         Results from elsewhere.
     """
 
-    title: _Name = "Comparison of estimators"
+    title: Name = "Comparison of estimators"
     train: Path
     dev: Path
     test: Path | None = None
     tags: Literal["gold", "own"] = "gold"
-    states: _States = [8, 16, 24, 32]
-    seeds: _Seeds = [0]
+    states: _States = Field([8, 16, 24, 32])
+    seeds: _Seeds = Field([0])
     model: Annotated[list[Model], Field(min_length=1)]
     ablations: Ablations | None = None
     learning_curve: LearningCurve | None = None
-    reference: list[Reference] = []
+    reference: list[Reference] = Field([])
 
     @model_validator(mode="after")
     def _names_agree(self) -> Study:
@@ -240,17 +189,17 @@ class Study(_WithSettings):
             if names.count(name) > 1:
                 raise ValueError(f"there are {names.count(name)} models called {name!r}; name each")
         spectral = [model.name for model in self.model if "spectral" in model.method]
-        for table, known, kind in (
+        for table, allowed, kind in (
             (self.ablations, spectral, "spectral models"),
             (self.learning_curve, names, "models"),
         ):
             key = "ablations" if table is self.ablations else "learning_curve"
             for name in (table and table.models) or []:
-                if name not in known:
+                if name not in allowed:
                     raise ValueError(
-                        f"{key}.models has {name!r}; the {kind} are {', '.join(known) or 'none'}"
+                        f"{key}.models has {name!r}; the {kind} are {', '.join(allowed) or 'none'}"
                     )
-            if table is not None and not known:
+            if table is not None and not allowed:
                 raise ValueError(f"{key} needs {kind}; there are none")
         return self
 
@@ -311,59 +260,13 @@ class Study(_WithSettings):
 
     def _options(self, model: Model, states: int, without: str | None) -> TrainingOptions:
         layers = [self.settings, MARKOV if model.method == "markov" else {}, model.settings]
-        # TOML has no word for nothing.
-        layers = [
-            {n: None if n == "unseen" and v is False else v for n, v in layer.items()}
-            for layer in layers
-        ]
-        for name, values in [pair for layer in layers for pair in layer.items()]:
-            if name == "unseen" and values is None:
-                continue
-            if name != "jackknife" and not isinstance(values, Mapping):
-                raise SettingsError(f"{name} is {values!r}; it must be a table of settings")
-            if name in ("spectral", "em") and "states" in values:
-                raise SettingsError(
-                    f"{name}.states is {values['states']!r}; the states of models are given by "
-                    "the key states, at the top or in a model"
-                )
-            if name == "em" and "start" in values:
-                raise SettingsError(
-                    f"em.start is {values['start']!r}; the method decides how it starts: em or "
-                    "spectral+em"
-                )
-        layers.append(ABLATIONS[without] if without else {})
-        layers.append({name: {"states": states} for name in ("spectral", "em")})
-        method = "pcfg" if model.method == "markov" else model.method
-        given = {**_merged(layers), "method": method, "tagger": self.tags == "own"}
-        try:
-            return _Options.model_validate({"options": given}).options
-        except ValidationError as error:
-            _refuse(error, f"model {model.name!r}: ", _Options, skip=1)
-        except EigentreeError as error:
-            raise SettingsError(f"model {model.name!r}: {error}") from None
-
-
-class _Options(BaseModel):
-    """Lets pydantic check the settings, whose extra keys it refuses as it does the study's."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    options: TrainingOptions
-
-
-def _merged(layers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Nested tables laid over one another, later ones on top."""
-    merged: dict[str, Any] = {}
-    waiting: list[tuple[dict[str, Any], Mapping[str, Any]]] = [(merged, layer) for layer in layers]
-    for below, above in waiting:  # grows: a table within is laid over its like in its turn
-        for name, value in above.items():
-            if isinstance(value, Mapping):
-                if not isinstance(below.get(name), dict):
-                    below[name] = {}
-                waiting.append((below[name], value))
-            else:
-                below[name] = value
-    return merged
+        return training_options(
+            [*layers, ABLATIONS[without] if without else {}],
+            states,
+            f"model {model.name!r}",
+            method="pcfg" if model.method == "markov" else model.method,
+            tagger=self.tags == "own",
+        )
 
 
 def make_study(given: Mapping[str, Any], name: str = "study") -> Study:
@@ -385,26 +288,10 @@ def make_study(given: Mapping[str, Any], name: str = "study") -> Study:
         study = Study.model_validate(dict(given))
         study.cells()  # finds settings that no learner takes
     except ValidationError as error:
-        _refuse(error, f"{name}: ", Study)
+        refuse(error, f"{name}: ", Study, "a study")
     except SettingsError as error:
         raise SettingsError(f"{name}: {error}") from None
     return study
-
-
-def read_tables(path: str | Path) -> dict[str, Any]:
-    """The tables of a study file, not checked yet.
-
-    Raises
-    ------
-    SettingsError
-        When the file is no TOML.
-    """
-    with open_text(path) as lines:
-        text = lines.read()
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(f"{path}: isn't TOML: {error}") from None
 
 
 def read_study(path: str | Path, *, folder: str | Path | None = None) -> Study:
@@ -433,40 +320,3 @@ def located(given: Mapping[str, Any], folder: str | Path) -> dict[str, Any]:
         if isinstance(given.get(name), str)
     }
     return {**given, **files}
-
-
-def _refuse(error: ValidationError, where: str, kind: type, skip: int = 0) -> NoReturn:
-    """Turn the first of pydantic's complaints into one sentence."""
-    first = error.errors(include_url=False)[0]
-    place, value, problem = first["loc"], first["input"], first["type"]
-    key = "".join(
-        f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in place[skip:]
-    ).lstrip(".")
-    if problem in ("extra_forbidden", "unexpected_keyword_argument"):
-        known = sorted(_keys_at(kind, place[:-1]))
-        raise SettingsError(f"{where}{key} is no key of a study; known are {', '.join(known)}")
-    if problem == "missing":
-        raise SettingsError(f"{where}{key} is missing; a study needs it")
-    told = "a path" if problem == "path_type" else first["msg"]
-    if problem == "value_error":
-        told = str(first["ctx"]["error"])
-        if not place:
-            raise SettingsError(f"{where}{told}")
-    right = told.removeprefix("Input should be ").split(", unable")[0]
-    shown = repr(value)
-    shown = shown if len(shown) < 60 else f"{shown[:57]}..."
-    raise SettingsError(f"{where}{key} is {shown}; it must be {right}")
-
-
-def _keys_at(kind: Any, place: Sequence[str | int]) -> set[str]:
-    """Which keys there may be at a place within a pydantic model or a dataclass."""
-    for part in place:
-        if isinstance(part, int):
-            continue
-        kind = get_type_hints(kind)[part]
-        while get_args(kind):  # list[Model], Model | None
-            kind = next(inner for inner in get_args(kind) if inner is not NoneType)
-    if isinstance(kind, type) and issubclass(kind, BaseModel):
-        names = set(kind.model_fields)
-        return (names - {"settings"}) | SETTINGS if "settings" in names else names
-    return {field.name for field in dataclasses.fields(kind)}
