@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree.chart import _kernels_decode as kernels
-from eigentree.chart.forest import Floats, Forest, Ints
+from eigentree.chart.forest import Floats, Forest, Ints, Longs
 from eigentree.chart.inside_outside import Marginals
 from eigentree.corpus.binarise import BinaryTree
 from eigentree.errors import SettingsError
@@ -58,6 +58,95 @@ class Gains(NamedTuple):
     item: Floats
     edge: Floats
     root: Floats
+
+
+class Labels(NamedTuple):
+    """The labelled spans that items hold; a matter of the forest, not of its marginals.
+
+    Attributes
+    ----------
+    first : int64, axes (items + 1)
+        The labels of item i, from the top of its chain down, are
+        ``bracket[first[i]:first[i+1]]``.
+    item : int64, axes (labels of all items)
+        The item that each stands in.
+    bracket : intp, axes (labels of all items)
+        Numbers of the labelled spans: one number wherever label and span are the same.
+    """
+
+    first: Longs
+    item: Longs
+    bracket: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, forest: Forest, symbols: SymbolTable) -> Labels:
+        """The labelled spans of a forest; made once for all members that decode it.
+
+        Parameters
+        ----------
+        symbols
+            Those of the backbone that the forest was built with.
+        """
+        return cls.over(
+            forest.item_symbol,
+            forest.item_start,
+            forest.item_end,
+            symbols.label_start,
+            symbols.phrase_label,
+        )
+
+    @classmethod
+    def over(
+        cls,
+        kind: Ints | Longs,
+        start: Ints | Longs,
+        end: Ints | Longs,
+        label_start: Longs,
+        label: Longs,
+    ) -> Labels:
+        """The labelled spans of any items.
+
+        Parameters
+        ----------
+        kind, start, end : integers, axes (items)
+            What stands over which span.
+        label_start, label
+            The labels of each kind, as `eigentree.grammar.symbols.phrase_labels` gives them.
+
+        Cost
+        ----
+        The sorting of all labels of all items.
+        """
+        n_labels = label_start[kind + 1] - label_start[kind]
+        first = np.zeros(len(kind) + 1, dtype=np.int64)
+        np.cumsum(n_labels, out=first[1:])
+        item = np.repeat(np.arange(len(kind)), n_labels)
+        own = label[np.arange(first[-1]) + np.repeat(label_start[kind] - first[:-1], n_labels)]
+        span = start.astype(np.int64) * (end.max(initial=0) + 1) + end
+        _, bracket = np.unique(span[item] * (label.max(initial=0) + 1) + own, return_inverse=True)
+        return cls(first, item, bracket)
+
+    def sums(self, weight: Floats) -> Floats:
+        """Axes (labels of all items): the weights of all items with this label over this span."""
+        return group_sums(self.bracket, weight[self.item], 0)[self.bracket]
+
+    def gain(self, weight: Floats, price: float) -> Floats:
+        """Axes (items): what each item's labels weigh, less their price."""
+        return group_sums(self.item, self.sums(weight) - price, len(weight))
+
+
+def phrase_chains(symbols: SymbolTable) -> list[tuple[str, ...]]:
+    """The phrases that each symbol stands for after un-binarising, from the top down.
+
+    Intermediate symbols stand for none, and neither do bare tags.
+    """
+    sizes = np.diff(symbols.label_start).tolist()
+    return [symbol.chain[:n] for symbol, n in zip(symbols.symbols, sizes, strict=True)]
+
+
+def group_sums(number: NDArray[np.integer], weight: Floats, groups: int) -> Floats:
+    """Axes (groups): the sum of the weights with each number."""
+    return np.asarray(np.bincount(number, weight, groups), dtype=np.float64)
 
 
 class Decoded(NamedTuple):
@@ -115,6 +204,7 @@ def gains(
     grammar: LPCFG,
     *,
     absolute: bool = True,
+    labels: Labels | None = None,
 ) -> Gains:
     """The gains of a decoder.
 
@@ -125,6 +215,8 @@ def gains(
     absolute
         Whether negative marginals count by their size.  Otherwise they count as the paper's
         mu, which is not divided by Z: where Z is negative, all signs are turned.
+    labels
+        `Labels.of` the forest, where the caller has them: only ``brackets`` needs them.
     """
     try:
         rule = _GAINS[objective]
@@ -132,58 +224,38 @@ def gains(
         raise SettingsError(
             f"objective is {objective!r}; it must be one of {', '.join(OBJECTIVES)}"
         ) from None
+    return rule(forest, turned(marginals, absolute=absolute), grammar, labels)
+
+
+def turned(marginals: Marginals, *, absolute: bool = True) -> Marginals:
+    """Marginals with the signs that decoders count them by, see `gains`."""
     turn = np.abs if absolute else (lambda values: marginals.sign * values)
-    marginals = marginals._replace(item=turn(marginals.item), edge=turn(marginals.edge))
-    return rule(forest, marginals, grammar)
+    return marginals._replace(item=turn(marginals.item), edge=turn(marginals.edge))
 
 
-def _rules(forest: Forest, marginals: Marginals, _grammar: LPCFG) -> Gains:
+def _rules(forest: Forest, marginals: Marginals, _grammar: LPCFG, _labels: Labels | None) -> Gains:
     item = np.where(forest.item_entry == -2, 0.0, marginals.item)
     return Gains(item, marginals.edge, np.zeros(len(forest.roots)))
 
 
-def _spans(forest: Forest, marginals: Marginals, _grammar: LPCFG) -> Gains:
+def _spans(forest: Forest, marginals: Marginals, _grammar: LPCFG, _labels: Labels | None) -> Gains:
     return Gains(marginals.item, np.zeros(forest.n_edges), np.zeros(len(forest.roots)))
 
 
-def _brackets(forest: Forest, marginals: Marginals, grammar: LPCFG) -> Gains:
-    item, bracket, marginal = _label_marginals(forest, marginals, grammar.backbone.symbols)
+def _brackets(forest: Forest, marginals: Marginals, grammar: LPCFG, labels: Labels | None) -> Gains:
+    labels = labels or Labels.of(forest, grammar.backbone.symbols)
     # Without a price, every label that might be there would be worth adding.
-    gain = _sums(item, marginal[bracket] - BRACKET_PRICE, forest.n_items)
+    gain = labels.gain(marginals.item, BRACKET_PRICE)
     # Trees with the same brackets are told apart by their rules.
     return Gains(gain, 1e-6 * marginals.edge, np.zeros(len(forest.roots)))
 
 
-def _label_marginals(
-    forest: Forest, marginals: Marginals, symbols: SymbolTable
-) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
-    """Marginals of phrase labels over spans, summed over the symbols that hold the label.
-
-    Returns
-    -------
-    item : intp, axes (labels of all items)
-        For each item and each of its labels, top down, the item ...
-    bracket : intp, axes (labels of all items)
-        ... and the number of the labelled span.
-    marginal : float64, axes (labelled spans)
-    """
-    start, label = symbols.label_start, symbols.phrase_label
-    sizes = np.diff(start)[forest.item_symbol]
-    item = np.repeat(np.arange(forest.n_items), sizes)
-    offset = np.arange(len(item)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    labels = label[start[forest.item_symbol][item] + offset]
-    span = forest.item_start.astype(np.int64) * (forest.item_end.max() + 1) + forest.item_end
-    key = span[item] * (label.max(initial=0) + 1) + labels
-    _, bracket = np.unique(key, return_inverse=True)
-    return item, bracket, _sums(bracket, marginals.item[item])
-
-
-def _sums(number: NDArray[np.intp], weight: Floats, least: int = 0) -> Floats:
-    return np.asarray(np.bincount(number, weight, least), dtype=np.float64)
-
-
 def bracket_marginals(
-    items: Ints, forest: Forest, marginals: Marginals, symbols: SymbolTable
+    items: Ints,
+    forest: Forest,
+    marginals: Marginals,
+    symbols: SymbolTable,
+    labels: Labels | None = None,
 ) -> list[float]:
     """How sure each phrase of a decoded tree is, cut to 0..1, in the order of `Tree.spans`.
 
@@ -191,18 +263,21 @@ def bracket_marginals(
     ----------
     items
         The tree's items, children before parents, as in `Decoded`.
+    labels
+        `Labels.of` the forest, where the caller has them.
     """
-    item, bracket, marginal = _label_marginals(forest, marginals, symbols)
-    first = np.searchsorted(item, np.arange(forest.n_items + 1))
+    labels = labels or Labels.of(forest, symbols)
+    marginal = np.clip(labels.sums(marginals.item), 0.0, 1.0)
     confidences: list[float] = []
-    for node in items:
+    for first, end in zip(labels.first[items], labels.first[items + 1], strict=True):
         # From the bottom of a chain to its top.
-        of_chain = bracket[first[node] : first[node + 1]][::-1]
-        confidences.extend(np.clip(marginal[of_chain], 0.0, 1.0).tolist())
+        confidences.extend(marginal[first:end][::-1].tolist())
     return confidences
 
 
-def _max_rule(forest: Forest, marginals: Marginals, _grammar: LPCFG) -> Gains:
+def _max_rule(
+    forest: Forest, marginals: Marginals, _grammar: LPCFG, _labels: Labels | None
+) -> Gains:
     with np.errstate(divide="ignore", invalid="ignore"):
         item = np.where(forest.item_entry == -2, 0.0, np.log(marginals.item))
         edge = np.log(marginals.edge)
@@ -210,7 +285,9 @@ def _max_rule(forest: Forest, marginals: Marginals, _grammar: LPCFG) -> Gains:
     return Gains(*(np.nan_to_num(part, nan=-np.inf, neginf=-np.inf) for part in (item, edge, root)))
 
 
-def _viterbi(forest: Forest, _marginals: Marginals, grammar: LPCFG) -> Gains:
+def _viterbi(
+    forest: Forest, _marginals: Marginals, grammar: LPCFG, _labels: Labels | None
+) -> Gains:
     parameters = grammar.parameters
     if grammar.n_states.max() > 1:
         raise SettingsError(
@@ -231,7 +308,7 @@ def _viterbi(forest: Forest, _marginals: Marginals, grammar: LPCFG) -> Gains:
     return Gains(item, edge, root)
 
 
-_GAINS: dict[str, Callable[[Forest, Marginals, LPCFG], Gains]] = {
+_GAINS: dict[str, Callable[[Forest, Marginals, LPCFG, Labels | None], Gains]] = {
     "rules": _rules,
     "spans": _spans,
     "brackets": _brackets,
