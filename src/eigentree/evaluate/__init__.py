@@ -1,6 +1,6 @@
 """Scores of parses: brackets against gold trees, and how sure the figures are."""
 
-from eigentree.evaluate.parseval import Alignment, align_by_words, score
+from eigentree.evaluate.parseval import Alignment, Outline, align_by_words, outlines, score
 from eigentree.evaluate.result import LabelScore, ParsevalResult, SentenceScore, Summary
 from eigentree.evaluate.settings import (
     EVALB_COLLINS,
@@ -23,6 +23,7 @@ __all__ = [
     "Alignment",
     "Interval",
     "LabelScore",
+    "Outline",
     "PairedTest",
     "ParsevalOptions",
     "ParsevalResult",
@@ -32,6 +33,7 @@ __all__ = [
     "bootstrap_interval",
     "corpus_f1",
     "is_punctuation",
+    "outlines",
     "paired_test",
     "read_parameters",
     "score",

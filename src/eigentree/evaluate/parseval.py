@@ -99,6 +99,24 @@ def score(
     )
 
 
+class Outline(NamedTuple):
+    """What counts of a tree: its words, and its brackets over them, parents before children."""
+
+    words: list[str]
+    brackets: list[Span]
+
+
+def outlines(trees: Iterable[Tree], options: ParsevalOptions = OWN) -> list[Outline]:
+    """What counts of each tree, for comparing each with many.
+
+    Where two trees have the same words, their brackets are what `score` compares; else only
+    `score` can tell whether and how they can be compared.
+    """
+    comparison = _Comparison(options)
+    sides = (Side(tree, options) for tree in trees)
+    return [Outline(side.words(), comparison.brackets(side)) for side in sides]
+
+
 class Alignment(NamedTuple):
     """Parsed trees in the order of the gold trees.
 
@@ -167,7 +185,7 @@ class _Comparison:
         difference = self._difference(words, other_words)
         if difference:
             return self._failed(base, one, "error", difference)
-        ours, theirs = self._brackets(one), self._brackets(other)
+        ours, theirs = self.brackets(one), self.brackets(other)
         matched = self._match(ours, theirs)
         self._count_labels(ours, theirs, matched)
         n_tags = sum(
@@ -223,7 +241,7 @@ class _Comparison:
         base = base._replace(status=status, reason=why)
         if self.options.missing == "skip" or one is None:
             return base
-        ours = self._brackets(one)
+        ours = self.brackets(one)
         self._count_labels(ours, [], [])
         return base._replace(words=sum(one.kept), gold=len(ours))
 
@@ -241,7 +259,7 @@ class _Comparison:
     def _is_same(self, one: str, other: str, partners: dict[str, tuple[str, ...]]) -> bool:
         return one == other or other in partners.get(one, ())
 
-    def _brackets(self, side: Side) -> list[Span]:
+    def brackets(self, side: Side) -> list[Span]:
         before = list(accumulate(side.kept, initial=0))
         spans = []
         for label, start, end in side.all_brackets:
