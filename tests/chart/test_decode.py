@@ -6,8 +6,16 @@ import numpy as np
 import pytest
 
 from eigentree.chart import decode as decoding
-from eigentree.chart.decode import Gains, decode, gains
-from eigentree.chart.inside_outside import inside_outside
+from eigentree.chart.decode import (
+    Gains,
+    Labels,
+    bracket_marginals,
+    decode,
+    gains,
+    phrase_chains,
+    turned,
+)
+from eigentree.chart.inside_outside import Marginals, inside_outside
 from eigentree.chart.pruning import prune
 from eigentree.corpus.binarise import Symbol
 from eigentree.corpus.lexicon import UNKNOWN, Lexicon, LexiconOptions
@@ -124,6 +132,66 @@ def test_phrase_labels():
     # S VP, NP S; the labels are numbered as they come.
     assert start.tolist() == [0, 0, 2, 4, 4]
     assert label.tolist() == [0, 1, 2, 0]
+
+
+def test_phrase_chains():
+    symbols = [
+        Symbol("preterminal", ("NP", "S", "t")),
+        Symbol("preterminal", ("t",)),
+        Symbol("intermediate", ("NP",)),
+        Symbol("interminal", ("S", "VP"), ("S",)),
+    ]
+    table = SymbolTable.of(symbols)
+    chains = dict(zip(table.symbols, phrase_chains(table), strict=True))
+    assert [chains[symbol] for symbol in symbols] == [("NP", "S"), (), (), ("S", "VP")]
+
+
+def test_labels_are_numbered_by_span_and_sums_are_over_them():
+    # Kinds: A; none; A over B.  Items: A over 0..1, A B over 0..1, none, A over 1..2, A B there.
+    kind, start, end = np.array([[0, 2, 1, 0, 2], [0, 0, 0, 1, 1], [1, 1, 2, 2, 2]])
+    labels = Labels.over(kind, start, end, np.array([0, 1, 1, 3]), np.array([7, 7, 8]))
+    assert labels.first.tolist() == [0, 1, 3, 3, 4, 6]
+    assert labels.item.tolist() == [0, 1, 1, 3, 4, 4]
+    a, same, b, other, again, last = labels.bracket.tolist()
+    assert a == same
+    assert other == again
+    assert len({a, b, other, last}) == 4
+    weight = np.array([1.0, 2.0, 64.0, 4.0, 8.0])
+    assert labels.sums(weight).tolist() == [3, 3, 2, 12, 12, 8]
+    assert labels.gain(weight, 0.5).tolist() == [2.5, 4, 0, 11.5, 19]
+
+
+def test_labels_of_a_forest_may_be_made_once():
+    grammar = one_word_grammar(("A", "B", "t"), ("A", "t"), ("t",))
+    each = sentence(grammar, [0], [[0]])
+    forest = prune(grammar.backbone, each.leaves, 0.0).forest
+    symbols = grammar.backbone.symbols
+    labels = Labels.of(forest, symbols)
+    for weights in ((0.5, 0.3, 0.2), (-0.5, 1.0, 0.5)):
+        own = with_roots(
+            grammar, dict(zip([("A", "B", "t"), ("A", "t"), ("t",)], weights, strict=True))
+        )
+        marginals = inside_outside(forest, own)
+        found = gains("brackets", forest, marginals, own, labels=labels)
+        anew = gains("brackets", forest, marginals, own)
+        assert [part.tolist() for part in found] == [part.tolist() for part in anew]
+        both = [abs(weights[0]), abs(weights[0]) + abs(weights[1])]
+        top = list(symbols.symbols).index(Symbol("preterminal", ("A", "B", "t")))
+        assert close(found.item[forest.item_symbol.tolist().index(top)], sum(both) - 1, rtol=1e-12)
+        items = np.flatnonzero(forest.item_symbol == top).astype(np.int32)
+        # B before A, each cut to what can be a probability.
+        expected = np.clip([weights[0], weights[0] + weights[1]], 0, 1)
+        for given in (labels, None):
+            sure = bracket_marginals(items, forest, marginals, symbols, given)
+            assert close(sure, expected, rtol=1e-12)
+
+
+def test_turned_marginals():
+    marginals = Marginals(np.array([1.5, -0.5]), np.array([-2.0]), 0.0, -1)
+    assert turned(marginals).item.tolist() == [1.5, 0.5]
+    assert turned(marginals).edge.tolist() == [2.0]
+    assert turned(marginals, absolute=False).item.tolist() == [-1.5, 0.5]
+    assert turned(marginals, absolute=False).edge.tolist() == [2.0]
 
 
 def test_wrong_settings_are_named():
