@@ -114,6 +114,32 @@ class Sentence(NamedTuple):
         return Sentence(words[start:end], tags and tags[start:end], guesses and guesses[start:end])
 
 
+def sentence_of(
+    words: Sequence[str], tags: Sequence[str] | None, tagger: Tagger | None
+) -> Sentence:
+    """A sentence as somebody gave it, checked, and tagged where it came without tags.
+
+    Raises
+    ------
+    TypeError
+        When words or tags are one string, or not all of them strings.
+    SettingsError
+        When there are more or fewer tags than words, or one is nothing that a tree can hold.
+    """
+    words = _strings(words, "words")
+    if any(not word or any(mark in word for mark in SEPARATORS) for word in words):
+        raise SettingsError(f"a word of {words!r} is empty or holds white space; split it")
+    if tags is not None:
+        tags = _strings(tags, "tags")
+        if len(tags) != len(words):
+            raise SettingsError(f"there are {len(words)} words but {len(tags)} tags")
+        if not all(tag and FORBIDDEN_IN_LABEL.isdisjoint(tag) for tag in tags):
+            raise SettingsError(f"a tag of {tags!r} is empty or holds white space or brackets")
+    if not words or tags is not None or tagger is None:
+        return Sentence(words, tags)
+    return Sentence(words, tagger.tag(words), tagger.marginals(words, minimum=LEAST_TAG))
+
+
 class Attempt(NamedTuple):
     """What the plain PCFG leaves of a sentence, and what was given up for it."""
 
@@ -315,22 +341,9 @@ class Parser:
             When there are more or fewer tags than words, or one is nothing that a tree can
             hold.
         """
-        words = _strings(words, "words")
-        if any(not word or any(mark in word for mark in SEPARATORS) for word in words):
-            raise SettingsError(f"a word of {words!r} is empty or holds white space; split it")
-        if tags is not None:
-            tags = _strings(tags, "tags")
-            if len(tags) != len(words):
-                raise SettingsError(f"there are {len(words)} words but {len(tags)} tags")
-            if not all(tag and FORBIDDEN_IN_LABEL.isdisjoint(tag) for tag in tags):
-                raise SettingsError(f"a tag of {tags!r} is empty or holds white space or brackets")
-        if not words:
+        sentence = sentence_of(words, tags, self.tagger)
+        if not sentence.words:
             return ParseResult([], [], None, fallback="empty")
-        sentence = Sentence(words, tags)
-        if tags is None and self.tagger is not None:
-            sentence = Sentence(
-                words, self.tagger.tag(words), self.tagger.marginals(words, minimum=LEAST_TAG)
-            )
         return self.parse_attempts(sentence, self.attempts)
 
     def parse_attempts(
@@ -345,19 +358,16 @@ class Parser:
         attempts
             What `attempts` gives for the sentence, or for the pieces of a long one.
         """
-        most = min(self.options.max_words, len(sentence.words))
-        while True:
-            try:
-                return self._parse_in_pieces(sentence, most, attempts)
-            except MemoryError:
-                # Charts grow with the square of the length: smaller ones may still fit.
-                if most < 4:
-                    raise
-                most //= 2
+        return parse_in_pieces(
+            sentence,
+            self.options.max_words,
+            lambda piece: self._parse(piece, attempts),
+            self.root_label,
+        )
 
     def pieces(self, sentence: Sentence) -> list[Sentence]:
         """The sentence alone, or the pieces in which one that is too long is parsed."""
-        return list(_pieces(sentence, self.options.max_words))
+        return list(pieces_of(sentence, self.options.max_words))
 
     def attempts(self, sentence: Sentence) -> Iterator[Attempt]:
         """What the plain PCFG leaves of a sentence, with more and more restrictions given up.
@@ -405,7 +415,7 @@ class Parser:
                 # Guessed tags give way to those of the tree.
                 kept = tags if guesses is None else None
                 return self._result(words, kept, *found, fallback)
-        return self._flat(words, tags)
+        return self.flat(sentence)
 
     def _search(
         self, words: list[str], pruned: Pruned
@@ -442,62 +452,92 @@ class Parser:
         brackets = tuple(
             Bracket(*span, confidence) for span, confidence in zip(spans, confidences, strict=True)
         )
-        mean = float(np.mean(confidences)) if confidences else None
         return ParseResult(
             words,
             tree.tags(),
             tree,
             brackets,
-            mean,
+            mean_confidence(brackets),
             marginals.log_value,
             marginals.sign,
             fallback or ("coarse" if coarse else None),
         )
 
-    def _flat(self, words: list[str], tags: list[str] | None) -> ParseResult:
-        backbone = self.grammar.backbone
+    def flat(self, sentence: Sentence) -> ParseResult:
+        """The last fall-back: the words with their tags under one root."""
+        words, tags, _ = sentence
         if tags is None:
             # The commonest tag serves where neither tagger nor lexicon has one.
-            commonest = backbone.symbols.tags[int(np.argmax(backbone.words.tag_count))]
+            words_of = self.grammar.backbone.words
+            commonest = words_of.symbols.tags[int(np.argmax(words_of.tag_count))]
             tags = [commonest] * len(words)
-        root = self._root_label()
-        tree = Tree(root, [Tree(tag, (), word) for word, tag in zip(words, tags, strict=True)])
-        return ParseResult(words, tags, tree, fallback="flat")
+        leaves = [Tree(tag, (), word) for word, tag in zip(words, tags, strict=True)]
+        return ParseResult(words, tags, Tree(self.root_label, leaves), fallback="flat")
 
-    def _root_label(self) -> str:
+    @property
+    def root_label(self) -> str:
+        """The commonest label of a whole sentence that is a phrase."""
         backbone = self.grammar.backbone
         phrases = np.where(backbone.symbols.tag < 0, backbone.root, -1.0)
         return backbone.symbols[int(np.argmax(phrases))].chain[0]
 
-    def _parse_in_pieces(
-        self, sentence: Sentence, most: int, attempts: Callable[[Sentence], Iterable[Attempt]]
-    ) -> ParseResult:
-        words = sentence.words
-        if len(words) <= most:
-            return self._parse(sentence, attempts)
-        pieces: list[ParseResult] = []
-        brackets: list[Bracket] = []
-        start = 0
-        for part in _pieces(sentence, most):
-            piece = self._parse(part, attempts)
-            pieces.append(piece)
-            brackets.extend(
-                bracket._replace(start=start + bracket.start, end=start + bracket.end)
-                for bracket in piece.brackets
-            )
-            start += len(part.words)
-        tree = Tree(self._root_label(), [piece.tree for piece in pieces if piece.tree is not None])
-        return ParseResult(
-            words,
-            [tag for piece in pieces for tag in piece.tags],
-            tree,
-            tuple(brackets),
-            float(np.mean([bracket.confidence for bracket in brackets])) if brackets else None,
-            fallback="split",
+
+def parse_in_pieces(
+    sentence: Sentence, most: int, parse: Callable[[Sentence], ParseResult], root: str
+) -> ParseResult:
+    """Parse a sentence, in pieces where it is longer than is allowed or than memory allows.
+
+    Parameters
+    ----------
+    sentence
+        At least one word.
+    most
+        Words of a piece.
+    parse
+        How a piece is parsed.
+    root
+        Label over all pieces.
+    """
+    most = min(most, len(sentence.words))
+    while True:
+        try:
+            if len(sentence.words) <= most:
+                return parse(sentence)
+            return joined(sentence.words, [parse(part) for part in pieces_of(sentence, most)], root)
+        except MemoryError:
+            # Charts grow with the square of the length: smaller ones may still fit.
+            if most < 4:
+                raise
+            most //= 2
+
+
+def joined(words: list[str], pieces: Sequence[ParseResult], root: str) -> ParseResult:
+    """One parse of a sentence out of those of its pieces."""
+    brackets: list[Bracket] = []
+    start = 0
+    for piece in pieces:
+        brackets.extend(
+            bracket._replace(start=start + bracket.start, end=start + bracket.end)
+            for bracket in piece.brackets
         )
+        start += len(piece.words)
+    return ParseResult(
+        words,
+        [tag for piece in pieces for tag in piece.tags],
+        Tree(root, [piece.tree for piece in pieces if piece.tree is not None]),
+        tuple(brackets),
+        mean_confidence(brackets),
+        fallback="split",
+    )
 
 
-def _pieces(sentence: Sentence, most: int) -> Iterator[Sentence]:
+def mean_confidence(brackets: Sequence[Bracket]) -> float | None:
+    """The confidence of a whole parse."""
+    return float(np.mean([each.confidence for each in brackets])) if brackets else None
+
+
+def pieces_of(sentence: Sentence, most: int) -> Iterator[Sentence]:
+    """A sentence cut into pieces of at most so many words, after punctuation where that can be."""
     start = 0
     while start < len(sentence.words):
         end = _piece_end(sentence.words, start, most)
