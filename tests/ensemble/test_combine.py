@@ -311,8 +311,8 @@ def test_unlikely_chains_count_and_are_no_candidates():
     )
     evidence = Evidence(1, Chains())
     # In order of the table: A B, A, C.
-    evidence.add_items(forest, symbols, np.array([0.05, 0.45, 0.5]), 1, least=0.1)
-    # A has 0.5 only with what the chain brings that is none itself.
+    evidence.add_items(forest, symbols, np.array([0.1, 0.9, 1.0]), 2, least=0.06)
+    # A has half only with what the chain brings that is no candidate itself.
     assert evidence.seen.tolist() == [False, True, True]
     found = combine(evidence, ["a"], ["u"], root="R", price=0.4)
     assert repr(found.tree) == "(A (u a))"
