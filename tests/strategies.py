@@ -16,7 +16,7 @@ from eigentree.chart.pruning import Leaves
 from eigentree.corpus.binarise import Symbol
 from eigentree.corpus.lexicon import UNKNOWN, Lexicon, LexiconOptions
 from eigentree.corpus.trees import FORBIDDEN_IN_LABEL, SEPARATORS, Tree
-from eigentree.grammar.lpcfg import LPCFG, LatentParameters
+from eigentree.grammar.lpcfg import LPCFG, NO_MATRIX, LatentParameters
 from eigentree.grammar.pcfg import PCFG, Candidates, WordTable
 from eigentree.grammar.symbols import SymbolTable
 from tests.oracles.enumeration import Leaf
@@ -140,9 +140,19 @@ def random_pcfg(
 
 
 def random_lpcfg(
-    rng: np.random.Generator, backbone: PCFG, max_states: int, *, signed: bool, samples: float
+    rng: np.random.Generator,
+    backbone: PCFG,
+    max_states: int,
+    *,
+    signed: bool,
+    samples: float,
+    counts: float = 0.0,
 ) -> LPCFG:
-    """States at random over a backbone; a share `samples` of the rules as samples or means."""
+    """States at random over a backbone.
+
+    A share `samples` of the rules is stored as samples or means, and `counts` of the words and
+    of the other rules as counts.
+    """
     n_symbols = len(backbone.symbols)
     n_states = rng.integers(1, max_states + 1, n_symbols)
     state_start = np.concatenate([[0], np.cumsum(n_states)])
@@ -155,6 +165,7 @@ def random_lpcfg(
     dense_start, n_samples = [], []
     sample_start = np.zeros((backbone.n_rules, 3), dtype=np.int64)
     dense, sample = [np.zeros(0)], [np.zeros(0)]
+    triples = [np.zeros((0, 3), dtype=np.int64)]
     for rule, symbols in enumerate(rule_symbols):
         sizes = n_states[symbols]
         if rng.random() < samples:
@@ -164,12 +175,37 @@ def random_lpcfg(
             for mode, size in enumerate(sizes):
                 sample_start[rule, mode] = sum(map(len, sample))
                 sample.append(numbers(n * size))
+        elif counts and rng.random() < counts:
+            distinct = np.argwhere(np.ones(sizes))
+            n = int(rng.integers(1, min(6, len(distinct)) + 1))
+            dense_start.append(-1)
+            n_samples.append(n)
+            sample_start[rule] = sum(map(len, triples)), NO_MATRIX, NO_MATRIX
+            triples.append(rng.permutation(distinct)[:n])
         else:
             dense_start.append(sum(map(len, dense)))
             n_samples.append(0)
             dense.append(numbers(int(np.prod(sizes))))
     is_product = (np.array(dense_start) < 0) & (np.array(n_samples) == 0)
     lexical_sizes = n_states[backbone.words.symbol]
+    counted = {}
+    if counts:
+        own = [
+            rng.permutation(int(size))[: rng.integers(1, 3) if rng.random() < counts else 0]
+            for size in lexical_sizes
+        ]
+        lexical_sizes = np.where([len(states) > 0 for states in own], 0, lexical_sizes)
+        n_triples, n_own = sum(map(len, triples)), sum(map(len, own))
+        counted = {
+            "triples": np.concatenate(triples).astype(np.uint16),
+            "uses": rng.uniform(0.5, 9.0, n_triples),
+            "word_use_start": np.cumsum([0, *map(len, own)]),
+            "word_state": np.concatenate(own).astype(np.uint16),
+            "word_uses": rng.uniform(0.5, 9.0, n_own),
+            "lean": rng.uniform(0.0, 1.0, len(own)),
+            "state_share": numbers(n_all),
+            "state_scale": numbers(n_all),
+        }
     parameters = LatentParameters(
         state_start=state_start.astype(np.int64),
         rule_symbols=np.ascontiguousarray(rule_symbols, dtype=np.int32),
@@ -186,6 +222,7 @@ def random_lpcfg(
         lexical=numbers(int(lexical_sizes.sum())),
         unseen_word=numbers(n_all),
         root=numbers(n_all),
+        **counted,
     )
     return LPCFG(backbone, parameters, signed)
 
@@ -197,9 +234,13 @@ def grammars(
     signed: bool | None = None,
     max_states: int = 3,
     samples: float | None = None,
+    counts: float = 0.0,
     n_more: int = 8,
 ) -> LPCFG:
-    """Random grammars of both signs and storage forms, with differing numbers of states."""
+    """Random grammars of both signs, with differing numbers of states.
+
+    Their rules are dense, samples, means or, in a share `counts` of the others, counts.
+    """
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1), label="seed"))
     backbone = random_pcfg(
         rng, draw(st.integers(1, 3)), draw(st.integers(1, 3)), draw(st.integers(0, n_more))
@@ -210,6 +251,7 @@ def grammars(
         draw(st.integers(1, max_states)),
         signed=draw(st.booleans()) if signed is None else signed,
         samples=draw(st.sampled_from([0.0, 0.5, 1.0])) if samples is None else samples,
+        counts=counts,
     )
 
 

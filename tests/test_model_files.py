@@ -222,7 +222,7 @@ def unchanged(_table: Any, _data: Any) -> None:
 
 
 def version(table: Any, _: Any) -> None:
-    table["__metadata__"]["version"] = "3"
+    table["__metadata__"]["version"] = "9"
 
 
 def older(table: Any, _: Any) -> None:
@@ -295,7 +295,7 @@ def infinite(table: Any, data: bytearray) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (version, r"version '3' of the model format by eigentree .*reads versions 1 and 2"),
+        (version, r"version '9' of the model format by eigentree .*reads versions 1, 2 and 3"),
         (listed_header, "header isn't a JSON object"),
         (doubled_key, "header isn't a JSON object"),
         (extra_member, "holds 'surprise', which no model has"),

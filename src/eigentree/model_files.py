@@ -34,8 +34,9 @@ from eigentree.errors import EigentreeError, ModelFileError
 
 FORMAT = "eigentree model"
 # 2: grammars may hold rules that were never seen.
-VERSION = "2"
-READ = ("1", VERSION)
+# 3: grammars may hold tensors and words as counts of states.
+VERSION = "3"
+READ = ("1", "2", VERSION)
 
 _ALIGNMENT = 64
 _CHUNK = 1 << 20
@@ -237,7 +238,7 @@ def _read_table(
         raise ModelFileError(
             f"{path}: was written in version {description['version']!r} of the model format by "
             f"eigentree {description.get('package', 'unknown')}; this eigentree reads versions "
-            f"{' and '.join(READ)}"
+            f"{', '.join(READ[:-1])} and {READ[-1]}"
         )
     tensors: dict[str, _Tensor] = {}
     position = first = 8 + length

@@ -18,7 +18,7 @@ from eigentree.corpus.cleaning import CleaningOptions
 from eigentree.corpus.lexicon import Lexicon, LexiconOptions
 from eigentree.corpus.trees import FORBIDDEN_IN_LABEL
 from eigentree.errors import EigentreeError, ModelFileError
-from eigentree.grammar.lpcfg import LPCFG, ROUNDED, LatentParameters
+from eigentree.grammar.lpcfg import COUNTS, LPCFG, ROUNDED, LatentParameters
 from eigentree.grammar.pcfg import PCFG, WordTable
 from eigentree.grammar.symbols import SymbolTable
 from eigentree.model_files import ModelFile, open_model, save_model
@@ -116,10 +116,17 @@ def save_parser(parser: Parser, path: str | Path) -> None:
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     arrays.update({f"words.{name}": getattr(words, name) for name in _WORDS})
     arrays.update({f"pcfg.{name}": getattr(backbone, name) for name in _BACKBONE})
-    for name, array in grammar.parameters._asdict().items():
+    for name in _stored(len(grammar.parameters.word_use_start) > 0):
+        array = getattr(grammar.parameters, name)
         arrays[f"latent.{name}"] = array.astype(np.float32) if name in ROUNDED else array
     blobs = {} if parser.tagger is None else {"tagger": parser.tagger.to_bytes()}
     save_model(path, header, arrays, blobs)
+
+
+def _stored(has_counts: bool) -> tuple[str, ...]:
+    """The latent parameters that a file holds."""
+    fields = LatentParameters._fields
+    return fields if has_counts else tuple(name for name in fields if name not in COUNTS)
 
 
 def _lasting(description: dict[str, Any]) -> dict[str, Any]:
@@ -163,10 +170,9 @@ def _assemble(file: ModelFile) -> Parser:
 
     words = WordTable(symbols, lexicon, *arrays("words", _WORDS))
     backbone = PCFG(words, *arrays("pcfg", _BACKBONE))
-    stored = dict(
-        zip(LatentParameters._fields, arrays("latent", LatentParameters._fields), strict=True)
-    )
-    check_types("latent", {name: (stored[name], np.float32) for name in ROUNDED})
+    names = _stored("latent.word_use_start" in file.arrays)
+    stored = dict(zip(names, arrays("latent", names), strict=True))
+    check_types("latent", {name: (stored[name], np.float32) for name in ROUNDED if name in stored})
     latent: dict[str, np.ndarray[Any, Any]] = {
         name: array.astype(np.float64) if name in ROUNDED else array
         for name, array in stored.items()

@@ -451,11 +451,8 @@ def _choices(grammar: LPCFG) -> list[_Choices]:
     for entry, (word, symbol) in enumerate(
         zip(backbone.words.word, backbone.words.symbol, strict=True)
     ):
-        start = int(parameters.lexical_start[entry])
-        end = int(parameters.lexical_start[entry + 1])
-        for state, value in enumerate(
-            parameters.lexical[start:end], int(parameters.state_start[symbol])
-        ):
+        first_state = int(parameters.state_start[symbol])
+        for state, value in enumerate(grammar.word_vector(entry), first_state):
             if value:
                 weights[state].append(float(value * probability[entry]))
                 outcomes[state].append(int(word))

@@ -135,7 +135,7 @@ def test_items_below_the_threshold_are_gone_with_their_edges(sentence: Sentence,
     assert set(edge_names(pruned.forest)) == between
 
 
-@given(sentences())
+@given(st.sampled_from([0.0, 0.7]).flatmap(lambda counts: sentences(grammars(counts=counts))))
 def test_latent_marginals(sentence: Sentence):
     pruned = prune(sentence.grammar.backbone, sentence.leaves, threshold=0.0)
     assume(pruned is not None)

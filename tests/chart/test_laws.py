@@ -17,7 +17,7 @@ from eigentree.chart.inside_outside import Marginals, inside_outside
 from eigentree.chart.pruning import Leaves, prune
 from eigentree.corpus.binarise import Symbol
 from eigentree.corpus.lexicon import UNKNOWN, Lexicon, LexiconOptions
-from eigentree.grammar.lpcfg import LPCFG
+from eigentree.grammar.lpcfg import COUNTS, LPCFG, LatentParameters
 from eigentree.grammar.pcfg import PCFG, WordTable
 from eigentree.grammar.plain import one_state
 from eigentree.grammar.symbols import SymbolTable
@@ -175,15 +175,31 @@ def test_gauge(each: Sentence, seed: int):
 
 
 def densified(grammar: LPCFG) -> LPCFG:
-    """The same grammar with every rule in dense form."""
+    """The same grammar with every rule and word in full."""
     tensors = [grammar.tensor(rule) for rule in range(grammar.backbone.n_rules)]
     sizes = [tensor.size for tensor in tensors]
+    words = [grammar.word_vector(entry) for entry in range(len(grammar.backbone.words.word))]
     return weights(
         grammar,
         dense=np.concatenate([tensor.ravel() for tensor in tensors]),
         dense_start=np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(np.int64),
         n_samples=np.zeros(len(tensors), dtype=np.int32),
+        sample_start=np.zeros((len(tensors), 3), dtype=np.int64),
+        lexical=np.concatenate(words),
+        lexical_start=np.cumsum([0, *map(len, words)]),
+        **{name: LatentParameters._field_defaults[name] for name in COUNTS},
     )
+
+
+@given(sentences(grammars(samples=0.0, counts=1.0)))
+def test_counts_are_the_dense_tensor_in_disguise(each: Sentence):
+    assert each.grammar.is_counted.all()
+    assert len(each.grammar.parameters.lexical) == 0
+    forest, marginals = tame(each)
+    same = inside_outside(forest, densified(each.grammar))
+    assert close(same.item, marginals.item, rtol=1e-9, atol=1e-10)
+    assert close(same.edge, marginals.edge, rtol=1e-9, atol=1e-10)
+    assert close(same.log_value, marginals.log_value, rtol=1e-10, atol=1e-10)
 
 
 @given(sentences(grammars(samples=1.0)))

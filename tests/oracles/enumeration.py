@@ -102,8 +102,7 @@ class Numbers:
         p = self.grammar.parameters
         if leaf.entry < 0:
             return leaf.weight * p.unseen_word[self.grammar.states(leaf.symbol)]
-        start, end = p.lexical_start[leaf.entry : leaf.entry + 2]
-        return leaf.weight * p.lexical[start:end]
+        return leaf.weight * self.grammar.word_vector(leaf.entry)
 
 
 def value_by_states(tree: Node, numbers: Numbers) -> float:

@@ -6,8 +6,10 @@ For an item p built by rule r from the edges (l, q) of a group,
     outside(l) += (outside(p) . T_r) . inside(q),   outside(q) likewise,
     value(edge) = outside(p) . T_r . (inside(l) x inside(q))
 
-with T_r in one of the forms of `eigentree.grammar.lpcfg`: dense, samples or means.  A dense
-group costs one pass over T_r and O(K^2) an edge, samples cost O(n K) an edge, means O(K).
+with T_r in one of the forms of `eigentree.grammar.lpcfg`: dense, samples, means or counts.  A
+dense group costs one pass over T_r and O(K^2) an edge, samples cost O(n K) an edge, means O(K),
+n counts O(n) an edge.  What is a multiple of a vector of the symbol, as means are, is summed
+as a number for each item and multiplied out once.
 
 Values may be signed, so there are no logarithms.  Each item's inside vector is scaled by a
 power of two so that its largest entry lies in [0.5, 1); the scale of its outside vector is
@@ -91,9 +93,12 @@ def inside_pass(
     inside: Floats,
     exponent: Longs,
     backed_off: Floats,
+    shared: Floats,
     scratch: Floats,
 ) -> None:
     """Fill inside vectors, exponents, and F . inside of each item (``backed_off``).
+
+    With the shares of states in place of F, the same goes into ``shared``.
 
     The vector of item i stands at ``vector_start[i]:vector_start[i+1]``.
     """
@@ -105,15 +110,21 @@ def inside_pass(
         entry = forest.item_entry[item]
         if entry >= 0:
             first = grammar.lexical_start[entry]
-            for h in range(len(out)):
-                out[h] = grammar.lexical[first + h] * forest.item_weight[item]
+            if first < grammar.lexical_start[entry + 1]:
+                for h in range(len(out)):
+                    out[h] = grammar.lexical[first + h] * forest.item_weight[item]
+            else:
+                counted_word(grammar, entry, states, forest.item_weight[item], out)
         elif entry == -1:
             for h in range(len(out)):
                 out[h] = grammar.unseen_word[states + h] * forest.item_weight[item]
         else:
             reference = group_reference(exponent, forest, item)
+            counted = scratch[3, : len(out)]
             for h in range(len(out)):
                 out[h] = 0.0
+                counted[h] = 0.0
+            of_means, of_shares = 0.0, 0.0
             if reference != ZERO:
                 for group in range(forest.item_groups[item], forest.item_groups[item + 1]):
                     rule = forest.group_rule[group]
@@ -123,12 +134,25 @@ def inside_pass(
                             group, reference, out, scratch,
                         )  # fmt: skip
                     elif grammar.n_samples[rule] == 0:
-                        inside_means(forest, grammar, exponent, backed_off, group, reference, out)
+                        of_means += inside_means(
+                            forest, grammar, exponent, backed_off, group, reference
+                        )
+                    elif grammar.sample_start[rule, 1] < 0:
+                        of_shares += inside_counts(
+                            forest, grammar, vector_start, inside, exponent,
+                            shared, group, reference, counted,
+                        )  # fmt: skip
                     else:
-                        inside_samples(
+                        of_means += inside_samples(
                             forest, grammar, vector_start, inside, exponent,
                             backed_off, group, reference, out, scratch,
                         )  # fmt: skip
+                for h in range(len(out)):
+                    out[h] += of_means * grammar.outside_mean[states + h]
+                if len(grammar.state_share) > 0:
+                    for h in range(len(out)):
+                        value = counted[h] + of_shares * grammar.state_share[states + h]
+                        out[h] += grammar.state_scale[states + h] * value
         largest = 0.0
         for h in range(len(out)):
             largest = max(largest, abs(out[h]))
@@ -141,6 +165,26 @@ def inside_pass(
             out[h] *= scale
         exponent[item] = reference + shift
         backed_off[item] = dot(grammar.inside_mean[states : states + len(out)], out)
+        if len(grammar.state_share) > 0:
+            shared[item] = dot(grammar.state_share[states : states + len(out)], out)
+
+
+@kernel
+def counted_word(
+    grammar: LatentParameters, entry: int, states: int, weight: float, out: Floats
+) -> None:
+    """The vector of a word that is stored as counts, times a weight."""
+    first, last = grammar.word_use_start[entry], grammar.word_use_start[entry + 1]
+    total = 0.0
+    for s in range(first, last):
+        total += grammar.word_uses[s]
+    lean = grammar.lean[entry]
+    for h in range(len(out)):
+        out[h] = lean * grammar.state_share[states + h]
+    for s in range(first, last):
+        out[grammar.word_state[s]] += (1.0 - lean) * grammar.word_uses[s] / total
+    for h in range(len(out)):
+        out[h] *= weight * grammar.state_scale[states + h]
 
 
 @kernel
@@ -205,7 +249,8 @@ def inside_samples(
     reference: int,
     out: Floats,
     scratch: Floats,
-) -> None:
+) -> float:
+    """Add what a group gives but for the means of its symbols; returns the weight of H."""
     rule = forest.group_rule[group]
     n = grammar.n_samples[rule]
     smoothing = grammar.smoothing[rule]
@@ -237,10 +282,55 @@ def inside_samples(
     for s in range(n):
         v[s] = (v[s] + constant) * grammar.ratio[rule] / n
     add_transposed(grammar.samples, grammar.sample_start[rule, 0], n, v, out)
-    weight = grammar.ratio[rule] * rest * rest * rest * product_of_means
-    states = grammar.state_start[grammar.rule_symbols[rule, 0]]
-    for h in range(len(out)):
-        out[h] += weight * grammar.outside_mean[states + h]
+    weight: float = grammar.ratio[rule] * rest * rest * rest * product_of_means
+    return weight
+
+
+@kernel
+def inside_counts(
+    forest: Forest,
+    grammar: LatentParameters,
+    vector_start: Longs,
+    inside: Floats,
+    exponent: Longs,
+    shared: Floats,
+    group: int,
+    reference: int,
+    out: Floats,
+) -> float:
+    """As `inside_samples`, with p and q read off x and y; returns the weight of the shares."""
+    rule = forest.group_rule[group]
+    first = grammar.sample_start[rule, 0]
+    last = first + grammar.n_samples[rule]
+    smoothing = grammar.smoothing[rule]
+    rest = 1.0 - smoothing
+    second, third = rest * smoothing / 3.0, rest * rest * smoothing
+    product_of_shares = 0.0
+    for edge in range(forest.group_edges[group], forest.group_edges[group + 1]):
+        left, right = forest.edge_left[edge], forest.edge_right[edge]
+        scale = edge_scale(exponent, left, right, reference)
+        if scale == 0.0:
+            continue
+        x = inside[vector_start[left] : vector_start[left + 1]]
+        y = inside[vector_start[right] : vector_start[right + 1]]
+        total, mean_p, mean_q, mean_pq = 0.0, 0.0, 0.0, 0.0
+        for s in range(first, last):
+            p, q = x[grammar.triples[s, 1]], y[grammar.triples[s, 2]]
+            uses = grammar.uses[s]
+            total += uses
+            mean_p += uses * p
+            mean_q += uses * q
+            mean_pq += uses * p * q
+        mean_p, mean_q, mean_pq = mean_p / total, mean_q / total, mean_pq / total
+        constant = second * mean_pq + third * mean_p * mean_q
+        scale *= grammar.ratio[rule]
+        for s in range(first, last):
+            p, q = x[grammar.triples[s, 1]], y[grammar.triples[s, 2]]
+            value = smoothing * p * q + second * (p * mean_q + q * mean_p) + constant
+            out[grammar.triples[s, 0]] += scale / total * grammar.uses[s] * value
+        product_of_shares += scale * shared[left] * shared[right]
+    weight: float = rest * rest * rest * product_of_shares
+    return weight
 
 
 @kernel
@@ -251,8 +341,8 @@ def inside_means(
     backed_off: Floats,
     group: int,
     reference: int,
-    out: Floats,
-) -> None:
+) -> float:
+    """The weight of H in what a group gives."""
     rule = forest.group_rule[group]
     product = 0.0
     for edge in range(forest.group_edges[group], forest.group_edges[group + 1]):
@@ -260,10 +350,8 @@ def inside_means(
         scale = edge_scale(exponent, left, right, reference)
         if scale != 0.0:
             product += scale * backed_off[left] * backed_off[right]
-    weight = grammar.ratio[rule] * product
-    states = grammar.state_start[grammar.rule_symbols[rule, 0]]
-    for h in range(len(out)):
-        out[h] += weight * grammar.outside_mean[states + h]
+    weight: float = grammar.ratio[rule] * product
+    return weight
 
 
 @kernel
@@ -299,15 +387,20 @@ def outside_pass(
     inside: Floats,
     exponent: Longs,
     backed_off: Floats,
+    shared: Floats,
     total: float,
     reference: int,
     outside: Floats,
+    of_means: Floats,
+    of_shares: Floats,
     edge_value: Floats,
     scratch: Floats,
 ) -> None:
     """Fill outside vectors (zero before) and the marginal of each edge.
 
-    ``total`` and ``reference`` are the sentence's value, not zero.
+    ``total`` and ``reference`` are the sentence's value, not zero.  ``of_means`` and
+    ``of_shares``, zero before, collect what an item's vector shall have of F and of the shares
+    of its symbol's states, which are added when all items above it are done.
     """
     for item in forest.roots:
         if exponent[item] == ZERO or exponent[item] - reference < LOWEST_SHIFT:
@@ -318,9 +411,21 @@ def outside_pass(
         for h in range(len(out)):
             out[h] = grammar.root[states + h] * scale
     for item in range(len(forest.item_symbol) - 1, -1, -1):
-        if exponent[item] == ZERO or forest.item_entry[item] != -2:
+        if exponent[item] == ZERO:
             continue
         above = outside[vector_start[item] : vector_start[item + 1]]
+        states = grammar.state_start[forest.item_symbol[item]]
+        for h in range(len(above)):
+            above[h] += of_means[item] * grammar.inside_mean[states + h]
+        scaled, above_shared = scratch[4, : len(above)], 0.0
+        if len(grammar.state_share) > 0:
+            for h in range(len(above)):
+                above[h] += of_shares[item] * grammar.state_share[states + h]
+                scaled[h] = grammar.state_scale[states + h] * above[h]
+                above_shared += grammar.state_share[states + h] * scaled[h]
+        if forest.item_entry[item] != -2:
+            continue
+        above_mean = dot(grammar.outside_mean[states : states + len(above)], above)
         for group in range(forest.item_groups[item], forest.item_groups[item + 1]):
             rule = forest.group_rule[group]
             if grammar.dense_start[rule] >= 0:
@@ -330,13 +435,18 @@ def outside_pass(
                 )  # fmt: skip
             elif grammar.n_samples[rule] == 0:
                 outside_means(
-                    forest, grammar, vector_start, exponent, backed_off,
-                    group, exponent[item], above, outside, edge_value,
+                    forest, grammar, exponent, backed_off,
+                    group, exponent[item], above_mean, of_means, edge_value,
+                )  # fmt: skip
+            elif grammar.sample_start[rule, 1] < 0:
+                outside_counts(
+                    forest, grammar, vector_start, inside, exponent, shared, group,
+                    exponent[item], scaled, above_shared, outside, of_shares, edge_value, scratch,
                 )  # fmt: skip
             else:
                 outside_samples(
-                    forest, grammar, vector_start, inside, exponent, backed_off,
-                    group, exponent[item], above, outside, edge_value, scratch,
+                    forest, grammar, vector_start, inside, exponent, backed_off, group,
+                    exponent[item], above, above_mean, outside, of_means, edge_value, scratch,
                 )  # fmt: skip
 
 
@@ -401,7 +511,9 @@ def outside_samples(
     group: int,
     reference: int,
     above: Floats,
+    above_mean: float,
     outside: Floats,
+    of_means: Floats,
     edge_value: Floats,
     scratch: Floats,
 ) -> None:
@@ -422,11 +534,7 @@ def outside_samples(
     for s in range(n):
         d[s] *= grammar.ratio[rule] / n
         sum_d += d[s]
-    states = grammar.state_start[grammar.rule_symbols[rule, 0]]
-    above_mean = dot(grammar.outside_mean[states : states + len(above)], above)
     zeroth = grammar.ratio[rule] * rest * rest * rest * above_mean
-    left_states = grammar.state_start[grammar.rule_symbols[rule, 1]]
-    right_states = grammar.state_start[grammar.rule_symbols[rule, 2]]
     for edge in range(forest.group_edges[group], forest.group_edges[group + 1]):
         left, right = forest.edge_left[edge], forest.edge_right[edge]
         scale = edge_scale(exponent, left, right, reference)
@@ -454,53 +562,108 @@ def outside_samples(
         for s in range(n):
             value += by[s] * p[s]
         add_transposed(grammar.samples, grammar.sample_start[rule, 1], n, by, out_left)
-        weight = scale * zeroth * backed_off[right]
-        for h in range(len(out_left)):
-            out_left[h] += weight * grammar.inside_mean[left_states + h]
-        edge_value[edge] = value + weight * backed_off[left]
+        of_means[left] += scale * zeroth * backed_off[right]
+        of_means[right] += scale * zeroth * backed_off[left]
+        edge_value[edge] = value + scale * zeroth * backed_off[left] * backed_off[right]
 
         constant = (second * sum_dp + third * sum_d * mean_p) / n
         for s in range(n):
             by[s] = scale * (d[s] * (smoothing * p[s] + second * mean_p) + constant + slope * p[s])
         add_transposed(grammar.samples, grammar.sample_start[rule, 2], n, by, out_right)
-        weight = scale * zeroth * backed_off[left]
-        for h in range(len(out_right)):
-            out_right[h] += weight * grammar.inside_mean[right_states + h]
+
+
+@kernel
+def outside_counts(
+    forest: Forest,
+    grammar: LatentParameters,
+    vector_start: Longs,
+    inside: Floats,
+    exponent: Longs,
+    shared: Floats,
+    group: int,
+    reference: int,
+    scaled: Floats,
+    above_shared: float,
+    outside: Floats,
+    of_shares: Floats,
+    edge_value: Floats,
+    scratch: Floats,
+) -> None:
+    """The derivative of `inside_counts`, edge by edge; as `outside_samples` (see there).
+
+    ``scaled`` is outside(p) times the scale of its states, ``above_shared`` their product with
+    the shares.
+    """
+    rule = forest.group_rule[group]
+    n = grammar.n_samples[rule]
+    triples = grammar.triples[grammar.sample_start[rule, 0] :]
+    uses = grammar.uses[grammar.sample_start[rule, 0] :]
+    smoothing = grammar.smoothing[rule]
+    rest = 1.0 - smoothing
+    second, third = rest * smoothing / 3.0, rest * rest * smoothing
+    zeroth = grammar.ratio[rule] * rest * rest * rest * above_shared
+    d, share = scratch[0, :n], scratch[1, :n]
+    total = 0.0
+    for s in range(n):
+        total += uses[s]
+    sum_d = 0.0
+    for s in range(n):
+        share[s] = uses[s] / total
+        d[s] = grammar.ratio[rule] * scaled[triples[s, 0]] * share[s]
+        sum_d += d[s]
+    for edge in range(forest.group_edges[group], forest.group_edges[group + 1]):
+        left, right = forest.edge_left[edge], forest.edge_right[edge]
+        scale = edge_scale(exponent, left, right, reference)
+        if scale == 0.0:
+            continue
+        x = inside[vector_start[left] : vector_start[left + 1]]
+        y = inside[vector_start[right] : vector_start[right + 1]]
+        out_left = outside[vector_start[left] : vector_start[left + 1]]
+        out_right = outside[vector_start[right] : vector_start[right + 1]]
+        mean_p, mean_q, sum_dp, sum_dq = 0.0, 0.0, 0.0, 0.0
+        for s in range(n):
+            p, q = x[triples[s, 1]], y[triples[s, 2]]
+            mean_p += share[s] * p
+            mean_q += share[s] * q
+            sum_dp += d[s] * p
+            sum_dq += d[s] * q
+        by_left = second * sum_dq + third * sum_d * mean_q
+        by_right = second * sum_dp + third * sum_d * mean_p
+        value = 0.0
+        for s in range(n):
+            i, j = triples[s, 1], triples[s, 2]
+            p, q = x[i], y[j]
+            both = smoothing * d[s] + second * sum_d * share[s]
+            to_left = scale * (both * q + second * d[s] * mean_q + by_left * share[s])
+            out_left[i] += to_left
+            out_right[j] += scale * (both * p + second * d[s] * mean_p + by_right * share[s])
+            value += to_left * p
+        of_shares[left] += scale * zeroth * shared[right]
+        of_shares[right] += scale * zeroth * shared[left]
+        edge_value[edge] = value + scale * zeroth * shared[left] * shared[right]
 
 
 @kernel
 def outside_means(
     forest: Forest,
     grammar: LatentParameters,
-    vector_start: Longs,
     exponent: Longs,
     backed_off: Floats,
     group: int,
     reference: int,
-    above: Floats,
-    outside: Floats,
+    above_mean: float,
+    of_means: Floats,
     edge_value: Floats,
 ) -> None:
-    rule = forest.group_rule[group]
-    states = grammar.state_start[grammar.rule_symbols[rule, 0]]
-    above_mean = dot(grammar.outside_mean[states : states + len(above)], above)
-    value = grammar.ratio[rule] * above_mean
-    left_states = grammar.state_start[grammar.rule_symbols[rule, 1]]
-    right_states = grammar.state_start[grammar.rule_symbols[rule, 2]]
+    value = grammar.ratio[forest.group_rule[group]] * above_mean
     for edge in range(forest.group_edges[group], forest.group_edges[group + 1]):
         left, right = forest.edge_left[edge], forest.edge_right[edge]
         scale = edge_scale(exponent, left, right, reference)
         if scale == 0.0:
             continue
-        out_left = outside[vector_start[left] : vector_start[left + 1]]
-        out_right = outside[vector_start[right] : vector_start[right + 1]]
-        weight = scale * value * backed_off[right]
-        for h in range(len(out_left)):
-            out_left[h] += weight * grammar.inside_mean[left_states + h]
-        edge_value[edge] = weight * backed_off[left]
-        weight = scale * value * backed_off[left]
-        for h in range(len(out_right)):
-            out_right[h] += weight * grammar.inside_mean[right_states + h]
+        of_means[left] += scale * value * backed_off[right]
+        of_means[right] += scale * value * backed_off[left]
+        edge_value[edge] = scale * value * backed_off[left] * backed_off[right]
 
 
 @kernel

@@ -56,7 +56,7 @@ def inside_outside(forest: Forest, grammar: LPCFG) -> Marginals | None:
     Cost
     ----
     O(K^3) a group and O(K^2) an edge for dense rules, O(n K) an edge for a rule with n
-    samples.
+    samples, O(n) an edge for a rule stored as n counts.
 
     References
     ----------
@@ -68,18 +68,22 @@ def inside_outside(forest: Forest, grammar: LPCFG) -> Marginals | None:
     np.cumsum(sizes[forest.item_symbol], out=vector_start[1:])
     inside = np.zeros(vector_start[-1])
     exponent = np.full(forest.n_items, kernels.ZERO, dtype=np.int64)
-    backed_off = np.zeros(forest.n_items)
-    largest = int(sizes.max()) ** 2
-    scratch = np.empty((4, max(largest, int(parameters.n_samples.max(initial=0)))))
-    kernels.inside_pass(forest, parameters, vector_start, inside, exponent, backed_off, scratch)
+    backed_off, shared = np.zeros(forest.n_items), np.zeros(forest.n_items)
+    # The matrix of a pair of symbols, a vector of one, or a number for each sample.
+    most = int(sizes.max())
+    scratch = np.empty((5, max(most**2, int(parameters.n_samples.max(initial=0)))))
+    kernels.inside_pass(
+        forest, parameters, vector_start, inside, exponent, backed_off, shared, scratch
+    )
     total, reference = kernels.root_value(forest, parameters, vector_start, inside, exponent)
     if total == 0.0 or not math.isfinite(total):
         return None
     outside = np.zeros_like(inside)
+    of_means, of_shares = np.zeros(forest.n_items), np.zeros(forest.n_items)
     edge = np.zeros(forest.n_edges)
     kernels.outside_pass(
-        forest, parameters, vector_start, inside, exponent, backed_off, total, reference,
-        outside, edge, scratch,
+        forest, parameters, vector_start, inside, exponent, backed_off, shared, total,
+        reference, outside, of_means, of_shares, edge, scratch,
     )  # fmt: skip
     item = np.empty(forest.n_items)
     kernels.item_products(vector_start, inside, outside, exponent, item)

@@ -56,6 +56,7 @@ def _describe(parser: Parser, path: str) -> dict[str, Any]:
     # A parser that was put together by hand need not say how often its symbols were seen.
     count = np.array(description.pop("symbol_counts", None) or [0] * len(symbols))
     n_rules = np.bincount(backbone.parent, minlength=len(symbols))
+    counted_form = grammar.is_counted
     never_seen = (parameters.dense_start < 0) & (parameters.n_samples == 0)
     table = [
         {
@@ -85,7 +86,8 @@ def _describe(parser: Parser, path: str) -> dict[str, Any]:
             "tags": len(symbols.tags),
             "binary rules": backbone.n_rules,
             "rules never seen": int(np.sum(never_seen)),
-            "rules kept as samples": int(np.sum(parameters.n_samples > 0)),
+            "rules kept as samples": int(np.sum((parameters.n_samples > 0) & ~counted_form)),
+            "rules kept as counts": int(np.sum(counted_form)),
             "words and word classes": len(backbone.lexicon),
             "words with a preterminal": len(backbone.words.word),
             "latent states": int(n_states.sum()),

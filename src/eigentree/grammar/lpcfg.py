@@ -7,7 +7,7 @@ the sum over all states of the product of entries.  For EM and clustering these 
 probabilities; for the spectral estimator they are probabilities up to an invertible change
 of basis of each symbol's states, and may be negative (Cohen et al. 2013, section 2.3.1).
 
-A rule's tensor is stored in one of three exact forms:
+A rule's tensor is stored in one of four exact forms:
 
 *dense*: all K_a K_b K_c entries;
 
@@ -27,7 +27,24 @@ This takes n (K_a + K_b + K_c) numbers in place of K_a K_b K_c, and most rules o
 are rare;
 
 *means*, for a rule never seen (`eigentree.learn.unseen`): ``ratio`` times the product of the
-means H_a, F_b and F_c, the form of samples with n = 0 and lambda = 0.
+means H_a, F_b and F_c, the form of samples with n = 0 and lambda = 0;
+
+*counts*, where every node of the treebank has one state, or a few: the distinct triples of
+states that the rule was seen with, and how often each.  It is the form of samples with rows
+that are zero but for a 1 at the state, so that p and q are entries of x and y, and with
+weights.  The mixture above is then a distribution p(h1, h2, h3 | a -> b c) with E4 made of the
+shares p(h | a) of the states, and the tensor is ``ratio`` times
+
+    p(h1, h2, h3 | a -> b c) scale_a[h1],
+
+where the scale makes the choices of each state sum to 1: it is 1 over the mean of
+p(h1 | a -> b c) over the rules of a.  A rule seen n times has at most n triples, whatever the
+numbers of states.
+
+The vectors of words are stored in full, or as counts likewise, with c the share of each state
+in the uses of the word: those few that are not zero, and ``lean``, for
+
+    scale_a[h] ((1 - lean) c[h] + lean p(h | a)).
 """
 
 from __future__ import annotations
@@ -39,13 +56,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree.errors import GrammarError
-from eigentree.grammar.pcfg import PCFG
+from eigentree.grammar.pcfg import LARGEST_COUNT, PCFG
 from eigentree.shapes import check_shapes, check_starts, check_types
 
 Floats = NDArray[np.float64]
 
 # The large arrays, which model files keep in single precision.
-ROUNDED = ("dense", "samples", "lexical")
+ROUNDED = ("dense", "samples", "lexical", "uses", "word_uses", "lean")
+# States in the form of counts are numbered with 16 bits.
+MOST_COUNTED_STATES = 1 << 16
+# Where the second and third sample_start would be, for a rule that is stored as counts.
+NO_MATRIX = -1
 
 
 class LatentParameters(NamedTuple):
@@ -64,9 +85,11 @@ class LatentParameters(NamedTuple):
     dense : float64
         Tensors with axes (K_a, K_b, K_c), flattened.
     n_samples : int32, axes (R)
-        0 for dense rules, and for those that are products of means.
+        0 for dense rules, and for those that are products of means; the number of triples of
+        rules stored as counts.
     sample_start : int64, axes (R, 3)
-        Where Z, Y and W of a rule begin in ``samples``.
+        Where Z, Y and W of a rule begin in ``samples``; of rules stored as counts, where its
+        triples begin, and `NO_MATRIX` twice.
     samples : float64
         Matrices with axes (n, K), flattened.
     ratio, smoothing : float64, axes (R)
@@ -75,10 +98,27 @@ class LatentParameters(NamedTuple):
         H_a and F_a of section 3.2.
     lexical_start : int64, axes (L + 1)
     lexical : float64
-        Vector of each entry of the word table, to be multiplied by p(word | symbol).
+        Vector of each entry of the word table, to be multiplied by p(word | symbol); of length
+        0 where it is stored as counts.
     unseen_word : float64, axes (states of all symbols)
         The same for a word never seen with the symbol.
     root : float64, axes (states of all symbols)
+    triples : uint16, axes (T, 3)
+        States of parent, left and right child, rule after rule; none when no rule is stored as
+        counts.
+    uses : float64, axes (T)
+        How often the rule was seen with them, positive.
+    word_use_start : int64, axes (L + 1)
+        Where the states of each entry of the word table begin; of length 0, as are the next
+        three, when nothing is stored as counts.
+    word_state : uint16, axes (U)
+    word_uses : float64, axes (U)
+        How often the entry was seen with the state, positive.
+    lean : float64, axes (L)
+        Weight of the symbol's states in a word's vector.
+    state_share, state_scale : float64, axes (states of all symbols)
+        p(h | a), and what the counts of state h are multiplied by; of length 0 when nothing is
+        stored as counts.
     """
 
     state_start: NDArray[np.int64]
@@ -96,12 +136,25 @@ class LatentParameters(NamedTuple):
     lexical: Floats
     unseen_word: Floats
     root: Floats
+    triples: NDArray[np.uint16] = np.zeros((0, 3), dtype=np.uint16)
+    uses: Floats = np.zeros(0)
+    word_use_start: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
+    word_state: NDArray[np.uint16] = np.zeros(0, dtype=np.uint16)
+    word_uses: Floats = np.zeros(0)
+    lean: Floats = np.zeros(0)
+    state_share: Floats = np.zeros(0)
+    state_scale: Floats = np.zeros(0)
 
+
+# Fields of the form of counts, which older model files lack.
+COUNTS = tuple(LatentParameters._field_defaults)
 
 _TYPES: dict[str, type[np.generic]] = {
     **dict.fromkeys(LatentParameters._fields, np.float64),
     **dict.fromkeys(("state_start", "dense_start", "sample_start", "lexical_start"), np.int64),
+    "word_use_start": np.int64,
     **dict.fromkeys(("rule_symbols", "n_samples"), np.int32),
+    **dict.fromkeys(("triples", "word_state"), np.uint16),
 }
 
 
@@ -146,6 +199,10 @@ class LPCFG:
                 "inside_mean": (p.inside_mean, "states"),
                 "unseen_word": (p.unseen_word, "states"),
                 "root": (p.root, "states"),
+                "triples": (p.triples, "triples modes"),
+                "uses": (p.uses, "triples"),
+                "word_state": (p.word_state, "uses"),
+                "word_uses": (p.word_uses, "uses"),
             },
             R=backbone.n_rules,
             modes=3,
@@ -167,23 +224,81 @@ class LPCFG:
         # In floating point, since forged starts could overflow integers.
         states = n_states[p.rule_symbols].astype(np.float64)
         is_dense = p.dense_start >= 0
+        is_counted = self.is_counted
         dense_end = np.where(is_dense, p.dense_start + states.prod(axis=1), 0.0)
-        sample_end = p.sample_start + p.n_samples[:, None] * states
+        sample_end = (p.sample_start + p.n_samples[:, None] * states)[~is_counted]
         if (
             dense_end.max(initial=0.0) > len(p.dense)
             or sample_end.max(initial=0.0) > len(p.samples)
-            or p.sample_start.min(initial=0) < 0
+            or p.sample_start[~is_counted].min(initial=0) < 0
         ):
             raise GrammarError("a rule's tensor reaches beyond the end of its array")
         if np.any(~is_dense & ((p.n_samples < 0) | ((p.n_samples == 0) & (p.smoothing != 0.0)))):
             raise GrammarError("a rule has neither a dense tensor nor samples")
         if np.any(is_dense & (p.n_samples != 0)) or np.any(p.dense_start < -1):
             raise GrammarError("a rule's dense_start and n_samples contradict each other")
-        lengths = np.diff(p.lexical_start)
-        if not np.array_equal(lengths, n_states[backbone.words.symbol]) or p.lexical_start[
-            -1
-        ] != len(p.lexical):
+        lengths, expected = np.diff(p.lexical_start), n_states[backbone.words.symbol]
+        fits = lengths == expected
+        if len(p.word_use_start):
+            fits |= lengths == 0
+        if not fits.all() or p.lexical_start[-1] != len(p.lexical):
             raise GrammarError("the lexical vectors don't fit the word table")
+        self._check_counts(is_counted, lengths == 0)
+
+    def _check_counts(
+        self, is_counted: NDArray[np.bool_], word_is_counted: NDArray[np.bool_]
+    ) -> None:
+        """Check what is stored as counts."""
+        p, backbone = self.parameters, self.backbone
+        if not len(p.word_use_start):
+            given = [name for name in COUNTS if len(getattr(p, name))]
+            if is_counted.any() or given:
+                raise GrammarError(
+                    "some tensors are stored as counts, but not the states of words; "
+                    "word_use_start must have an entry for each"
+                )
+            return
+        check_shapes(
+            "LPCFG",
+            {
+                "word_use_start": (p.word_use_start, "entries"),
+                "lean": (p.lean, "L"),
+                "state_share": (p.state_share, "states"),
+                "state_scale": (p.state_scale, "states"),
+            },
+            states=len(p.root),
+            L=len(backbone.words.word),
+            entries=len(backbone.words.word) + 1,
+        )
+        check_starts("LPCFG", "word_use_start", p.word_use_start)
+        # Each triple belongs to one rule, and all to some: no sum of forged lengths can overflow.
+        rules = np.flatnonzero(is_counted)
+        rules = rules[np.argsort(p.sample_start[rules, 0], kind="stable")]
+        n_triples = p.n_samples[rules].astype(np.int64)
+        start = np.cumsum(n_triples) - n_triples
+        if n_triples.sum() != len(p.uses) or not np.array_equal(p.sample_start[rules, 0], start):
+            raise GrammarError(
+                "the triples of rules stored as counts don't stand one after another"
+            )
+        n_states = self.n_states
+        limits = n_states[p.rule_symbols[np.repeat(rules, n_triples)]]
+        n_uses = np.diff(p.word_use_start)
+        if p.word_use_start[-1] != len(p.word_uses) or np.any((n_uses > 0) != word_is_counted):
+            raise GrammarError("the states of words stored as counts don't fit the word table")
+        word_limits = np.repeat(n_states[backbone.words.symbol], n_uses)
+        if np.any(p.triples >= limits) or np.any(p.word_state >= word_limits):
+            raise GrammarError("a count belongs to a state that its symbol lacks")
+        for name in ("uses", "word_uses"):
+            if not np.all((getattr(p, name) > 0) & (getattr(p, name) < LARGEST_COUNT)):
+                raise GrammarError(f"{name} holds a count that is not positive or too large")
+
+    @property
+    def is_counted(self) -> NDArray[np.bool_]:
+        """Axes (R): whether the tensor of a rule is stored as counts."""
+        p = self.parameters
+        counted: NDArray[np.bool_] = (p.dense_start < 0) & (p.n_samples > 0)
+        counted &= p.sample_start[:, 1] == NO_MATRIX
+        return counted
 
     @property
     def n_states(self) -> NDArray[np.int32]:
@@ -194,7 +309,7 @@ class LPCFG:
     def n_parameters(self) -> int:
         """Numbers stored for rules, words and roots that are not zero."""
         p = self.parameters
-        arrays = (p.dense, p.samples, p.lexical, p.root)
+        arrays = (p.dense, p.samples, p.lexical, p.root, p.uses, p.word_uses, p.lean)
         return sum(int(np.count_nonzero(array)) for array in arrays)
 
     def rounded(self) -> LPCFG:
@@ -219,8 +334,17 @@ class LPCFG:
         if start >= 0:
             return p.dense[start : start + int(np.prod(shape))].reshape(shape)
         a, b, c = (self.states(int(symbol)) for symbol in symbols)
-        backed_off = (p.outside_mean[a], p.inside_mean[b], p.inside_mean[c])
         n = int(p.n_samples[rule])
+        if n > 0 and p.sample_start[rule, 1] == NO_MATRIX:
+            first = int(p.sample_start[rule, 0])
+            triples = slice(first, first + n)
+            z, y, w = (
+                np.eye(k)[states] for k, states in zip(shape, p.triples[triples].T, strict=True)
+            )
+            shares = (p.state_share[a], p.state_share[b], p.state_share[c])
+            mixed = smoothed_tensor(z, y, w, p.uses[triples], shares, float(p.smoothing[rule]))
+            return float(p.ratio[rule]) * mixed * p.state_scale[a][:, None, None]
+        backed_off = (p.outside_mean[a], p.inside_mean[b], p.inside_mean[c])
         if n == 0:
             h, f_left, f_right = backed_off
             return float(p.ratio[rule]) * h[:, None, None] * f_left[:, None] * f_right
@@ -230,6 +354,20 @@ class LPCFG:
         )
         smoothed = smoothed_tensor(z, y, w, np.ones(n), backed_off, float(p.smoothing[rule]))
         return float(p.ratio[rule]) * smoothed
+
+    def word_vector(self, entry: int) -> Floats:
+        """Axes (K_a): what p(word | symbol) of an entry of the word table is multiplied by."""
+        p = self.parameters
+        first, last = p.lexical_start[entry : entry + 2].tolist()
+        if first < last:
+            return p.lexical[first:last]
+        states = self.states(int(self.backbone.words.symbol[entry]))
+        seen = slice(*p.word_use_start[entry : entry + 2].tolist())
+        own = np.zeros(states.stop - states.start)
+        own[p.word_state[seen]] = p.word_uses[seen] / p.word_uses[seen].sum()
+        lean = p.lean[entry]
+        mixed: Floats = (1.0 - lean) * own + lean * p.state_share[states]
+        return p.state_scale[states] * mixed
 
 
 def smoothed_tensor(

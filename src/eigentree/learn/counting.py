@@ -39,6 +39,6 @@ def count_pcfg(examples: Examples) -> PCFG:
     return PCFG(words, parent, left, right, rule_count / symbol_count[parent], root / root.sum())
 
 
-def sums(number: NDArray[np.int32], weight: NDArray[np.float64], n: int) -> NDArray[np.float64]:
+def sums(number: NDArray[np.integer], weight: NDArray[np.float64], n: int) -> NDArray[np.float64]:
     """Axes (n): the summed weights of each number from 0 to below n."""
     return np.asarray(np.bincount(number, weight, n), dtype=np.float64)
