@@ -19,7 +19,7 @@ up, and the result says which (`ParseResult.fallback`):
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -241,9 +241,7 @@ class Parser:
     @property
     def cleaning(self) -> CleaningOptions:
         """How the trees that the parser was trained on were cleaned; the default if unknown."""
-        stored = self.description.get("treebank", {}).get("cleaning", {})
-        lists = {name: tuple(value) for name, value in stored.items() if isinstance(value, list)}
-        return CleaningOptions(**{**stored, **lists})
+        return cleaning_of(self.description)
 
     @classmethod
     def train(
@@ -480,6 +478,13 @@ class Parser:
         backbone = self.grammar.backbone
         phrases = np.where(backbone.symbols.tag < 0, backbone.root, -1.0)
         return backbone.symbols[int(np.argmax(phrases))].chain[0]
+
+
+def cleaning_of(description: Mapping[str, Any]) -> CleaningOptions:
+    """How trees were cleaned, by what a model says about itself; the default if it doesn't."""
+    stored = description.get("treebank", {}).get("cleaning", {})
+    lists = {name: tuple(value) for name, value in stored.items() if isinstance(value, list)}
+    return CleaningOptions(**{**stored, **lists})
 
 
 def parse_in_pieces(

@@ -75,8 +75,9 @@ class WithSettings(Table):
         """Let the settings of learning stand beside the other keys."""
         if not isinstance(given, Mapping):
             return given
-        settings = {name: given[name] for name in given if name in SETTINGS}
-        rest = {name: given[name] for name in given if name not in SETTINGS}
+        names = SETTINGS - set(cls.model_fields)
+        settings = {name: given[name] for name in given if name in names}
+        rest = {name: given[name] for name in given if name not in names}
         return {**rest, "settings of learning": settings}
 
 
