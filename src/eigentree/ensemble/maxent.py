@@ -287,10 +287,14 @@ class Objective:
 
 
 def within_sentences(dense: Floats, offsets: Ints) -> Floats:
-    """Axes (J): the deviation of columns from their means in each sentence; 1 for constants."""
+    """Axes (J): the deviation of columns from their means in each sentence; 1 for constants.
+
+    Sentences of one candidate, which have no choice, play no part.
+    """
     sizes = np.diff(offsets)
     means = np.add.reduceat(dense, offsets[:-1]) / sizes[:, None]
-    deviation = np.sqrt(np.mean((dense - np.repeat(means, sizes, axis=0)) ** 2, axis=0))
+    squares = (dense - np.repeat(means, sizes, axis=0)) ** 2
+    deviation = np.sqrt(squares.sum(axis=0) / max(1, sizes[sizes > 1].sum()))
     # What rounding leaves of a constant is no deviation.
     smallest = 1e-12 * np.abs(dense).max(axis=0, initial=0.0)
     return np.where(deviation > smallest, deviation, 1.0)
