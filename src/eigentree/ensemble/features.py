@@ -30,7 +30,7 @@ from scipy import sparse
 from eigentree.corpus.binarise import HeadFinder, Rightmost
 from eigentree.corpus.trees import Tree, collector_paused
 from eigentree.ensemble.pieces import Builder, Ints, Pieces
-from eigentree.ensemble.schemata import SCHEMATA
+from eigentree.ensemble.schemata import SCHEMATA, Block
 from eigentree.errors import SettingsError
 from eigentree.evaluate.sides import is_punctuation
 
@@ -90,15 +90,14 @@ class Features(NamedTuple):
         The candidates of all sentences, one after the other.
     offsets : int64, axes (sentences + 1)
         Where the candidates of each sentence begin.
+    differing : int64, axes (D)
+        The number of sentences whose candidates don't all have the same value.
     """
 
     keys: Keys
     values: sparse.csr_array
     offsets: Ints
-
-    def differing(self) -> Ints:
-        """Axes (D): the number of sentences in which a feature's value isn't always the same."""
-        return np.bincount(_varying(self.values, self.offsets).indices, minlength=len(self.keys))
+    differing: Ints
 
 
 def extract(
@@ -124,46 +123,15 @@ def extract(
     made once for each distinct piece.  Memory for all of it: see `FeatureTable` for many
     sentences.
     """
-    builder = _builder(options, heads)
+    builder = Builder(heads, options.function_words, options.coordination)
     with collector_paused():
         for candidates in sentences:
             builder.add(candidates)
     pieces = Pieces(builder)
-    n_nodes, n_contexts = len(builder.nodes), len(builder.contexts)
-    n_pieces = n_nodes + n_contexts
-    offsets = _offsets([len(candidates) for candidates in sentences])
-    n_candidates = np.diff(offsets)
-
-    # A, of the pieces that not all candidates of a sentence have.
-    sizes = np.array([len(each) for each in builder.candidates], dtype=np.int64)
-    context = np.array([c for each in builder.candidates for c in each], dtype=np.int64)
-    row = np.repeat(np.arange(len(sizes)), sizes)
-    row = np.concatenate((row, row))
-    piece = np.concatenate((pieces.node[context], n_nodes + context))
-    needed = np.repeat(n_candidates, n_candidates)[row]
-    kept = np.bincount(piece, minlength=n_pieces)[piece] < needed
-    row, piece = row[kept], piece[kept]
-    shape = len(sizes), n_pieces
-    has = sparse.csr_array((np.ones(len(row)), (row, piece)), shape=shape)
-
-    matters = np.zeros(n_pieces, dtype=bool)
-    matters[piece] = True
-    owners, hashes, values = [], [], []
-    hash_of = np.array([_hash(text) for text in pieces.texts], dtype=np.uint64)
-    for name in options.schemata:
-        schema = SCHEMATA[name]
-        first = n_nodes if schema.piece == "context" else 0
-        for block in schema.blocks(pieces):
-            chosen = np.flatnonzero(matters[first + block.owner])
-            owners.append(first + block.owner[chosen])
-            columns = tuple(column[chosen] for column in block.columns)
-            hashes.append(_keys(name, block.variant, columns, hash_of, len(chosen)))
-            ones = np.ones(len(block.owner), dtype=np.int64)
-            values.append((ones if block.values is None else block.values)[chosen])
-    keys, column = np.unique(np.concatenate(hashes), return_inverse=True)
-    entries = np.concatenate(values).astype(np.float64), (np.concatenate(owners), column)
-    of_piece = sparse.csr_array(entries, shape=(n_pieces, len(keys)))
-    return _only_varying(keys, sparse.csr_array(has @ of_piece), offsets)
+    offsets = _offsets(sentences)
+    has = _distinctive(builder.candidates, pieces, offsets)
+    keys, of_piece = _of_pieces(pieces, np.unique(has.indices), options)
+    return _only_differing(keys, sparse.csr_array(has @ of_piece), offsets)
 
 
 class Named(NamedTuple):
@@ -176,21 +144,18 @@ class Named(NamedTuple):
 
 def describe(tree: Tree, options: FeatureOptions, heads: HeadFinder = Rightmost()) -> list[Named]:
     """All features of a tree, by schema and name: to read, and to find what a key means."""
-    builder = _builder(options, heads)
+    builder = Builder(heads, options.function_words, options.coordination)
     builder.add([tree])
     pieces = Pieces(builder)
-    hash_of = np.array([_hash(text) for text in pieces.texts], dtype=np.uint64)
+    hash_of = _hashes(pieces.texts)
     found: list[Named] = []
     for schema in options.schemata:
-        total: dict[tuple[str, int], int] = {}
+        total: Counter[tuple[str, int]] = Counter()
         for block in SCHEMATA[schema].blocks(pieces):
-            keys = _keys(schema, block.variant, block.columns, hash_of, len(block.owner))
-            ones = np.ones(len(block.owner), dtype=np.int64)
-            counts = ones if block.values is None else block.values
-            for i, (key, value) in enumerate(zip(keys.tolist(), counts.tolist(), strict=True)):
+            keys = _keys(schema, block, slice(None), hash_of).tolist()
+            for i, (key, value) in enumerate(zip(keys, _values(block).tolist(), strict=True)):
                 parts = [pieces.texts[column[i]] or "-" for column in block.columns]
-                name = " | ".join((f"{schema} {block.variant}".strip(), *parts))
-                total[name, key] = total.get((name, key), 0) + value
+                total[" | ".join((f"{schema} {block.variant}".strip(), *parts)), key] += value
         found.extend(Named(name, key, total[name, key]) for name, key in sorted(total))
     return found
 
@@ -251,7 +216,7 @@ class FeatureTable:
         n_waiting = 0
         for part in _batches(sentences, batch):
             found = extract(part, options, heads)
-            waiting.append((found.keys, found.differing()))
+            waiting.append((found.keys, found.differing))
             n_waiting += len(found.keys)
             # Merged when they outgrow what is there, so that each is seldom sorted again.
             if n_waiting > len(keys):
@@ -282,84 +247,120 @@ class FeatureTable:
         indices = [np.zeros(0, dtype=np.int32)]
         values = [np.zeros(0, dtype=np.float32)]
         sizes = [np.zeros(1, dtype=np.int64)]
+        differing = np.zeros(len(self), dtype=np.int64)
         for part in _batches(sentences, batch):
             found = extract(part, self.options, self.heads)
-            column = np.searchsorted(self.keys, found.keys)
             known = np.isin(found.keys, self.keys, assume_unique=True)
+            column = np.searchsorted(self.keys, found.keys)
+            differing[column[known]] += found.differing[known]
             kept = known[found.values.indices]
             indices.append(column[found.values.indices[kept]].astype(np.int32))
             values.append(found.values.data[kept])
-            row = np.repeat(np.arange(found.values.shape[0]), np.diff(found.values.indptr))
-            sizes.append(np.bincount(row[kept], minlength=found.values.shape[0]))
-        offsets = np.concatenate(
-            ([0], np.cumsum([len(each) for each in sentences], dtype=np.int64))
-        )
+            sizes.append(np.bincount(_rows(found.values)[kept], minlength=found.values.shape[0]))
+        offsets = _offsets(sentences)
         pointers = np.cumsum(np.concatenate(sizes))
         if pointers[-1] <= np.iinfo(np.int32).max:
             pointers = pointers.astype(np.int32)  # else SciPy makes all indices 64 bits wide
         parts = np.concatenate(values), np.concatenate(indices), pointers
-        shape = int(offsets[-1]), len(self.keys)
-        return Features(self.keys, sparse.csr_array(parts, shape=shape), offsets)
+        matrix = sparse.csr_array(parts, shape=(int(offsets[-1]), len(self)))
+        return Features(self.keys, matrix, offsets, differing)
 
 
-def _builder(options: FeatureOptions, heads: HeadFinder) -> Builder:
-    return Builder(heads, options.function_words, options.coordination)
+def _distinctive(candidates: list[list[int]], pieces: Pieces, offsets: Ints) -> sparse.csr_array:
+    """A of equation (1), without pieces that all candidates of their sentence have.
+
+    Nodes come first, then contexts.
+    """
+    n_nodes = len(pieces.label)
+    n_pieces = n_nodes + len(pieces.node)
+    context = np.array([number for each in candidates for number in each], dtype=np.int64)
+    row = np.repeat(np.arange(len(candidates)), [len(each) for each in candidates])
+    row = np.concatenate((row, row))
+    piece = np.concatenate((pieces.node[context], n_nodes + context))
+    n_candidates = np.repeat(np.diff(offsets), np.diff(offsets))
+    kept = np.bincount(piece, minlength=n_pieces)[piece] < n_candidates[row]
+    entries = np.ones(int(kept.sum())), (row[kept], piece[kept])
+    return sparse.csr_array(entries, shape=(len(candidates), n_pieces))
 
 
-def _offsets(sizes: Sequence[int]) -> Ints:
-    return np.cumsum([0, *sizes], dtype=np.int64)
+def _of_pieces(
+    pieces: Pieces, wanted: NDArray[np.integer], options: FeatureOptions
+) -> tuple[Keys, sparse.csr_array]:
+    """The sorted keys of all features of the wanted pieces, and F of equation (1)."""
+    n_nodes = len(pieces.label)
+    n_pieces = n_nodes + len(pieces.node)
+    is_wanted = np.zeros(n_pieces, dtype=bool)
+    is_wanted[wanted] = True
+    hash_of = _hashes(pieces.texts)
+    owners: list[Ints] = []
+    hashes: list[Keys] = []
+    values: list[Ints] = []
+    for name in options.schemata:
+        first = n_nodes if SCHEMATA[name].piece == "context" else 0
+        for block in SCHEMATA[name].blocks(pieces):
+            kept = np.flatnonzero(is_wanted[first + block.owner])
+            owners.append(first + block.owner[kept])
+            hashes.append(_keys(name, block, kept, hash_of))
+            values.append(_values(block)[kept])
+    keys, column = np.unique(np.concatenate(hashes), return_inverse=True)
+    entries = np.concatenate(values).astype(np.float64), (np.concatenate(owners), column)
+    return keys, sparse.csr_array(entries, shape=(n_pieces, len(keys)))
+
+
+def _values(block: Block) -> Ints:
+    return np.ones(len(block.owner), dtype=np.int64) if block.values is None else block.values
+
+
+def _hashes(texts: Sequence[str]) -> Keys:
+    return np.array([_hash(text) for text in texts], dtype=np.uint64)
 
 
 def _hash(text: str) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
-def _keys(schema: str, variant: str, columns: tuple[Ints, ...], hash_of: Keys, n: int) -> Keys:
-    """Hash each row's parts, in their order, into one key."""
-    mixed = np.full(n, _hash(f"{schema} | {variant}"), dtype=np.uint64)
-    for column in columns:
-        mixed = (mixed ^ hash_of[column]) * _GOLDEN
+def _keys(schema: str, block: Block, kept: Ints | slice, hash_of: Keys) -> Keys:
+    """Hash each kept row's parts, in their order, into one key."""
+    start = _hash(f"{schema} | {block.variant}")
+    mixed = np.full(len(block.owner[kept]), start, dtype=np.uint64)
+    for column in block.columns:
+        mixed = (mixed ^ hash_of[column[kept]]) * _GOLDEN
         mixed = (mixed ^ (mixed >> _HALF)) * _ODD
         mixed ^= mixed >> _HALF
     return mixed
 
 
-def _varying(values: sparse.csr_array, offsets: Ints) -> sparse.csr_array:
-    """Axes (sentences, D): true where a feature has more than one value in a sentence."""
+def _only_differing(keys: Keys, counts: sparse.csr_array, offsets: Ints) -> Features:
+    """Leave out, in each sentence, what is the same at all of its candidates."""
     n = np.diff(offsets)
-    shape = len(n), values.shape[0]
-    ones = np.ones(values.shape[0])
-    sums = sparse.csr_array((ones, np.arange(len(ones)), offsets), shape=shape)
-    double = values.astype(np.float64)
-    total, squares = sums @ double, sums @ double.multiply(double).tocsr()
-    # n times a sum of squares is the square of the sum only where all values are equal.
-    spread = sparse.csr_array(squares.multiply(n[:, None]) - total.multiply(total))
-    varying = sparse.csr_array(spread > 0.5)
-    varying.eliminate_zeros()
-    return varying
-
-
-def _only_varying(keys: Keys, values: sparse.csr_array, offsets: Ints) -> Features:
-    """Leave out what is the same at all candidates of a sentence."""
-    varying = _varying(values, offsets)
-    is_varying = np.zeros(varying.shape, dtype=bool)
-    of_row = np.repeat(np.arange(varying.shape[0]), np.diff(varying.indptr))
-    is_varying[of_row, varying.indices] = True
-    row = np.repeat(np.arange(values.shape[0]), np.diff(values.indptr))
-    sentence = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-    kept = is_varying[sentence[row], values.indices]
-    used = is_varying.any(axis=0)
+    sentence = np.repeat(np.arange(len(n)), n)
+    parts = np.ones(len(sentence)), np.arange(len(sentence)), offsets
+    gather = sparse.csr_array(parts, shape=(len(n), len(sentence)))
+    squared = sparse.csr_array((counts.data**2, counts.indices, counts.indptr), shape=counts.shape)
+    # Counts are positive, so both sums have entries at the same places.
+    sums, squares = gather @ counts, gather @ squared
+    of_sums = _rows(sums)
+    # n times a sum of squares is the square of the sum only where all n values are equal.
+    spread = n[of_sums] * squares.data - sums.data**2
+    differs = np.zeros(sums.shape, dtype=bool)
+    differs[of_sums, sums.indices] = spread > 0.5
+    differing = differs.sum(axis=0)
+    used = differing > 0
+    row = _rows(counts)
+    kept = differs[sentence[row], counts.indices]
     column = np.cumsum(used) - 1
-    pointers = np.concatenate(([0], np.cumsum(np.bincount(row[kept], minlength=values.shape[0]))))
-    parts = (
-        values.data[kept].astype(np.float32),
-        column[values.indices[kept]].astype(np.int32),
-        pointers.astype(np.int32),
-    )
-    shape = values.shape[0], int(used.sum())
-    found = sparse.csr_array(parts, shape=shape)
-    found.sort_indices()
-    return Features(keys[used], found, offsets)
+    entries = counts.data[kept].astype(np.float32), (row[kept], column[counts.indices[kept]])
+    values = sparse.csr_array(entries, shape=(len(sentence), int(used.sum())))
+    return Features(keys[used], values, offsets, differing[used])
+
+
+def _rows(matrix: sparse.csr_array) -> Ints:
+    """The row of each entry."""
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+
+
+def _offsets(sentences: Sequence[Sequence[Tree]]) -> Ints:
+    return np.cumsum([0, *map(len, sentences)], dtype=np.int64)
 
 
 def _merge(parts: list[tuple[Keys, Ints]]) -> tuple[Keys, Ints]:
