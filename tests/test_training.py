@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-import types
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -199,9 +198,7 @@ def test_em_may_begin_with_clusters(monkeypatch):
         asked.append(seed)
         return (np.arange(len(examples)) % n_states[examples.symbol]).astype(np.int32)
 
-    module = types.ModuleType("eigentree.learn.clustering")
-    module.cluster_states = by_position
-    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setattr(training, "cluster_states", by_position)
     settings = replace(EM, method="spectral+em")
     parser = training.train(demo_trees()[:80], settings, seed=4)
     assert asked == [4]
@@ -265,7 +262,9 @@ def test_settings_without_a_meaning(options, message):
 
 
 def test_an_unknown_method():
-    with pytest.raises(SettingsError, match="method is 'neural'; it must be one of spectral, pcfg"):
+    with pytest.raises(
+        SettingsError, match="method is 'neural'; it must be one of spectral, clustering"
+    ):
         Parser.train(demo_trees()[:5], method="neural")
 
 

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from eigentree.training import TrainingOptions
     from eigentree.words.tagger import Tagger, TagProbability
 
-Method = Literal["spectral", "pcfg", "em", "spectral+em"]
+Method = Literal["spectral", "clustering", "pcfg", "em", "spectral+em"]
 METHODS: tuple[str, ...] = get_args(Method)
 Fallback = Literal["threshold", "coarse", "tags", "flat", "split", "empty"]
 Progress = Callable[[str, float], None]

@@ -21,9 +21,11 @@ from eigentree.errors import SettingsError
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.plain import one_state
 from eigentree.held_out import HeldOut
+from eigentree.learn.clustering import ClusteringOptions, cluster_states, learn_clustering
 from eigentree.learn.counting import count_pcfg
-from eigentree.learn.em import EMOptions, capped_states, learn_em
+from eigentree.learn.em import EMOptions, learn_em
 from eigentree.learn.examples import Examples
+from eigentree.learn.noise import NO_NOISE, Noise
 from eigentree.learn.spectral import (
     Projections,
     SpectralModel,
@@ -33,7 +35,7 @@ from eigentree.learn.spectral import (
     project,
 )
 from eigentree.learn.state_search import STAGE, StateSearchOptions, search_states
-from eigentree.learn.states import most_states
+from eigentree.learn.states import capped_states, most_states
 from eigentree.learn.unseen import UnseenOptions, unseen_rules, widen
 from eigentree.parsers import METHODS, Method, Parser, ParserOptions, Progress, TreebankOptions
 from eigentree.words.tagger import Tagger, jackknife
@@ -53,13 +55,17 @@ class TrainingOptions:
     Attributes
     ----------
     method
-        ``spectral``; ``em`` for expectation maximisation, ``spectral+em`` for the same from
-        the clusters of spectral projections; ``pcfg`` for relative frequencies without
-        latent states.
+        ``spectral``; ``clustering`` for relative frequencies of clusters of spectral
+        projections; ``em`` for expectation maximisation, ``spectral+em`` for the same from
+        such clusters; ``pcfg`` for relative frequencies without latent states.
     treebank
         Cleaning, binarisation, heads, rare words.
     spectral
         States, smoothing and features of the spectral estimator.
+    clustering
+        States, clusters and smoothing of the clustering estimator.
+    noise
+        What the methods ``spectral`` and ``clustering`` disturb before they estimate.
     state_search
         How numbers of states are searched on held-out trees, for the method ``spectral`` alone;
         None for those that `spectral` gives.
@@ -81,6 +87,8 @@ class TrainingOptions:
     method: Method = "spectral"
     treebank: TreebankOptions = field(default_factory=TreebankOptions)
     spectral: SpectralOptions = field(default_factory=SpectralOptions)
+    clustering: ClusteringOptions = field(default_factory=ClusteringOptions)
+    noise: Noise = NO_NOISE
     state_search: StateSearchOptions | None = None
     em: EMOptions = field(default_factory=EMOptions)
     unseen: UnseenOptions | None = field(default_factory=UnseenOptions)
@@ -97,6 +105,12 @@ class TrainingOptions:
             raise SettingsError(
                 f"state_search is for the method spectral; with {self.method} there is none"
             )
+        if self.noise.scheme != "none" and self.method not in ("spectral", "clustering"):
+            raise SettingsError(
+                f"noise is for the methods spectral and clustering; {self.method} has none"
+            )
+        if self.noise.scheme != "none" and self.state_search is not None:
+            raise SettingsError("noise and state_search can't be had together; give one of them")
 
     @property
     def em_settled(self) -> EMOptions:
@@ -111,6 +125,7 @@ class TrainingOptions:
         return replace(
             changed,
             spectral=replace(changed.spectral, states=states),
+            clustering=replace(changed.clustering, states=states),
             em=replace(changed.em, states=states),
         )
 
@@ -188,9 +203,20 @@ def learn_grammar(
         raise SettingsError("state_search needs held-out trees; there are none")
     widened = widener(examples, options)
     details: dict[str, Any] = {"unseen": options.unseen and asdict(options.unseen)}
+    if options.noise.scheme != "none":
+        details["noise"] = asdict(options.noise)
+    if options.method == "clustering":
+        clustered = learn_clustering(
+            examples, options.clustering, noise=options.noise, seed=seed, progress=progress
+        )
+        spectra = [values.tolist() for values in clustered.projections.spectra]
+        details |= {"clustering": asdict(options.clustering), "singular_values": spectra}
+        return widened(clustered.grammar), details
     if options.method == "spectral":
         if options.state_search is None:
-            model = learn_spectral(examples, options.spectral, seed=seed, progress=progress)
+            model = learn_spectral(
+                examples, options.spectral, noise=options.noise, seed=seed, progress=progress
+            )
             found: dict[str, Any] = {}
         else:
             judge = judge_on(held_out, examples, options, progress)
@@ -203,8 +229,6 @@ def learn_grammar(
     n_states = capped_states(examples, em)
     states = None
     if em.start == "clusters":
-        from eigentree.learn.clustering import cluster_states
-
         projections = project(examples, options.spectral, seed=seed, progress=progress)
         states = cluster_states(
             examples, projections, n_states, shrinkage=options.spectral.shrinkage, seed=seed

@@ -57,7 +57,7 @@ from eigentree.learn.counting import count_pcfg
 from eigentree.learn.em_files import HELD_OUT, digest, open_checkpoint, save_checkpoint
 from eigentree.learn.em_layout import BATCH, Layout, Skeletons, Values, lay_out
 from eigentree.learn.examples import Examples
-from eigentree.learn.states import check_states, most_states
+from eigentree.learn.states import capped_states, check_states
 from eigentree.linalg.threads import one_thread
 
 Ints = NDArray[np.int32]
@@ -318,13 +318,6 @@ def _start(
     if states is None:
         return maximise(layout, perturbed(layout, options.perturbation, seed))
     return maximise(layout, smoothed(layout, counted(trees, layout, states), options))
-
-
-def capped_states(examples: Examples, options: EMOptions) -> Ints:
-    """Axes (N): the most states of each symbol, at most the root of the symbol's count."""
-    most = most_states(examples.symbols.symbols, options.states, options.states_of)
-    count = np.bincount(examples.symbol, examples.weight, len(examples.symbols))
-    return np.clip(np.sqrt(count), 1, most).astype(np.int32)
 
 
 def _check_rise(last: Iteration, log_likelihood: float) -> None:

@@ -37,6 +37,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import linalg, sparse
 
 from eigentree._random import generator
 from eigentree.errors import SettingsError
@@ -45,6 +46,7 @@ from eigentree.grammar.pcfg import PCFG
 from eigentree.learn.counting import count_pcfg
 from eigentree.learn.examples import Examples
 from eigentree.learn.features import FeatureOptions, features
+from eigentree.learn.noise import DRAWS, NO_NOISE, Noise, disturb, drop_out
 from eigentree.learn.states import check_states, most_states
 from eigentree.linalg.svd import cross_moment_svd
 from eigentree.linalg.threads import one_thread
@@ -182,6 +184,8 @@ def learn_spectral(
     examples: Examples,
     options: SpectralOptions = SpectralOptions(),
     *,
+    noise: Noise = NO_NOISE,
+    projections: Projections | None = None,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> SpectralModel:
@@ -193,8 +197,13 @@ def learn_spectral(
         The treebank.
     options
         States, smoothing, features.
+    noise
+        What is disturbed: the features with dropout, the projections with Gaussian noise.
+    projections
+        Of the nodes, by `project` without noise, where many models share them; with dropout they
+        are made anew.
     seed
-        Of the random vectors in the decomposition; one seed gives one model.
+        Of the random vectors in the decomposition, and of noise; one seed gives one model.
     progress
         Called with the stage's name and the share done, 0 to 1.
 
@@ -204,9 +213,11 @@ def learn_spectral(
 
     References
     ----------
-    cohen-etal-2013-experiments; cohen-etal-2012-spectral.
+    cohen-etal-2013-experiments; cohen-etal-2012-spectral; narayan-2015, section 4 for noise.
     """
-    projections = project(examples, options, seed=seed, progress=progress)
+    if projections is None or noise.on_features:
+        projections = project(examples, options, noise=noise, seed=seed, progress=progress)
+    projections = disturbed(examples, projections, options, noise, seed=seed)
     grammar = estimate(examples, projections, options, progress=progress)
     return SpectralModel(grammar, projections)
 
@@ -216,10 +227,14 @@ def project(
     examples: Examples,
     options: SpectralOptions,
     *,
+    noise: Noise = NO_NOISE,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Projections:
     """Step 1: decompose each symbol's cross-moment and project all trees.
+
+    With dropout, all is made from features some of which are left out; a symbol that would
+    have no moment left keeps its features.  Other noise comes later (`disturbed`).
 
     Where spectra are flat, the directions that a randomised decomposition finds depend on how
     many it looks for.  With `SpectralOptions.states_of`, all symbols are therefore decomposed for
@@ -239,16 +254,22 @@ def project(
         progress("projections", 0.0)
     for matrices in features(examples, options.features):
         symbol, nodes = matrices.symbol, matrices.rows
+        left, right = matrices.inside, matrices.outside
+        if noise.on_features:
+            rng = generator(seed, symbol, DRAWS)
+            kept = drop_out(left, noise.sigma, rng), drop_out(right, noise.sigma, rng)
+            if np.any(_has_entries(kept[0]) & _has_entries(kept[1])):
+                left, right = kept
         svd = cross_moment_svd(
-            matrices.inside,
-            matrices.outside,
+            left,
+            right,
             examples.weight[nodes],
             int(rank[symbol]),
             generator(seed, symbol),
             relative_cut=options.cut,
         )
-        inside.append(np.asarray(matrices.inside @ svd.left))
-        outside.append(np.asarray(matrices.outside @ (svd.right / svd.values)))
+        inside.append(np.asarray(left @ svd.left))
+        outside.append(np.asarray(right @ (svd.right / svd.values)))
         values.append(svd.values)
         dropped.append(svd.dropped)
         row[nodes] = np.arange(len(nodes))
@@ -258,6 +279,79 @@ def project(
     assert len(inside) == n_symbols
     projections = Projections(inside, outside, row, values, dropped)
     return projections.narrowed(np.minimum(most, projections.n_states))
+
+
+def _has_entries(matrix: sparse.csr_array) -> NDArray[np.bool_]:
+    """Axes (n): whether a row of features, none of which is negative, has one that is not zero.
+
+    A node with some on both sides gives its cross-moment an entry that nothing cancels.
+    """
+    return np.asarray(matrix.sum(axis=1)) > 0
+
+
+@one_thread()
+def disturbed(
+    examples: Examples,
+    projections: Projections,
+    options: SpectralOptions,
+    noise: Noise,
+    *,
+    seed: int = 0,
+) -> Projections:
+    """Projections with Gaussian noise, by the directions of their own cross-moment.
+
+    Noise on U' phi and V' psi mixes directions that the decomposition has told apart, so their
+    cross-moment, no larger than K by K, is decomposed once more.
+
+    Parameters
+    ----------
+    examples
+        The treebank.
+    projections
+        Of its nodes, without noise and not shrunk; as many models as are wanted can share them.
+    options
+        With the cut of singular values.
+    noise
+        With any other than additive or multiplicative noise the projections come back.
+    seed
+        Of the noise; one seed gives one result.
+
+    Returns
+    -------
+    Projections
+        A symbol whose directions become indistinct may have fewer.
+
+    Cost
+    ----
+    O(nodes K^2).
+
+    References
+    ----------
+    narayan-2015, section 4.
+    """
+    if not noise.on_projections:
+        return projections
+    inside: list[Floats] = []
+    outside: list[Floats] = []
+    values: list[Floats] = []
+    for symbol, weight in enumerate(_weights(examples)):
+        rng = generator(seed, symbol, DRAWS)
+        y = disturb(projections.inside[symbol], noise, rng)
+        z = projections.outside[symbol] * projections.singular_values[symbol]
+        z = disturb(z, noise, rng)
+        moment = (y.T * (weight / weight.sum())) @ z
+        u, found, vt = linalg.svd(moment)
+        kept = max(1, int(np.sum(found > options.cut * found[0])))
+        inside.append(y @ u[:, :kept])
+        outside.append(z @ (vt[:kept].T / found[:kept]))
+        values.append(found[:kept])
+    return Projections(inside, outside, projections.row, values, projections.dropped)
+
+
+def _weights(examples: Examples) -> list[Floats]:
+    """The weights of the nodes of each symbol, in the order of the examples."""
+    order = np.argsort(examples.symbol, kind="stable")
+    return np.split(examples.weight[order], np.cumsum(np.bincount(examples.symbol))[:-1])
 
 
 @one_thread()
@@ -273,8 +367,7 @@ def estimate(
     backbone = count_pcfg(examples)
     sizes = [values.shape[1] for values in projections.inside]
     state_start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-    order = np.argsort(examples.symbol, kind="stable")
-    weights = np.split(examples.weight[order], np.cumsum(np.bincount(examples.symbol))[:-1])
+    weights = _weights(examples)
     means = [
         [np.average(rows, axis=0, weights=w) for rows, w in zip(side, weights, strict=True)]
         for side in (projections.inside, projections.outside)

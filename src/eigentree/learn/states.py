@@ -4,15 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eigentree.corpus.binarise import Symbol
 from eigentree.errors import SettingsError
+from eigentree.learn.examples import Examples
 
 # Numbers of states are stored in 32 bits.
 MOST = 2**31 - 1
+
+
+class StateSettings(Protocol):
+    """Settings that say how many states there may be."""
+
+    @property
+    def states(self) -> int: ...
+
+    @property
+    def states_of(self) -> Mapping[str, int]: ...
 
 
 def check_states(states: int, states_of: Mapping[str, int]) -> None:
@@ -53,3 +65,10 @@ def most_states(
                 f"{', '.join(dict.fromkeys(near))}"
             )
     return np.array([states_of.get(name, states) for name in names], dtype=np.int32)
+
+
+def capped_states(examples: Examples, options: StateSettings) -> NDArray[np.int32]:
+    """Axes (N): the most states of each symbol, at most the root of the symbol's count."""
+    most = most_states(examples.symbols.symbols, options.states, options.states_of)
+    count = np.bincount(examples.symbol, examples.weight, len(examples.symbols))
+    return np.clip(np.sqrt(count), 1, most).astype(np.int32)
