@@ -15,7 +15,7 @@ from eigentree.ensemble.maxent import (
     MaxEntOptions,
     Objective,
     Quality,
-    best,
+    first_best,
     fit,
     probabilities,
     within_sentences,
@@ -195,7 +195,7 @@ def test_sentences_with_one_candidate_change_nothing(options):
 
 def test_the_first_of_equal_candidates_is_taken():
     values = np.array([1.0, 3.0, 3.0, 2.0, 0.0, 0.0])
-    assert best(values, np.array([0, 3, 4, 6])).tolist() == [1, 0, 0]
+    assert first_best(values, np.array([0, 3, 4, 6])).tolist() == [1, 0, 0]
 
 
 def test_the_same_input_gives_the_same_bytes():

@@ -151,10 +151,10 @@ class MaxEnt(NamedTuple):
 
     def best(self, features: sparse.csr_array, dense: Floats, offsets: Ints) -> Ints:
         """Axes (sentences): the place of each sentence's best candidate among its own."""
-        return best(self.values(features, dense), offsets)
+        return first_best(self.values(features, dense), offsets)
 
 
-def best(values: Floats, offsets: Ints) -> Ints:
+def first_best(values: Floats, offsets: Ints) -> Ints:
     """Axes (sentences): where the highest value of each sentence is, first of equal ones."""
     top = np.maximum.reduceat(values, offsets[:-1])
     found = np.flatnonzero(values == np.repeat(top, np.diff(offsets)))
