@@ -71,7 +71,7 @@ class HeldOut:
         GrammarError
             When the grammar's backbone is another.
         """
-        if not _equal(grammar.backbone, self._backbone):
+        if not equal_backbones(grammar.backbone, self._backbone):
             raise GrammarError(
                 "the grammar has other rules or words than those that the held-out trees were "
                 "pruned with; it must have the same"
@@ -102,7 +102,8 @@ def _after(first: Attempt, attempts: Iterator[Attempt]) -> Iterator[Attempt]:
     yield from islice(attempts, 1, None)
 
 
-def _equal(one: PCFG, other: PCFG) -> bool:
+def equal_backbones(one: PCFG, other: PCFG) -> bool:
+    """Whether two plain grammars have the same rules, words and numbers."""
     if one is other:
         return True
     pairs = [

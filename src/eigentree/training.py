@@ -191,12 +191,25 @@ def learn_grammar(
     options: TrainingOptions,
     *,
     held_out: Sequence[Tree] = (),
+    projections: Projections | None = None,
     seed: int = 0,
     progress: Progress | None = None,
     jobs: int = 1,
     checkpoint: Path | None = None,
 ) -> tuple[LPCFG, dict[str, Any]]:
-    """The grammar, and what the model file will tell about how it was learned."""
+    """The grammar, and what the model file will tell about how it was learned.
+
+    Parameters
+    ----------
+    examples
+        The treebank.
+    options
+        The settings.
+    projections
+        What `project` gives for `project_for` the options, where it is known already.
+    held_out, seed, progress, jobs, checkpoint
+        As of `train`.
+    """
     if options.method == "pcfg":
         return one_state(count_pcfg(examples)), {}
     if options.state_search is not None and not held_out:
@@ -207,7 +220,12 @@ def learn_grammar(
         details["noise"] = asdict(options.noise)
     if options.method == "clustering":
         clustered = learn_clustering(
-            examples, options.clustering, noise=options.noise, seed=seed, progress=progress
+            examples,
+            options.clustering,
+            noise=options.noise,
+            projections=projections,
+            seed=seed,
+            progress=progress,
         )
         spectra = [values.tolist() for values in clustered.projections.spectra]
         details |= {"clustering": asdict(options.clustering), "singular_values": spectra}
@@ -215,7 +233,12 @@ def learn_grammar(
     if options.method == "spectral":
         if options.state_search is None:
             model = learn_spectral(
-                examples, options.spectral, noise=options.noise, seed=seed, progress=progress
+                examples,
+                options.spectral,
+                noise=options.noise,
+                projections=projections,
+                seed=seed,
+                progress=progress,
             )
             found: dict[str, Any] = {}
         else:
@@ -259,6 +282,15 @@ def learn_grammar(
     ]
     details["em"] = {"settings": asdict(em), "record": record, "best": learned.best}
     return widened(learned.grammar), details
+
+
+def project_for(options: TrainingOptions) -> SpectralOptions | None:
+    """What the projections are made by that models with different noise can share, if any."""
+    if options.noise.on_features or options.state_search is not None:
+        return None
+    if options.method == "clustering":
+        return options.clustering.projecting
+    return options.spectral if options.method == "spectral" else None
 
 
 def _about(spectral: SpectralOptions, projections: Projections) -> dict[str, Any]:

@@ -12,7 +12,7 @@ tree coverage
 marginal coverage
     the sum of the members' marginals of the bracket.
 
-These are the two ways of Narayan and Cohen (2016, section 5) to decode with several models.
+These are the two ways of Narayan and Cohen (2015, section 5) to decode with several models.
 They sum over the nonterminals of binary trees, all of which have the same number of nodes.
 Trees of any shape differ in size: with price 0, the paper's objective read literally, every
 bracket that fits is worth adding, however few members have it.  With the price of one half
@@ -209,6 +209,29 @@ class Evidence:
         self._merge(other.key, other.weight, other.seen)
         self.total += other.total
 
+    def add_keys(
+        self,
+        key: Longs,
+        weight: Floats,
+        seen: NDArray[np.bool_],
+        total: float,
+        chain_numbers: Longs,
+    ) -> None:
+        """Add stored evidence of the same sentence.
+
+        Parameters
+        ----------
+        key, weight, seen, total
+            The attributes of what was stored.
+        chain_numbers : int64, axes (stored chains)
+            Number of each of its chains in `chains`.
+        """
+        span, chain = np.divmod(key, _MOST_CHAINS)
+        moved = span * _MOST_CHAINS + chain_numbers[chain]
+        order = np.argsort(moved)
+        self._merge(moved[order], weight[order], seen[order])
+        self.total += total
+
     def with_root(self, label: str) -> Evidence:
         """The same, where no chain is a candidate over the whole with one of this label."""
         found = copy(self)
@@ -300,7 +323,7 @@ def combine(
 
     References
     ----------
-    narayan-2016, section 5; goodman-1996.
+    narayan-2015, section 5; goodman-1996.
     """
     n = evidence.n_words
     evidence = evidence.with_root(root)

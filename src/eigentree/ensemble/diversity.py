@@ -2,7 +2,7 @@
 
 The *oracle* takes of each sentence the candidate with the best F1 against the gold tree.  Its
 corpus F1 bounds what any choice among the candidates can reach (nearly: the corpus F1 isn't the
-mean of the sentences'), and is what Charniak and Johnson (2005) and Narayan and Cohen (2016,
+mean of the sentences'), and is what Charniak and Johnson (2005) and Narayan and Cohen (2015,
 section 6) report.  It rises when members differ, and when they are good; how much they differ
 is told by the F1 of one member's trees against another's.
 
@@ -92,7 +92,7 @@ def oracle(
 
     References
     ----------
-    charniak-2005, section 4; narayan-2016, section 6.
+    charniak-2005, section 4; narayan-2015, section 6.
     """
     choice = []
     for best, own in zip(gold, candidates, strict=True):

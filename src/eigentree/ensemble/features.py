@@ -208,7 +208,7 @@ class FeatureTable:
 
         References
         ----------
-        charniak-2005, section 5.
+        charniak-2005.
         """
         keys = np.zeros(0, dtype=np.uint64)
         counts = np.zeros(0, dtype=np.int64)

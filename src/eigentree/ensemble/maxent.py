@@ -28,7 +28,7 @@ no centre.
 
 References
 ----------
-charniak-2005, section 5; riezler-2002; collins-2000.
+charniak-2005; riezler-2002; collins-2000.
 """
 
 from __future__ import annotations

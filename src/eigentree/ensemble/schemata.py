@@ -9,7 +9,7 @@ punctuation from Unicode, and which labels coordinate from the options.
 
 References
 ----------
-collins-2000; charniak-2005, section 5; hall-2014, section 4.
+collins-2000; charniak-2005; hall-2014.
 """
 
 from __future__ import annotations

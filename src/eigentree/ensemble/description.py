@@ -1,0 +1,299 @@
+"""What an ensemble is made of: families of members, and how their outputs are combined.
+
+A description is a small TOML file.  A *family* is a number of models that differ in their noise
+alone; a *combination* makes one tree a sentence out of those of its inputs, which are families
+or other combinations, so that combinations form a network without cycles.  The last one is
+what the ensemble answers::
+
+    [[family]]
+    name = "additive"
+    method = "clustering"
+    noise = "additive"
+    sigma = [0.05, 0.1, 0.15, 0.2]
+    copies = 20
+
+    [[combination]]
+    name = "parser"
+    how = "maxent"
+    inputs = ["additive"]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Annotated, Any, Literal, NamedTuple
+
+from pydantic import AfterValidator, Field, ValidationError, model_validator
+
+from eigentree.ensemble.reranker import RerankerOptions
+from eigentree.errors import SettingsError
+from eigentree.learn.noise import Noise, Scheme
+from eigentree.parsers import METHODS
+from eigentree.settings_files import (
+    Name,
+    States,
+    Table,
+    WithSettings,
+    distinct,
+    known,
+    read_tables,
+    refuse,
+    training_options,
+)
+from eigentree.training import TrainingOptions
+
+How = Literal["tree-coverage", "marginal-coverage", "maxent"]
+
+_Method = Annotated[str, AfterValidator(lambda value: known(value, METHODS))]
+_Sigma = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_Names = Annotated[list[str], AfterValidator(distinct)]
+
+
+class Family(WithSettings):
+    """Members that differ in their noise alone.
+
+    Attributes
+    ----------
+    name
+        By which combinations call it.
+    method
+        Estimator of the members.
+    states
+        Most latent states of a nonterminal; by default the method's own.
+    noise
+        Scheme of the noise.
+    sigma
+        Its strengths.
+    copies
+        Members for each strength.
+    """
+
+    name: Name
+    method: _Method = "clustering"
+    states: States | None = None
+    noise: Scheme = "none"
+    sigma: Annotated[list[_Sigma], AfterValidator(distinct)] = Field([0.0])
+    copies: Annotated[int, Field(ge=1, strict=True)] = 1
+
+    @model_validator(mode="after")
+    def _noise_has_strength(self) -> Family:
+        if (self.noise == "none") != (self.sigma == [0.0]):
+            raise ValueError(
+                f"family {self.name!r} has noise {self.noise!r} and sigma {self.sigma}; give both "
+                "or none"
+            )
+        return self
+
+
+class Combination(Table):
+    """How the outputs of families and other combinations become one tree a sentence.
+
+    Attributes
+    ----------
+    name
+        By which other combinations call it.
+    how
+        ``tree-coverage`` and ``marginal-coverage`` as in `eigentree.ensemble.combine`, ``maxent``
+        for a reranker.
+    inputs
+        Names of families and of combinations above this one.
+    price
+        What a bracket costs in the coverage decoders.
+    reranker
+        Settings of ``maxent``.
+    """
+
+    name: Name
+    how: How = "marginal-coverage"
+    inputs: _Names
+    price: Annotated[float, Field(ge=0, le=1)] = 0.5
+    reranker: RerankerOptions = RerankerOptions()
+
+
+class Jackknife(Table):
+    """On which trees, and how, rerankers are trained.
+
+    Attributes
+    ----------
+    folds
+        Parts of the treebank, each of which is parsed by members that have not seen it.
+    trees
+        Most trees that are parsed for training; drawn by the seed.
+    """
+
+    folds: Annotated[int, Field(ge=2, strict=True)] = 5
+    trees: Annotated[int, Field(ge=2, strict=True)] = 20_000
+
+
+class Member(NamedTuple):
+    """One model of an ensemble.
+
+    Attributes
+    ----------
+    name
+        Family, strength of noise and number, as in ``additive-0.05-3``.
+    family
+        Name of its family.
+    options
+        What is learned.
+    number
+        From which, and the ensemble's seed, its own seed comes.
+    """
+
+    name: str
+    family: str
+    options: TrainingOptions
+    number: int
+
+    def seed(self, of_ensemble: int) -> int:
+        """The member's seed, which does not depend on other families."""
+        digest = sha256(f"{of_ensemble}/{self.family}/{self.number}".encode()).digest()
+        return int.from_bytes(digest[:4], "little") >> 1
+
+
+class Description(WithSettings):
+    """An ensemble's members and combinations.
+
+    Attributes
+    ----------
+    title
+        For people.
+    states
+        Of families that do not say their own.
+    family
+        At least one.
+    combination
+        The last is what the ensemble answers; by default the marginal coverage of all families.
+    jackknife
+        For rerankers.
+    """
+
+    title: Name = "Ensemble"
+    states: States | None = None
+    family: Annotated[list[Family], Field(min_length=1)]
+    combination: list[Combination] = Field([])
+    jackknife: Jackknife = Jackknife()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _combined(cls, given: Any) -> Any:
+        """Without a combination, that of all families."""
+        if not isinstance(given, Mapping) or given.get("combination"):
+            return given
+        families = given.get("family")
+        if not isinstance(families, Sequence):
+            return given
+        names = [each.get("name") for each in families if isinstance(each, Mapping)]
+        return {**given, "combination": [{"name": "all", "inputs": names}]}
+
+    @model_validator(mode="after")
+    def _names_agree(self) -> Description:
+        names = [family.name for family in self.family]
+        for combination in self.combination:
+            for name in combination.inputs:
+                if name not in names:
+                    raise ValueError(
+                        f"combination {combination.name!r} has the input {name!r}; families and "
+                        f"combinations above it are {', '.join(names)}"
+                    )
+                if combination.how == "marginal-coverage" and not any(
+                    family.name == name for family in self.family
+                ):
+                    raise ValueError(
+                        f"combination {combination.name!r} has the input {name!r}, which has no "
+                        "marginals; marginal-coverage is for families"
+                    )
+            names.append(combination.name)
+        for name in names:
+            if names.count(name) > 1:
+                raise ValueError(
+                    f"{names.count(name)} families or combinations are called {name!r}"
+                )
+            if "/" in name or name.startswith("."):
+                raise ValueError(f"{name!r} can't name a file, as names must")
+        return self
+
+    @property
+    def has_rerankers(self) -> bool:
+        """Whether any combination has to be trained."""
+        return any(combination.how == "maxent" for combination in self.combination)
+
+    def members(self) -> list[Member]:
+        """Every model of the ensemble.
+
+        Raises
+        ------
+        SettingsError
+            When the settings of a family make no sense.
+        """
+        members: list[Member] = []
+        for family in self.family:
+            number = 0
+            for sigma in family.sigma:
+                options = training_options(
+                    [self.settings, family.settings],
+                    family.states or self.states,
+                    f"family {family.name!r}",
+                    method=family.method,
+                    noise=Noise(family.noise, sigma),
+                    tagger=False,
+                )
+                for copy in range(1, family.copies + 1):
+                    parts = [family.name] + ([f"{sigma:g}"] if family.noise != "none" else [])
+                    members.append(
+                        Member("-".join([*parts, str(copy)]), family.name, options, number)
+                    )
+                    number += 1
+        return members
+
+    def tables(self) -> dict[str, Any]:
+        """The tables of a file that describes the same ensemble."""
+        tables = self.model_dump(mode="json", exclude_defaults=True)
+        for table in (tables, *tables["family"]):
+            table.update(table.pop("settings", {}))
+        return tables
+
+    def needed_by(self, name: str) -> set[str]:
+        """Families that an input or combination gets its trees from."""
+        if any(family.name == name for family in self.family):
+            return {name}
+        combination = next(each for each in self.combination if each.name == name)
+        return set().union(*(self.needed_by(each) for each in combination.inputs))
+
+
+def make_description(given: Mapping[str, Any], name: str = "ensemble") -> Description:
+    """Check the tables of a description.
+
+    Parameters
+    ----------
+    given
+        As a file has them.
+    name
+        What messages call it.
+
+    Raises
+    ------
+    SettingsError
+        With the key, its value and what would be right.
+    """
+    try:
+        description = Description.model_validate(dict(given))
+        description.members()  # finds settings that no learner takes
+    except ValidationError as error:
+        refuse(error, f"{name}: ", Description, "an ensemble")
+    except SettingsError as error:
+        raise SettingsError(f"{name}: {error}") from None
+    return description
+
+
+def read_description(path: str | Path) -> Description:
+    """Read the description of an ensemble from a TOML file.
+
+    Raises
+    ------
+    SettingsError
+        With the file, the key, its value and what would be right.
+    """
+    return make_description(read_tables(path), str(path))

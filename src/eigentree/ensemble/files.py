@@ -1,0 +1,239 @@
+"""The folder of an ensemble.
+
+::
+
+ensemble.egt           what it is made of, its tagger and head table
+members/NAME.egt       a model file each, which also parses alone
+rerankers/NAME.egt     one for each combination by maxent
+work/                  what rerankers were trained on; only more training needs it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from eigentree.corpus.heads import HeadRules, head_rules, read_head_rules
+from eigentree.ensemble.description import Description, make_description
+from eigentree.ensemble.network import Network
+from eigentree.ensemble.parser import LEAN_LOT, LOT, EnsembleParser
+from eigentree.ensemble.reranker import Reranker, from_parts, to_parts
+from eigentree.errors import EigentreeError, ModelFileError
+from eigentree.grammar.lpcfg import LPCFG
+from eigentree.grammar.plain import one_state
+from eigentree.held_out import equal_backbones
+from eigentree.model_files import open_model, save_model
+from eigentree.parsers import Parser
+from eigentree.words.tagger import Tagger
+
+KIND = "ensemble"
+RERANKER = "reranker"
+INDEX = "ensemble.egt"
+
+
+class _MemberEntry(BaseModel):
+    name: str
+    family: str
+    backbone: int
+
+
+class _Index(BaseModel):
+    """What the index must hold; it may hold more."""
+
+    model_config = ConfigDict(extra="allow")
+
+    description: dict[str, Any]
+    members: list[_MemberEntry]
+    heads: str
+    wrapper: str | None
+    about: dict[str, Any]
+
+
+def make_folders(folder: Path, folds: int) -> None:
+    """Make the folder of an ensemble, with room for so many folds."""
+    paths = [member_path(folder, "any"), reranker_path(folder, "any")]
+    paths += [readings_path(folder, fold, "any") for fold in range(folds)]
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+
+
+def index_path(folder: Path) -> Path:
+    """Where the index of an ensemble is."""
+    return folder / INDEX
+
+
+def member_path(folder: Path, name: str) -> Path:
+    """Where a member's model file is."""
+    return folder / "members" / f"{name}.egt"
+
+
+def reranker_path(folder: Path, name: str) -> Path:
+    """Where the reranker of a combination is."""
+    return folder / "rerankers" / f"{name}.egt"
+
+
+def readings_path(folder: Path, fold: int, name: str) -> Path:
+    """Where the readings of a group of members of one fold are."""
+    return folder / "work" / f"fold-{fold + 1}" / f"{name}.egt"
+
+
+def save_index(
+    folder: Path,
+    description: Mapping[str, Any],
+    members: list[dict[str, Any]],
+    heads: str,
+    wrapper: str | None,
+    about: Mapping[str, Any],
+    tagger: Tagger | None,
+) -> None:
+    """Write the index of an ensemble, with which it is complete.
+
+    Parameters
+    ----------
+    folder
+        Of the ensemble.
+    description
+        The tables that it was trained from.
+    members
+        Name, family and number of the backbone of each.
+    heads
+        Name of a packaged head table, or the lines of one.
+    wrapper, about, tagger
+        As of `EnsembleParser`.
+    """
+    header = {
+        "kind": KIND,
+        "description": description,
+        "members": members,
+        "heads": heads,
+        "wrapper": wrapper,
+        "about": about,
+    }
+    blobs = {} if tagger is None else {"tagger": tagger.to_bytes()}
+    save_model(index_path(folder), header, {}, blobs)
+
+
+def save_reranker(path: Path, reranker: Reranker, made_from: str) -> None:
+    """Write a reranker, whole or not at all."""
+    header, arrays = to_parts(reranker)
+    save_model(path, {"kind": RERANKER, "made_from": made_from, **header}, arrays)
+
+
+def load_reranker(path: Path, heads: HeadRules) -> Reranker:
+    """Read a reranker and check that its parts belong together."""
+    file = open_model(path, kind=RERANKER)
+    try:
+        return from_parts(file.header, file.arrays, heads)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(f"{path}: isn't a whole reranker: {error}") from error
+    except EigentreeError as error:
+        raise ModelFileError(f"{path}: {error}") from error
+
+
+def stored_heads(name_or_path: str) -> str:
+    """A packaged table's name, or the lines of a table of one's own."""
+    try:
+        return Path(name_or_path).read_text("utf-8") if "/" in name_or_path else name_or_path
+    except OSError as error:
+        raise ModelFileError(f"{name_or_path}: can't be read: {error.strerror}") from error
+
+
+def _heads(stored: str) -> HeadRules:
+    return read_head_rules(stored.splitlines()) if "\n" in stored else head_rules(stored)
+
+
+def load_ensemble(folder: str | Path, *, lean: bool = False, verify: bool = True) -> EnsembleParser:
+    """Open an ensemble; see `EnsembleParser.load`."""
+    folder = Path(folder)
+    if not index_path(folder).exists():
+        raise ModelFileError(
+            f"{folder}: has no {INDEX}, so it is no ensemble, or one whose training has not ended"
+        )
+    file = open_model(index_path(folder), kind=KIND, verify=verify)
+    try:
+        index = _Index.model_validate(file.header)
+        description = make_description(index.description, str(index_path(folder)))
+        tagger = Tagger.from_bytes(file.blobs["tagger"]) if "tagger" in file.blobs else None
+        heads = _heads(index.heads)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise ModelFileError(
+            f"{index_path(folder)}: its header's {where}: {first['msg']}"
+        ) from error
+    except EigentreeError as error:
+        raise ModelFileError(f"{index_path(folder)}: {error}") from error
+    rerankers = {
+        each.name: load_reranker(reranker_path(folder, each.name), heads)
+        for each in description.combination
+        if each.how == "maxent"
+    }
+    members = _Members(folder, index.members, lean=lean, verify=verify)
+    _check_members(folder, description, index.members)
+    return EnsembleParser(
+        members.backbones,
+        members,
+        Network(description, rerankers),
+        tagger,
+        index.wrapper,
+        {**index.about, "members": [each.name for each in index.members]},
+        LEAN_LOT if lean else LOT,
+    )
+
+
+def _check_members(folder: Path, description: Description, members: list[_MemberEntry]) -> None:
+    described = [(member.name, member.family) for member in description.members()]
+    if [(each.name, each.family) for each in members] != described:
+        raise ModelFileError(f"{index_path(folder)}: its members are not those of its description")
+
+
+class _Members:
+    """The members in a folder, by backbone.
+
+    Equal backbones are kept once, whether or not the members are.
+    """
+
+    def __init__(
+        self, folder: Path, entries: list[_MemberEntry], *, lean: bool, verify: bool
+    ) -> None:
+        self._folder, self._lean = folder, lean
+        self._entries: dict[int, list[_MemberEntry]] = {}
+        for entry in entries:
+            self._entries.setdefault(entry.backbone, []).append(entry)
+        if sorted(self._entries) != list(range(len(self._entries))):
+            raise ModelFileError(f"{index_path(folder)}: its backbones are not numbered from 0")
+        self._grammars: dict[str, LPCFG] = {}
+        self.backbones: list[Parser] = []
+        for number in range(len(self._entries)):
+            for place, entry in enumerate(self._entries[number]):
+                if place and lean and not verify:
+                    continue
+                parser = self._open(entry, verify=verify)
+                if not place:
+                    self.backbones.append(
+                        Parser(one_state(parser.grammar.backbone), None, parser.options)
+                    )
+                if not lean:
+                    self._grammars[entry.name] = self._sharing(parser.grammar, number, entry)
+
+    def _open(self, entry: _MemberEntry, *, verify: bool) -> Parser:
+        return Parser.load(member_path(self._folder, entry.name), verify=verify)
+
+    def _sharing(self, grammar: LPCFG, number: int, entry: _MemberEntry) -> LPCFG:
+        """The same grammar with the backbone that others have."""
+        backbone = self.backbones[number].grammar.backbone
+        if not equal_backbones(grammar.backbone, backbone):
+            path = member_path(self._folder, entry.name)
+            raise ModelFileError(f"{path}: has other rules or words than its fellow members")
+        return LPCFG(backbone, grammar.parameters, grammar.signed)
+
+    def __call__(self, number: int) -> Iterator[tuple[str, LPCFG]]:
+        for entry in self._entries[number]:
+            grammar = self._grammars.get(entry.name)
+            if grammar is None:
+                parser = self._open(entry, verify=False)
+                grammar = self._sharing(parser.grammar, number, entry)
+            yield entry.family, grammar

@@ -1,0 +1,204 @@
+"""A parser that asks many models and answers with one tree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from eigentree.corpus.cleaning import CleaningOptions
+from eigentree.ensemble.combine import Chains, Combined
+from eigentree.ensemble.network import Network
+from eigentree.ensemble.reading import Reader, Reading
+from eigentree.errors import counted
+from eigentree.grammar.lpcfg import LPCFG
+from eigentree.parsers import (
+    Bracket,
+    Parser,
+    ParseResult,
+    ParserOptions,
+    Sentence,
+    cleaning_of,
+    joined,
+    mean_confidence,
+    pieces_of,
+    sentence_of,
+)
+from eigentree.words.tagger import Tagger
+
+# Sentences that are parsed together: each member is asked about all of them in turn.
+LOT = 32
+# With members that are opened for each lot anew, more sentences make the opening worth it.
+LEAN_LOT = 512
+
+Members = Callable[[int], Iterable[tuple[str, LPCFG]]]
+
+
+@dataclass(frozen=True, slots=True)
+class EnsembleParser:
+    """Many grammars as one constituency parser.
+
+    Attributes
+    ----------
+    backbones
+        Parsers of the plain grammars that members share, without taggers.
+    members
+        Called for each lot of sentences with the number of a backbone; gives family and grammar
+        of each member that has it.
+    network
+        How the outputs are combined.
+    tagger
+        As for `eigentree.parsers.Parser`.
+    wrapper
+        Label of the outer bracket that the treebank puts round its trees, None for none.
+    description
+        What the ensemble says about itself.
+    lot
+        Sentences that are parsed together by `parse_many`.
+    """
+
+    backbones: Sequence[Parser]
+    members: Members
+    network: Network
+    tagger: Tagger | None = None
+    wrapper: str | None = None
+    description: dict[str, Any] = field(default_factory=dict)
+    lot: int = LOT
+
+    def __repr__(self) -> str:
+        parts = [
+            counted(len(self.description.get("members", ())), "member"),
+            counted(len(self.network.description.combination), "combination"),
+            "no tagger" if self.tagger is None else "tagger",
+        ]
+        return f"<EnsembleParser: {', '.join(parts)}>"
+
+    @classmethod
+    def load(cls, path: str | Path, *, lean: bool = False, verify: bool = True) -> EnsembleParser:
+        """Open the folder of an ensemble.
+
+        Parameters
+        ----------
+        path
+            As written by training.
+        lean
+            Open members when they are asked, one at a time, in place of keeping all in memory.
+        verify
+            Check the digests of all files.
+
+        Raises
+        ------
+        ModelFileError
+            When a file is missing, damaged, foreign or inconsistent.
+        """
+        from eigentree.ensemble.files import load_ensemble
+
+        return load_ensemble(path, lean=lean, verify=verify)
+
+    @property
+    def options(self) -> ParserOptions:
+        """How sentences are pruned and members decode."""
+        return self.backbones[0].options
+
+    @property
+    def cleaning(self) -> CleaningOptions:
+        """How the trees that the ensemble was trained on were cleaned."""
+        return cleaning_of(self.description)
+
+    def parse(self, words: Sequence[str], tags: Sequence[str] | None = None) -> ParseResult:
+        """Parse one sentence; as `eigentree.parsers.Parser.parse`."""
+        return next(self.parse_many([(words, tags)]))
+
+    def parse_many(
+        self, sentences: Iterable[tuple[Sequence[str], Sequence[str] | None]]
+    ) -> Iterator[ParseResult]:
+        """Parse sentences in lots, each as (words, tags or None)."""
+        waiting = iter(sentences)
+        while lot := list(islice(waiting, self.lot)):
+            yield from self._parse([sentence_of(*each, self.tagger) for each in lot])
+
+    def every_answer(
+        self, sentences: Iterable[tuple[Sequence[str], Sequence[str] | None]]
+    ) -> Iterator[tuple[dict[str, Reading], dict[str, Combined]]]:
+        """What each family and each combination makes of sentences that are not too long."""
+        waiting = iter(sentences)
+        while lot := list(islice(waiting, self.lot)):
+            asked = [sentence_of(*each, self.tagger) for each in lot]
+            for sentence, readings in zip(asked, self._read(asked), strict=True):
+                yield readings, self._combined(sentence, readings, None)
+
+    def _parse(self, sentences: list[Sentence], most: int | None = None) -> list[ParseResult]:
+        most = most or self.options.max_words
+        pieces = [list(pieces_of(sentence, most)) for sentence in sentences]
+        try:
+            readings = iter(self._read([piece for each in pieces for piece in each]))
+        except MemoryError:
+            # Charts grow with the square of the length: smaller or fewer ones may still fit.
+            if len(sentences) > 1:
+                return [self._parse([sentence], most)[0] for sentence in sentences]
+            if most < 4:
+                raise
+            return self._parse(sentences, min(most, len(sentences[0].words)) // 2)
+        results = []
+        for sentence, parts in zip(sentences, pieces, strict=True):
+            answers = [self._result(part, next(readings)) for part in parts]
+            if not answers:
+                results.append(ParseResult([], [], None, fallback="empty"))
+            elif len(answers) == 1:
+                results.append(answers[0])
+            else:
+                results.append(joined(sentence.words, answers, self.backbones[0].root_label))
+        return results
+
+    def _read(self, sentences: list[Sentence]) -> list[dict[str, Reading]]:
+        """Readings of all families; a family belongs to one backbone."""
+        found: list[dict[str, Reading]] = [{} for _ in sentences]
+        chains = Chains()
+        for number, plain in enumerate(self.backbones):
+            each = Reader(sentences, plain).read(self.members(number), chains)
+            for of_sentence, readings in zip(found, each, strict=True):
+                of_sentence.update(readings)
+        return found
+
+    def _combined(
+        self, sentence: Sentence, readings: Mapping[str, Reading], names: Sequence[str] | None
+    ) -> dict[str, Combined]:
+        tags = sentence.tags if sentence.guesses is None else None
+        if tags is None:
+            tags = self._tags(sentence, readings)
+        return self.network.answers(
+            sentence.words, tags, readings, self.backbones[0].root_label, names
+        )
+
+    def _tags(self, sentence: Sentence, readings: Mapping[str, Reading]) -> list[str]:
+        """Where tags are uncertain, those that most members have chosen, word by word."""
+        votes: list[dict[str, int]] = [{} for _ in sentence.words]
+        for reading in readings.values():
+            for tree, count in zip(reading.trees, reading.votes.tolist(), strict=True):
+                for of_word, tag in zip(votes, tree.tags(), strict=True):
+                    of_word[tag] = of_word.get(tag, 0) + count
+        if not any(votes):
+            return self.backbones[0].flat(sentence).tags
+        return [max(sorted(of_word), key=of_word.__getitem__) for of_word in votes]
+
+    def _result(self, sentence: Sentence, readings: Mapping[str, Reading]) -> ParseResult:
+        if not any(reading.members for reading in readings.values()):
+            return self.backbones[0].flat(sentence)
+        last = self.network.description.combination[-1].name
+        combined = self._combined(sentence, readings, [last])[last]
+        brackets = tuple(
+            Bracket(*span, confidence)
+            for span, confidence in zip(combined.tree.spans(), combined.confidences, strict=True)
+        )
+        # What only some families had to give up was not given up.
+        fallbacks = [each.fallback for each in readings.values() if each.members]
+        return ParseResult(
+            sentence.words,
+            combined.tree.tags(),
+            combined.tree,
+            brackets,
+            mean_confidence(brackets),
+            fallback=None if None in fallbacks else fallbacks[0],
+        )

@@ -1,0 +1,552 @@
+"""Training an ensemble: members, what they make of trees that they have not seen, rerankers.
+
+The work is cut into groups of members of one family, on all trees or, for rerankers, on all but
+one fold.  Groups of one backbone and one fold share the treebank, its decompositions and its
+pruned sentences, so they are done by one process, one after another.  Whatever is done is in a
+file with a digest of all that it depends on, so work that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict, replace
+from functools import cached_property, partial
+from hashlib import sha256
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree._random import generator
+from eigentree.corpus.brackets import format_tree
+from eigentree.corpus.heads import head_rules
+from eigentree.corpus.trees import Tree
+from eigentree.ensemble.combine import Chains
+from eigentree.ensemble.description import Combination, Description, Member
+from eigentree.ensemble.files import (
+    load_reranker,
+    make_folders,
+    member_path,
+    readings_path,
+    reranker_path,
+    save_index,
+    save_reranker,
+    stored_heads,
+)
+from eigentree.ensemble.network import Network
+from eigentree.ensemble.parser import EnsembleParser
+from eigentree.ensemble.reading import Reader, Reading, joined_readings
+from eigentree.ensemble.readings_files import is_made_from, load_readings, save_readings
+from eigentree.ensemble.reranker import Candidates, Reranker, train_reranker
+from eigentree.errors import ModelFileError, SettingsError
+from eigentree.grammar.lpcfg import LPCFG
+from eigentree.grammar.plain import one_state
+from eigentree.learn.counting import count_pcfg
+from eigentree.learn.spectral import Projections, project
+from eigentree.linalg.threads import one_thread
+from eigentree.model_files import open_model
+from eigentree.parsers import Parser, Progress, Sentence, TreebankOptions
+from eigentree.training import learn_grammar, prepare, project_for, widener
+from eigentree.words.tagger import Tagger
+
+# Members that are trained, or asked, before anything is written.
+GROUP = 20
+
+
+class Group(NamedTuple):
+    """Members of one family that learn from the same trees.
+
+    Attributes
+    ----------
+    fold
+        Which part of the treebank they do not see; None for no part.
+    name
+        Of its file of readings.
+    members
+        They are alike but for their noise and seeds.
+    """
+
+    fold: int | None
+    name: str
+    members: tuple[Member, ...]
+
+
+class Job(NamedTuple):
+    """Groups that share trees and backbone."""
+
+    groups: tuple[Group, ...]
+
+
+def train_ensemble(
+    trees: Sequence[Tree],
+    description: Description,
+    folder: str | Path,
+    *,
+    wrapper: str | None = None,
+    tagger: bool = True,
+    seed: int = 0,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> EnsembleParser:
+    """Learn an ensemble from a treebank.
+
+    Parameters
+    ----------
+    trees
+        Clean trees.
+    description
+        Members and combinations.
+    folder
+        Where it is written; what an earlier run with the same trees, description and seed has
+        done is not done again.
+    wrapper
+        Label of the outer bracket for parsed trees.
+    tagger
+        Whether a tagger is trained on the same trees.
+    seed
+        One seed gives one ensemble.
+    jobs
+        Processes; the ensemble is the same for any number.
+    progress
+        Called with the stage and the share of it that is done.
+
+    Raises
+    ------
+    SettingsError
+        When there are fewer trees than folds.
+    """
+    folder = Path(folder)
+    make_folders(folder, description.jackknife.folds if description.has_rerankers else 0)
+    told = progress or (lambda _stage, _share: None)
+    workshop = _Workshop(list(trees), description, folder, wrapper, seed)
+    if description.has_rerankers and len(trees) < 2 * description.jackknife.folds:
+        raise SettingsError(
+            f"there are {len(trees)} trees for {description.jackknife.folds} folds; rerankers "
+            "need at least two trees a fold"
+        )
+    waiting = workshop.jobs(jobs)
+    n_members = sum(len(group.members) for job in waiting for group in job.groups)
+    done = 0
+    told("members", 0.0)
+    for n_done in _done(waiting, workshop, jobs):
+        done += n_done
+        told("members", done / n_members)
+    rerankers = _train_rerankers(workshop, told)
+    told("tagger", 0.0)
+    own_tagger = None
+    if tagger:
+        sentences = [(tree.words(), tree.tags()) for tree in trees]
+        own_tagger = Tagger.train(
+            sentences, progress=lambda part, most: told("tagger", part / most)
+        )
+    save_index(
+        folder,
+        description.tables(),
+        workshop.entries(),
+        stored_heads(workshop.heads),
+        wrapper,
+        workshop.about(),
+        own_tagger,
+    )
+    assert set(rerankers) == {each.name for each in description.combination if each.how == "maxent"}
+    return EnsembleParser.load(folder, verify=False)
+
+
+class _Workshop:
+    """What all processes know."""
+
+    def __init__(
+        self,
+        trees: list[Tree],
+        description: Description,
+        folder: Path,
+        wrapper: str | None,
+        seed: int,
+    ) -> None:
+        self.trees, self.description, self.folder = trees, description, folder
+        self.wrapper, self.seed = wrapper, seed
+
+    @cached_property
+    def members(self) -> list[Member]:
+        """With treebank options that leave nothing open, settled by all trees."""
+        settled: dict[TreebankOptions, TreebankOptions] = {}
+        members = []
+        for member in self.description.members():
+            given = member.options.treebank
+            if given not in settled:
+                settled[given] = prepare(self.trees, given).options
+            options = replace(member.options, treebank=settled[given])
+            members.append(member._replace(options=options))
+        return members
+
+    @cached_property
+    def trees_digest(self) -> str:
+        digest = sha256()
+        for tree in self.trees:
+            digest.update(format_tree(tree).encode() + b"\n")
+        return digest.hexdigest()
+
+    @cached_property
+    def fold_of(self) -> NDArray[np.int64]:
+        """Axes (trees): the fold that each tree is in."""
+        folds = self.description.jackknife.folds
+        return generator(self.seed).permutation(np.arange(len(self.trees)) % folds)
+
+    @cached_property
+    def asked(self) -> NDArray[np.bool_]:
+        """Axes (trees): whether members of other folds are asked about a tree."""
+        most = self.description.jackknife.trees
+        chosen = np.zeros(len(self.trees), dtype=bool)
+        order = generator(self.seed, 1).permutation(len(self.trees))
+        # What is cut into pieces has no candidates.
+        longest = max(member.options.parsing.max_words for member in self.members)
+        fitting = [place for place in order if len(self.trees[place].words()) <= longest]
+        chosen[fitting[:most]] = True
+        return chosen
+
+    @property
+    def heads(self) -> str:
+        return self.members[0].options.treebank.heads
+
+    def backbone_of(self, member: Member) -> str:
+        """A name of all that decides which rules and words a member has."""
+        options = member.options
+        return repr((options.treebank, options.unseen, options.parsing))
+
+    def made_from(self, fold: int | None, members: Sequence[Member]) -> str:
+        """A digest of all that the outcome of training some members depends on."""
+        what = [
+            self.trees_digest,
+            None if fold is None else [fold, self.description.jackknife.model_dump()],
+            [[each.name, each.number, asdict(each.options)] for each in members],
+            self.seed,
+            self.wrapper,
+        ]
+        return sha256(json.dumps(what, sort_keys=True, default=list).encode()).hexdigest()
+
+    def groups(self, fold: int | None) -> list[Group]:
+        """All groups of a fold; families in their order."""
+        groups = []
+        for family in self.description.family:
+            members = [member for member in self.members if member.family == family.name]
+            for number, first in enumerate(range(0, len(members), GROUP)):
+                of_group = tuple(members[first : first + GROUP])
+                groups.append(Group(fold, f"{family.name}-{number + 1}", of_group))
+        return groups
+
+    def jobs(self, processes: int) -> list[Job]:
+        """What is not done yet, the longest jobs first."""
+        folds: list[int | None] = [None]
+        if self.description.has_rerankers:
+            folds += range(self.description.jackknife.folds)
+        jobs: list[Job] = []
+        for fold in folds:
+            of_backbone: dict[str, list[Group]] = {}
+            for group in self.groups(fold):
+                left = self._left_of(group)
+                if left.members:
+                    of_backbone.setdefault(self.backbone_of(left.members[0]), []).append(left)
+            for groups in of_backbone.values():
+                # Members on all trees are independent, so that all processes have work.
+                if fold is None and processes > 1:
+                    groups = [part for group in groups for part in _split(group, processes)]
+                    shares = [groups[first::processes] for first in range(processes)]
+                else:
+                    shares = [groups]
+                jobs += [Job(tuple(share)) for share in shares if share]
+        return sorted(jobs, key=lambda job: -sum(len(group.members) for group in job.groups))
+
+    def _left_of(self, group: Group) -> Group:
+        if group.fold is None:
+            left = [each for each in group.members if not self._is_trained(each)]
+            return group._replace(members=tuple(left))
+        path = readings_path(self.folder, group.fold, group.name)
+        if is_made_from(path, self.made_from(group.fold, group.members)):
+            return group._replace(members=())
+        return group
+
+    def _is_trained(self, member: Member) -> bool:
+        path = member_path(self.folder, member.name)
+        if not path.exists():
+            return False
+        try:
+            file = open_model(path, verify=False)
+        except ModelFileError:
+            return False
+        described = file.header.get("description", {})
+        return bool(described.get("made_from") == self.made_from(None, [member]))
+
+    def entries(self) -> list[dict[str, Any]]:
+        """The members as the index lists them."""
+        numbers: dict[str, int] = {}
+        return [
+            {
+                "name": member.name,
+                "family": member.family,
+                "backbone": numbers.setdefault(self.backbone_of(member), len(numbers)),
+            }
+            for member in self.members
+        ]
+
+    def about(self) -> dict[str, Any]:
+        """What the ensemble says about itself."""
+        about = {
+            "seed": self.seed,
+            "trees": len(self.trees),
+            "words": sum(len(tree.words()) for tree in self.trees),
+            "treebank": asdict(self.members[0].options.treebank),
+        }
+        return dict(json.loads(json.dumps(about)))
+
+
+def _split(group: Group, parts: int) -> list[Group]:
+    return [
+        group._replace(members=group.members[first::parts])
+        for first in range(min(parts, len(group.members)))
+    ]
+
+
+def _done(waiting: Sequence[Job], workshop: _Workshop, processes: int) -> Iterator[int]:
+    """Do all jobs; gives the number of members of each group that is done."""
+    if processes <= 1 or len(waiting) <= 1:
+        for job in waiting:
+            yield from do_job(job, workshop)
+        return
+    pool = ProcessPoolExecutor(
+        min(processes, len(waiting)),
+        mp_context=get_context("spawn"),
+        initializer=_start_worker,
+        initargs=(workshop,),
+    )
+    try:
+        futures: list[Future[int]] = [pool.submit(_do_here, job) for job in waiting]
+        for future in as_completed(futures):
+            yield future.result()
+    except BrokenProcessPool as error:
+        raise SettingsError(
+            "a process ended, perhaps for want of memory; use fewer jobs, what is done is kept"
+        ) from error
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+_here: _Workshop
+
+
+def _start_worker(workshop: _Workshop) -> None:
+    global _here  # what a worker process is started for
+    _here = workshop
+
+
+def _do_here(job: Job) -> int:
+    return sum(do_job(job, _here))
+
+
+def do_job(job: Job, workshop: _Workshop) -> Iterator[int]:
+    """Train the members of some groups, and ask those of a fold about it."""
+    first = job.groups[0]
+    fold, options = first.fold, first.members[0].options
+    in_fold = np.zeros(len(workshop.trees), dtype=bool)
+    if fold is not None:
+        in_fold = workshop.fold_of == fold
+    learned_from = [workshop.trees[place] for place in np.flatnonzero(~in_fold)]
+    with one_thread():
+        examples = prepare(learned_from, options.treebank).examples
+        shared: dict[str, Projections] = {}
+
+        def learned(member: Member) -> tuple[LPCFG, dict[str, Any]]:
+            needed = project_for(member.options)
+            projections = None
+            if needed is not None:
+                key = repr(needed)
+                if key not in shared:
+                    shared[key] = project(examples, needed, seed=workshop.seed)
+                projections = shared[key]
+            grammar, details = learn_grammar(
+                examples, member.options, projections=projections, seed=member.seed(workshop.seed)
+            )
+            return grammar.rounded(), details
+
+        if fold is None:
+            for group in job.groups:
+                for member in group.members:
+                    _save_member(workshop, member, *learned(member))
+                    yield 1
+            return
+        plain = Parser(
+            one_state(widener(examples, options)(one_state(count_pcfg(examples))).backbone),
+            options=options.parsing,
+        )
+        held_out = [workshop.trees[place] for place in np.flatnonzero(in_fold & workshop.asked)]
+        reader = Reader([Sentence(tree.words(), tree.tags()) for tree in held_out], plain)
+        for group in job.groups:
+            grammars = ((member.family, learned(member)[0]) for member in group.members)
+            family = group.members[0].family
+            readings = [each[family] for each in reader.read(grammars, Chains())]
+            save_readings(
+                readings_path(workshop.folder, fold, group.name),
+                readings,
+                workshop.made_from(fold, group.members),
+            )
+            yield len(group.members)
+
+
+def _save_member(
+    workshop: _Workshop, member: Member, grammar: LPCFG, details: Mapping[str, Any]
+) -> None:
+    options = member.options
+    description = {
+        "method": options.method,
+        "member": member.name,
+        "seed": member.seed(workshop.seed),
+        "made_from": workshop.made_from(None, [member]),
+        "treebank": asdict(options.treebank),
+        **details,
+    }
+    description = json.loads(json.dumps(description))
+    parser = Parser(grammar, None, options.parsing, workshop.wrapper, description)
+    parser.save(member_path(workshop.folder, member.name))
+
+
+def _train_rerankers(workshop: _Workshop, told: Progress) -> dict[str, Reranker]:
+    """Train the rerankers that are not there yet; all of them come back."""
+    description = workshop.description
+    combinations = [each for each in description.combination if each.how == "maxent"]
+    if not combinations:
+        return {}
+    heads = head_rules(workshop.heads)
+    rerankers: dict[str, Reranker] = {}
+    for combination in combinations:
+        path = reranker_path(workshop.folder, combination.name)
+        if _header_of(path).get("made_from") == _made_from(workshop, combination):
+            rerankers[combination.name] = load_reranker(path, heads)
+    if len(rerankers) < len(combinations):
+        lesson = _Lesson(workshop)
+        for number, combination in enumerate(description.combination):
+            is_new = combination.how == "maxent" and combination.name not in rerankers
+            stage = f"reranker {combination.name}"
+            if is_new:
+                told(stage, 0.0)
+                reranker = lesson.train(combination, partial(told, stage))
+                path = reranker_path(workshop.folder, combination.name)
+                save_reranker(path, reranker, _made_from(workshop, combination))
+                rerankers[combination.name] = load_reranker(path, heads)
+            later = [each for each in description.combination[number + 1 :] if each.how == "maxent"]
+            if any(combination.name in each.inputs for each in later):
+                lesson.answer(combination)
+    return rerankers
+
+
+def _header_of(path: Path) -> Mapping[str, Any]:
+    if not path.exists():
+        return {}
+    try:
+        return open_model(path).header
+    except ModelFileError:
+        return {}
+
+
+def _made_from(workshop: _Workshop, combination: Combination) -> str:
+    """A digest of all that a reranker depends on."""
+    description = workshop.description
+    families = description.needed_by(combination.name)
+    members = [member for member in workshop.members if member.family in families]
+    above = []
+    for each in description.combination:
+        above.append(each.model_dump(mode="json"))
+        if each.name == combination.name:
+            break
+    what = [above, workshop.made_from(0, members)]
+    return sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
+
+
+class _Lesson:
+    """What rerankers learn from: trees, and what members say that have not seen them."""
+
+    def __init__(self, workshop: _Workshop) -> None:
+        self._network = Network(workshop.description, {})
+        self._heads = head_rules(workshop.heads)
+        chains = Chains()
+        self._trees: list[Tree] = []
+        self._readings: list[dict[str, Reading]] = []
+        folds: list[int] = []
+        for fold in range(workshop.description.jackknife.folds):
+            held_out = np.flatnonzero((workshop.fold_of == fold) & workshop.asked)
+            trees = [workshop.trees[place] for place in held_out]
+            words = [tree.words() for tree in trees]
+            of_family: dict[str, list[list[Reading]]] = {}
+            for group in workshop.groups(fold):
+                path = readings_path(workshop.folder, fold, group.name)
+                found = load_readings(path, words, chains)
+                of_family.setdefault(group.members[0].family, []).append(found)
+            for number, tree in enumerate(trees):
+                self._trees.append(tree)
+                self._readings.append(
+                    {
+                        family: joined_readings([group[number] for group in groups])
+                        for family, groups in of_family.items()
+                    }
+                )
+                folds.append(fold)
+        self._folds = np.array(folds)
+        labels = [tree.label for tree in self._trees if not tree.is_preterminal]
+        self._root = max(sorted(set(labels)), key=labels.count) if labels else "S"
+        self._answers: list[dict[str, Any]] = [{} for _ in self._trees]
+
+    def train(self, combination: Combination, told: Callable[[float], None]) -> Reranker:
+        candidates = self._candidates(combination)
+        # Where no member has a tree there is nothing to learn.
+        return self._trained(combination, candidates, np.ones(len(candidates), dtype=bool), told)
+
+    def answer(self, combination: Combination) -> None:
+        """Find what a combination makes of the trees, for those that have it for an input.
+
+        A reranker's answers are those of rerankers that have not learned from their fold.
+        """
+        if combination.how != "maxent":
+            for tree, readings, answers in self._all():
+                answers[combination.name] = self._network.answer(
+                    combination, tree.words(), tree.tags(), readings, answers, self._root
+                )
+            return
+        candidates = self._candidates(combination)
+        for fold in np.unique(self._folds):
+            in_fold = self._folds == fold
+            reranker = self._trained(combination, candidates, ~in_fold, lambda _share: None)
+            network = Network(self._network.description, {combination.name: reranker})
+            for place, (tree, readings, answers) in enumerate(self._all()):
+                if in_fold[place]:
+                    answers[combination.name] = network.answer(
+                        combination, tree.words(), tree.tags(), readings, answers, self._root
+                    )
+
+    def _all(self) -> Iterator[tuple[Tree, dict[str, Reading], dict[str, Any]]]:
+        return zip(self._trees, self._readings, self._answers, strict=True)
+
+    def _candidates(self, combination: Combination) -> list[Candidates]:
+        return [
+            self._network.candidates(combination, readings, answers)
+            for _, readings, answers in self._all()
+        ]
+
+    def _trained(
+        self,
+        combination: Combination,
+        candidates: Sequence[Candidates],
+        chosen: NDArray[np.bool_],
+        told: Callable[[float], None],
+    ) -> Reranker:
+        kept = np.flatnonzero(chosen).tolist()
+        return train_reranker(
+            [candidates[place] for place in kept],
+            [self._trees[place] for place in kept],
+            self._network.column_names(combination),
+            self._heads,
+            combination.reranker,
+            progress=told,
+        )
