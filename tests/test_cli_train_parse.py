@@ -913,12 +913,22 @@ def test_names_of_states_may_hold_what_parts_them(tmp_path):
         (["--shrinkage", "1", "--method", "pcfg"], "--shrinkage is for .*; pcfg has no singular"),
         (
             ["--word-smoothing", "1", "--method", "spectral+em"],
-            "--word-smoothing is for --method spectral, not for spectral.em\n",
+            "--word-smoothing is for --method spectral and clustering, not for spectral.em\n",
         ),
         (["--states", "2", "--method", "pcfg"], "--states is for grammars with states; pcfg has"),
         (["--smoothing", "2", "--method", "markov"], "--smoothing is for .*; markov has none"),
         (["--unseen-rules", "--method", "pcfg"], "--unseen-rules is for .*; pcfg has none"),
         (["--cut", "1.5"], r"cut is 1.5; it must be from 0 to below 1"),
+        (["--rank", "2"], "--rank is for --method clustering; spectral has no clusters"),
+        (["--restarts", "2", "--method", "em"], "--restarts is for .*; em has no clusters"),
+        (["--assignment", "soft"], "--assignment is for --method clustering"),
+        (["--noise", "dropout"], "--noise and --sigma say what is .*; give both"),
+        (["--sigma", "0.1"], "--noise and --sigma say what is .*; give both"),
+        (
+            ["--noise", "dropout", "--sigma", "0.1", "--method", "em"],
+            "--noise is for --method spectral and clustering, not for em",
+        ),
+        (["--noise", "dropout", "--sigma", "1"], "sigma is 1.0; dropout must leave something"),
     ],
 )
 def test_states_that_can_t_be_had(tmp_path, treebank, options, message):
@@ -943,6 +953,28 @@ def test_a_cut_takes_states_and_inspect_shows_where(tmp_path, parts):
     out = run_verb("inspect", model, "--most", "1", "--ascii")[1]
     assert re.search(r" #[-_.:=+*#]*\|[-_.:=+*#]+ ", out)
     assert out.isascii()
+
+
+def test_clustering_with_all_its_options(tmp_path, parts):
+    model = tmp_path / "model.egt"
+    options = {"states": 5, "rank": 4, "restarts": 2, "assignment": "soft", "cut": 0.01}
+    options |= {"shrinkage": 1.5, "smoothing": 3.0, "word-smoothing": 12.0}
+    arguments = [str(part) for name, value in options.items() for part in (f"--{name}", value)]
+    arguments += ["--method", "clustering", "--noise", "additive", "--sigma", "0.1"]
+    assert run_verb("train", parts[0], "-o", model, *arguments, "--no-tagger", "-q")[0] == 0
+    report = json.loads(run_verb("inspect", model, "--json")[1])
+    assert report["signed"] is False
+    settings = report["trained"]["clustering"]
+    assert {name.replace("-", "_"): value for name, value in options.items()}.items() <= (
+        settings.items()
+    )
+    assert report["trained"]["noise"] == {"scheme": "additive", "sigma": 0.1}
+    sizes = report["sizes"]
+    assert sizes["rules kept as counts"] == sizes["binary rules"] - sizes["rules never seen"]
+    assert max(row["states"] for row in report["nonterminals"]) == 5
+    shown = run_verb("inspect", model, "--most", "1")[1]
+    assert "\nnoise\n  scheme: additive\n" in shown
+    assert "\nclustering\n" in shown
 
 
 # inspect ----------------------------------------------------------------------------------

@@ -15,12 +15,13 @@ import pytest
 
 from eigentree.corpus.trees import Tree
 from eigentree.errors import EigentreeError, ModelFileError
-from eigentree.grammar.lpcfg import LPCFG
+from eigentree.grammar.lpcfg import COUNTS, LPCFG
 from eigentree.model_files import open_model, save_model
-from eigentree.parser_files import KIND
+from eigentree.parser_files import IMPLIED, KIND
 from eigentree.parsers import Parser
 from eigentree.training import TrainingOptions
 from tests.demo import any_length_parser, demo_parser, demo_trees
+from tests.strategies import random_lpcfg, random_pcfg
 
 SENTENCES = [
     (["The", "dog", "sees", "the", "cat", "."], ["DT", "NN", "VBZ", "DT", "NN", "."]),
@@ -88,6 +89,21 @@ def parts() -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         return file.header, {name: array.copy() for name, array in file.arrays.items()}
 
 
+@cache
+def counted_parts() -> tuple[dict[str, Any], dict[str, np.ndarray]]:
+    """The same of a parser whose seen rules and words are stored as counts."""
+    import tempfile
+    from pathlib import Path
+
+    settings = TrainingOptions(method="clustering", tagger=False)
+    parser = Parser.train(demo_trees()[:120], settings=settings, states=4)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "small.egt"
+        parser.save(path)
+        file = open_model(path, kind=KIND)
+        return file.header, {name: array.copy() for name, array in file.arrays.items()}
+
+
 def survives(path) -> bool:
     """False when a model is refused in order; True when it can be loaded and used."""
     try:
@@ -107,7 +123,7 @@ def survives(path) -> bool:
 def first_to(value: float) -> Callable[[np.ndarray], np.ndarray]:
     def change(array: np.ndarray) -> np.ndarray:
         array = array.copy()
-        array.flat[0] = value
+        array.flat[0] = np.array(value).astype(array.dtype)
         return array
 
     return change
@@ -116,7 +132,7 @@ def first_to(value: float) -> Callable[[np.ndarray], np.ndarray]:
 def last_to(value: float) -> Callable[[np.ndarray], np.ndarray]:
     def change(array: np.ndarray) -> np.ndarray:
         array = array.copy()
-        array.flat[-1] = value
+        array.flat[-1] = np.array(value).astype(array.dtype)
         return array
 
     return change
@@ -208,6 +224,71 @@ def test_forged_arrays_are_refused_or_harmless(tmp_path, name, change):
     other_shape = forged.shape != arrays[name].shape and not has_spare_end
     if name in INDICES or other_shape or forged.dtype != arrays[name].dtype:
         assert not used
+
+
+COUNTED = [f"latent.{name}" for name in COUNTS]
+
+
+def test_counts_are_in_a_file_only_where_they_are_used(tmp_path):
+    header, arrays = counted_parts()
+    left_out = {f"latent.{name}" for name in IMPLIED}
+    assert sorted(arrays) == sorted({*ARRAYS, *COUNTED} - left_out)
+    assert arrays["latent.triples"].dtype == arrays["latent.word_state"].dtype == np.uint16
+    assert arrays["latent.uses"].dtype == np.float32
+    save_model(tmp_path / "small.egt", header, arrays)
+    assert survives(tmp_path / "small.egt")
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("name", [*COUNTED, "latent.n_samples"])
+def test_forged_counts_are_refused_or_harmless(tmp_path, name, change):
+    header, arrays = counted_parts()
+    with np.errstate(all="ignore"):
+        forged = np.ascontiguousarray(CHANGES[change](arrays[name]))
+    if change == "flat":
+        forged = forged.reshape(())
+    path = tmp_path / "forged.egt"
+    save_model(path, header, {**arrays, name: forged})
+    used = survives(path)
+    if forged.dtype == arrays[name].dtype and np.array_equal(forged, arrays[name]):
+        assert used
+        return
+    if forged.shape != arrays[name].shape or forged.dtype != arrays[name].dtype:
+        assert not used
+    if name in ("latent.word_use_start", "latent.n_samples"):
+        assert not used
+
+
+@pytest.mark.parametrize("name", COUNTED)
+def test_a_missing_array_of_counts_is_named(tmp_path, name):
+    header, arrays = counted_parts()
+    path = tmp_path / "less.egt"
+    save_model(path, header, {other: arrays[other] for other in arrays if other != name})
+    with pytest.raises(ModelFileError, match=r"the model's parts don't fit: lacks 'latent\."):
+        Parser.load(path)
+
+
+def test_a_parser_of_counts_comes_back_to_the_bit(tmp_path):
+    trees = demo_trees()
+    parser = Parser.train(trees[:120], method="clustering", states=4)
+    path = tmp_path / "counts.egt"
+    parser.save(path)
+    loaded = Parser.load(path)
+    for name, array in parser.grammar.parameters._asdict().items():
+        assert np.array_equal(array, getattr(loaded.grammar.parameters, name)), name
+    for tree in trees[120:140]:
+        assert loaded.parse(tree.words()) == parser.parse(tree.words())
+
+
+def test_counts_beside_other_forms_come_back_too(tmp_path):
+    rng = np.random.default_rng(4)
+    backbone = random_pcfg(rng, 1, 2, 6)
+    grammar = random_lpcfg(rng, backbone, 3, signed=True, samples=0.3, counts=0.6).rounded()
+    assert 0 < grammar.is_counted.sum() < backbone.n_rules
+    path = tmp_path / "mixed.egt"
+    Parser(grammar).save(path)
+    for name, array in grammar.parameters._asdict().items():
+        assert np.array_equal(array, getattr(Parser.load(path).grammar.parameters, name)), name
 
 
 @pytest.mark.parametrize("name", ARRAYS)

@@ -19,6 +19,7 @@ from eigentree.corpus.trees import Tree
 from eigentree.errors import GrammarError, ModelFileError, SettingsError
 from eigentree.evaluate import EVALB_COLLINS, score
 from eigentree.learn.em import EMOptions
+from eigentree.learn.noise import Noise
 from eigentree.learn.spectral import SpectralOptions
 from eigentree.learn.state_search import StateSearchOptions
 from eigentree.linalg.threads import one_thread
@@ -262,9 +263,7 @@ def test_settings_without_a_meaning(options, message):
 
 
 def test_an_unknown_method():
-    with pytest.raises(
-        SettingsError, match="method is 'neural'; it must be one of spectral, clustering"
-    ):
+    with pytest.raises(SettingsError, match="method is 'neural'; it must be one of spectral, cl"):
         Parser.train(demo_trees()[:5], method="neural")
 
 
@@ -531,3 +530,20 @@ def test_every_method_with_states_takes_them_by_name(method):
     assert grammar.n_states[names.index("NP")] == 7
     assert grammar.n_states[names.index("VP")] == 1
     assert sorted(grammar.n_states)[-2:] == [3, 7]
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"method": "em"}, "noise is for the methods spectral and clustering; em has none"),
+        ({"state_search": StateSearchOptions()}, "noise and state_search can't be had together"),
+    ],
+)
+def test_noise_that_nothing_would_have(settings, message):
+    with pytest.raises(SettingsError, match=message):
+        TrainingOptions(noise=Noise("dropout", 0.1), **settings)
+
+
+def test_shortcuts_reach_clustering():
+    options = TrainingOptions().with_shortcuts("clustering", 7)
+    assert (options.method, options.clustering.states) == ("clustering", 7)

@@ -18,7 +18,7 @@ from eigentree.corpus.cleaning import CleaningOptions
 from eigentree.corpus.lexicon import Lexicon, LexiconOptions
 from eigentree.corpus.trees import FORBIDDEN_IN_LABEL
 from eigentree.errors import EigentreeError, ModelFileError
-from eigentree.grammar.lpcfg import COUNTS, LPCFG, ROUNDED, LatentParameters
+from eigentree.grammar.lpcfg import COUNTS, LPCFG, NO_MATRIX, ROUNDED, LatentParameters
 from eigentree.grammar.pcfg import PCFG, WordTable
 from eigentree.grammar.symbols import SymbolTable
 from eigentree.model_files import ModelFile, open_model, save_model
@@ -29,6 +29,8 @@ from eigentree.words.tagger import Tagger
 KIND = "parser"
 _BACKBONE = ("parent", "left", "right", "probability", "root")
 _WORDS = ("word", "symbol", "count")
+# Latent parameters that say nothing where everything that was seen is stored as counts.
+IMPLIED = ("dense_start", "dense", "sample_start", "samples", "lexical_start", "lexical")
 
 
 def _label(text: str) -> str:
@@ -84,6 +86,8 @@ class _Description(_Open):
     singular_values: list[list[float]] | None = None
     treebank: _TreebankSettings = _TreebankSettings()
     spectral: dict[str, Any] = {}
+    clustering: dict[str, Any] = {}
+    noise: dict[str, Any] = {}
     state_search: _StateSearch | None = None
     em: _Iterations | None = None
 
@@ -116,17 +120,40 @@ def save_parser(parser: Parser, path: str | Path) -> None:
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     arrays.update({f"words.{name}": getattr(words, name) for name in _WORDS})
     arrays.update({f"pcfg.{name}": getattr(backbone, name) for name in _BACKBONE})
-    for name in _stored(len(grammar.parameters.word_use_start) > 0):
-        array = getattr(grammar.parameters, name)
+    parameters = grammar.parameters
+    implied = _implied(parameters.n_samples, len(words.word))
+    is_implied = all(np.array_equal(getattr(parameters, n), implied[n]) for n in implied)
+    has_counts = len(parameters.word_use_start) > 0
+    for name in _stored(has_counts=has_counts, counts_alone=has_counts and is_implied):
+        array = getattr(parameters, name)
         arrays[f"latent.{name}"] = array.astype(np.float32) if name in ROUNDED else array
     blobs = {} if parser.tagger is None else {"tagger": parser.tagger.to_bytes()}
     save_model(path, header, arrays, blobs)
 
 
-def _stored(has_counts: bool) -> tuple[str, ...]:
+def _stored(*, has_counts: bool, counts_alone: bool) -> list[str]:
     """The latent parameters that a file holds."""
-    fields = LatentParameters._fields
-    return fields if has_counts else tuple(name for name in fields if name not in COUNTS)
+    left_out = {*(() if has_counts else COUNTS), *(IMPLIED if counts_alone else ())}
+    return [name for name in LatentParameters._fields if name not in left_out]
+
+
+def _implied(n_samples: np.ndarray[Any, Any], n_words: int) -> dict[str, np.ndarray[Any, Any]]:
+    """What need not be stored where rules are counts and means and words are counts.
+
+    Nothing is stored in other forms then, and triples stand in the order of their rules.
+    """
+    counted = n_samples > 0
+    start = np.zeros((len(n_samples), 3), dtype=np.int64)
+    start[counted, 0] = np.cumsum(n_samples[counted]) - n_samples[counted]
+    start[counted, 1:] = NO_MATRIX
+    return {
+        "dense_start": np.full(len(n_samples), -1, dtype=np.int64),
+        "dense": np.zeros(0),
+        "sample_start": start,
+        "samples": np.zeros(0),
+        "lexical_start": np.zeros(n_words + 1, dtype=np.int64),
+        "lexical": np.zeros(0),
+    }
 
 
 def _lasting(description: dict[str, Any]) -> dict[str, Any]:
@@ -170,13 +197,17 @@ def _assemble(file: ModelFile) -> Parser:
 
     words = WordTable(symbols, lexicon, *arrays("words", _WORDS))
     backbone = PCFG(words, *arrays("pcfg", _BACKBONE))
-    names = _stored("latent.word_use_start" in file.arrays)
-    stored = dict(zip(names, arrays("latent", names), strict=True))
+    has_counts = "latent.word_use_start" in file.arrays
+    counts_alone = has_counts and "latent.dense_start" not in file.arrays
+    names = _stored(has_counts=has_counts, counts_alone=counts_alone)
+    stored = dict(zip(names, arrays("latent", tuple(names)), strict=True))
     check_types("latent", {name: (stored[name], np.float32) for name in ROUNDED if name in stored})
     latent: dict[str, np.ndarray[Any, Any]] = {
         name: array.astype(np.float64) if name in ROUNDED else array
         for name, array in stored.items()
     }
+    if counts_alone:
+        latent |= _implied(stored["n_samples"], len(words.word))
     grammar = LPCFG(backbone, LatentParameters(**latent), signed=header.signed)
     tagger = Tagger.from_bytes(file.blobs["tagger"]) if "tagger" in file.blobs else None
     # Kept as it was written, for it may tell more than is checked.

@@ -14,9 +14,18 @@ from eigentree.corpus.binarise import BinariseOptions, Symbol, binarise
 from eigentree.corpus.brackets import parse_tree
 from eigentree.corpus.lexicon import LexiconOptions
 from eigentree.corpus.trees import Tree
+from eigentree.errors import SettingsError
 from eigentree.grammar.lpcfg import LPCFG
+from eigentree.grammar.plain import one_state
 from eigentree.learn import clustering
-from eigentree.learn.clustering import cluster_states
+from eigentree.learn.clustering import (
+    ClusteringModel,
+    ClusteringOptions,
+    cluster_states,
+    learn_clustering,
+    sparse_posterior,
+)
+from eigentree.learn.counting import count_pcfg
 from eigentree.learn.examples import Examples
 from eigentree.learn.spectral import Projections, SpectralOptions, project
 from eigentree.simulate import latent_grammar, sample_trees
@@ -230,3 +239,145 @@ def test_rounding_is_no_difference():
     for seed in range(5):
         states = cluster_states(examples, projections, counts_of(examples, 4), seed=seed)
         assert agreement(states[::3].tolist(), true.tolist()) == 1.0
+
+
+# The estimator ----------------------------------------------------------------------------
+
+
+def learned(examples: Examples, seed: int = 0, **options) -> ClusteringModel:
+    return learn_clustering(examples, ClusteringOptions(**options), seed=seed)
+
+
+def arrays_equal(one: LPCFG, other: LPCFG) -> bool:
+    return all(map(np.array_equal, one.parameters, other.parameters))
+
+
+def test_one_state_is_the_plain_grammar():
+    examples = of_worlds(100)
+    model = learned(examples, states=1)
+    plain = one_state(count_pcfg(examples))
+    for rule in range(plain.backbone.n_rules):
+        assert close(model.grammar.tensor(rule), plain.tensor(rule), rtol=1e-12)
+    assert close(model.grammar.parameters.root, plain.parameters.root, rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("assignment", ["hard", "soft"])
+def test_clusters_are_the_states_of_a_known_grammar(assignment):
+    examples = of_worlds()
+    # The paper's estimator: nothing is damped, nothing smoothed.
+    options = {"shrinkage": 0.0, "smoothing": 0.0, "word_smoothing": 0.0, "rank": STATES}
+    model = learned(examples, states=STATES, assignment=assignment, **options)
+    assert not model.grammar.signed
+    states = model.states
+    largest = np.array(
+        [
+            state[np.argmax(part)]
+            for state, part in zip(
+                np.split(states.state, states.start[1:-1]),
+                np.split(states.part, states.start[1:-1]),
+                strict=True,
+            )
+        ]
+    )
+    assert min(agreements(examples, largest)) > 0.85
+    # A noun phrase of a world begins with that world's tag, so each state has one choice.
+    parent = examples.symbols.number(Symbol("interminal", ("NP",)))
+    rules = np.flatnonzero(examples.rules[:, 0] == parent)
+    choices = np.array([model.grammar.tensor(rule).sum(axis=(1, 2)) for rule in rules])
+    assert choices.shape == (STATES, STATES)
+    assert choices.max(axis=0).min() > 0.9
+    assert sorted(choices.argmax(axis=0).tolist()) == [0, 1, 2]
+
+
+@pytest.mark.parametrize("assignment", ["hard", "soft"])
+def test_one_seed_gives_one_grammar(assignment):
+    examples = of_worlds(150)
+    one, same, other = (
+        learned(examples, seed, states=4, assignment=assignment, restarts=2) for seed in (1, 1, 2)
+    )
+    assert arrays_equal(one.grammar, same.grammar)
+    assert not arrays_equal(one.grammar, other.grammar)
+
+
+def test_given_projections_serve_as_if_they_were_made():
+    examples = of_worlds(150)
+    options = ClusteringOptions(states=4)
+    projections = project(examples, options.projecting, seed=3)
+    given_them = learn_clustering(examples, options, projections=projections, seed=3)
+    assert arrays_equal(given_them.grammar, learn_clustering(examples, options, seed=3).grammar)
+
+
+def test_more_restarts_find_closer_clusters(monkeypatch):
+    from sklearn.cluster import KMeans
+
+    found: list[float] = []
+    fit = KMeans.fit
+
+    def noting(self, points, *arguments, **options):
+        fit(self, points, *arguments, **options)
+        found.append(self.inertia_)
+        return self
+
+    monkeypatch.setattr(KMeans, "fit", noting)
+    examples = of_worlds()
+    objectives = []
+    for restarts in (1, 10):
+        found.clear()
+        learned(examples, states=8, restarts=restarts)
+        objectives.append(sum(found))
+    assert objectives[1] < objectives[0]
+
+
+def test_rank_and_states_are_independent():
+    examples = of_worlds(200)
+    model = learned(examples, states=5, rank=2)
+    assert model.projections.n_states.max() == 2
+    assert model.states.n_states.max() > 2
+
+
+def test_clear_posteriors_are_hard_states():
+    rng = np.random.default_rng(0)
+    hard = rng.integers(0, 3, 50)
+    posterior = np.full((50, 3), 0.01)
+    posterior[np.arange(50), hard] = 0.98
+    rows, states, parts = sparse_posterior(posterior)
+    assert rows.tolist() == list(range(50))
+    assert states.tolist() == hard.tolist()
+    assert parts.tolist() == [1.0] * 50
+
+
+def test_unclear_posteriors_are_kept_in_parts():
+    rows, states, parts = sparse_posterior(np.array([[0.6, 0.36, 0.04], [0.0, 1.0, 0.0]]))
+    assert (rows.tolist(), states.tolist()) == ([0, 0, 1], [0, 1, 1])
+    assert close(parts, [0.625, 0.375, 1.0], rtol=1e-12)
+    # With very many states even the largest may be small; a node keeps some state.
+    assert len(sparse_posterior(np.full((1, 50), 0.02))[0]) == 50
+
+
+@given(st.lists(trees(), min_size=1, max_size=4), st.sampled_from(["hard", "soft"]))
+def test_any_treebank_has_a_grammar_of_clusters(some: list[Tree], assignment: str):
+    examples = Examples.of([binarise(tree) for tree in some * 2], KNOW_ALL)
+    model = learned(examples, states=3, assignment=assignment, restarts=2)
+    assert np.isfinite(model.grammar.parameters.state_scale).all()
+    parts_of_nodes = np.add.reduceat(model.states.part, model.states.start[:-1])
+    assert close(parts_of_nodes, np.ones(len(examples)), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"states": 0}, "states is 0"),
+        ({"states": (1 << 16) + 1}, "up to 65537 states; with clustering there can be at most"),
+        ({"states_of": {"NP": 1 << 20}}, "up to 1048576 states"),
+        ({"rank": 0}, "rank is 0; it must be at least 1"),
+        ({"restarts": 0}, "restarts is 0; it must be at least 1"),
+        ({"cut": 1.0}, "cut is 1.0"),
+        ({"shrinkage": -1.0}, "shrinkage is -1.0"),
+        ({"smoothing": float("inf")}, "smoothing is inf"),
+        ({"word_smoothing": float("nan")}, "word_smoothing is nan"),
+        ({"assignment": "some"}, "assignment is 'some'; it must be hard or soft"),
+    ],
+)
+def test_settings_without_a_meaning(options, message):
+    with pytest.raises(SettingsError, match=message):
+        ClusteringOptions(**options)

@@ -131,7 +131,7 @@ def _show(report: dict[str, Any], most: int, ascii_only: bool) -> None:
         sizes.add_row(name, f"{number:,}")
     console.print()
     console.print(sizes)
-    for title in ("treebank", "unseen", "spectral"):
+    for title in ("treebank", "unseen", "noise", "spectral", "clustering"):
         if trained.get(title):
             console.print(f"\n{title}", style="bold")
             _show_settings(console, trained[title])
@@ -140,7 +140,7 @@ def _show(report: dict[str, Any], most: int, ascii_only: bool) -> None:
     if "em" in trained:
         _show_iterations(console, trained["em"], trained.get("trees", 1))
     console.print(f"\nparsing: {_plain(report['parsing'])}\n")
-    # Only spectral learning has singular values.
+    # Only what is learned from projections has singular values.
     has_spectra = any(row["singular_values"] for row in report["nonterminals"])
     columns = ["nonterminal", "count", "rules", "states"]
     table = Table(*columns, *(("spectrum", "singular values") if has_spectra else ()), box=None)

@@ -41,7 +41,7 @@ def train(
         str | None, typer.Option(help="Held-out trees to score the parser on, and to tune it.")
     ] = None,
     method: Annotated[
-        Literal["spectral", "em", "spectral+em", "pcfg", "markov"],
+        Literal["spectral", "clustering", "em", "spectral+em", "pcfg", "markov"],
         typer.Option(help="markov is pcfg with --vertical 2 --horizontal 1."),
     ] = "spectral",
     states: Annotated[
@@ -58,6 +58,25 @@ def train(
     cut: Annotated[
         float | None,
         typer.Option(help="Drop singular values below this part of a nonterminal's largest."),
+    ] = None,
+    rank: Annotated[
+        int | None,
+        typer.Option(min=1, help="Singular vectors that clustering looks at; 8."),
+    ] = None,
+    restarts: Annotated[
+        int | None,
+        typer.Option(min=1, help="How often clustering begins anew, for the best clusters; 10."),
+    ] = None,
+    assignment: Annotated[
+        Literal["hard", "soft"] | None,
+        typer.Option(help="Whether a node of clustering has one state or may have several."),
+    ] = None,
+    noise: Annotated[
+        Literal["dropout", "additive", "multiplicative"] | None,
+        typer.Option(help="Disturb what spectral and clustering learn from; needs --sigma."),
+    ] = None,
+    sigma: Annotated[
+        float | None, typer.Option(help="Probability of dropout, or size of other noise.")
     ] = None,
     optimise_states: Annotated[
         bool,
@@ -90,7 +109,10 @@ def train(
         float | None, typer.Option(help="C, the back-off of rare rules; 0 for none.")
     ] = None,
     word_smoothing: Annotated[
-        float | None, typer.Option(help="nu, a rare word's own share of its vector; 1 for all.")
+        float | None,
+        typer.Option(
+            help="nu, a rare word's own share of its vector; 1 for all. A count with clustering."
+        ),
     ] = None,
     kappa: Annotated[
         float | None, typer.Option(help="Pseudo-count in the scaling of features.")
@@ -152,6 +174,7 @@ def train(
     Settings that are not given are those that served best on held-out trees.
     """
     from eigentree.corpus.treebank import read_treebank
+    from eigentree.learn.noise import Noise
     from eigentree.learn.state_search import StateSearchOptions
     from eigentree.training import TrainingOptions, tuned
     from eigentree.training import train as learn
@@ -177,12 +200,22 @@ def train(
         ):
             if given is not None:
                 raise SettingsError(f"{option} is for grammars with states; {method} has none")
-    if word_smoothing is not None and method != "spectral":
-        raise SettingsError(f"--word-smoothing is for --method spectral, not for {method}")
+    if word_smoothing is not None and method not in ("spectral", "clustering"):
+        raise SettingsError(
+            f"--word-smoothing is for --method spectral and clustering, not for {method}"
+        )
+    of_clusters = {"--rank": rank, "--restarts": restarts, "--assignment": assignment}
+    for option, setting in of_clusters.items():
+        if setting is not None and method != "clustering":
+            raise SettingsError(f"{option} is for --method clustering; {method} has no clusters")
+    if (noise is None) != (sigma is None):
+        raise SettingsError("--noise and --sigma say what is disturbed and how much; give both")
+    if noise is not None and method not in ("spectral", "clustering"):
+        raise SettingsError(f"--noise is for --method spectral and clustering, not for {method}")
     for option, value in (("--cut", cut), ("--shrinkage", shrinkage), ("--kappa", kappa)):
-        if value is not None and "spectral" not in method:
+        if value is not None and "spectral" not in method and method != "clustering":
             raise SettingsError(
-                f"{option} is for --method spectral and spectral+em; "
+                f"{option} is for --method spectral, spectral+em and clustering; "
                 f"{method} has no singular values"
             )
     if "em" not in method and (iterations is not None or checkpoint is not None):
@@ -228,9 +261,23 @@ def train(
             cut=cut,
             shrinkage=shrinkage,
             smoothing=smoothing,
-            word_smoothing=word_smoothing,
+            word_smoothing=word_smoothing if method == "spectral" else None,
             features=_changed(defaults.spectral.features, kappa=kappa),
         ),
+        clustering=_changed(
+            defaults.clustering,
+            states=states,
+            states_of=own_states,
+            rank=rank,
+            cut=cut,
+            shrinkage=shrinkage,
+            restarts=restarts,
+            assignment=assignment,
+            smoothing=smoothing,
+            word_smoothing=word_smoothing if method == "clustering" else None,
+            features=_changed(defaults.clustering.features, kappa=kappa),
+        ),
+        noise=defaults.noise if noise is None or sigma is None else Noise(noise, sigma),
         state_search=_changed(StateSearchOptions(), beam=beam) if optimise_states else None,
         em=_changed(
             defaults.em,

@@ -111,6 +111,10 @@ class Cell:
             del settings["em"]
         if "spectral" not in self.method:
             del settings["spectral"]
+        if self.method != "clustering":
+            del settings["clustering"]
+        if self.options.noise.scheme == "none":
+            del settings["noise"]
         return settings
 
     def digest(self, data: Mapping[str, str]) -> str:
