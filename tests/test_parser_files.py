@@ -282,7 +282,9 @@ def test_a_parser_of_counts_comes_back_to_the_bit(tmp_path):
 
 def test_counts_beside_other_forms_come_back_too(tmp_path):
     rng = np.random.default_rng(4)
-    backbone = random_pcfg(rng, 1, 2, 6)
+    backbone = random_pcfg(rng, 2, 2, 6)
+    is_part = np.array([symbol.kind == "intermediate" for symbol in backbone.symbols.symbols])
+    backbone = replace(backbone, root=np.where(is_part, 0.0, backbone.root))
     grammar = random_lpcfg(rng, backbone, 3, signed=True, samples=0.3, counts=0.6).rounded()
     assert 0 < grammar.is_counted.sum() < backbone.n_rules
     path = tmp_path / "mixed.egt"

@@ -91,7 +91,7 @@ def drop_out(matrix: sparse.csr_array, sigma: float, rng: np.random.Generator) -
 
     References
     ----------
-    narayan-2015, section 4; wang-2013.
+    narayan-2015, section 4.
     """
     kept = rng.random(matrix.nnz) >= sigma
     dropped = sparse.csr_array(
