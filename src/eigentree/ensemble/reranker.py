@@ -26,13 +26,6 @@ from eigentree.evaluate import EVALB_COLLINS, ParsevalOptions
 Floats = NDArray[np.float64]
 
 
-def _trained_softly() -> MaxEntOptions:
-    # Found on held-out trees, see `docs/methods/ensembles.md`.
-    return MaxEntOptions(
-        target="soft", sharpness=15.0, regularisation=30.0, dense_regularisation=0.1
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class RerankerOptions:
     """How a reranker is trained.
@@ -52,7 +45,7 @@ class RerankerOptions:
     schemata: tuple[str, ...] = FeatureOptions().schemata
     least: int = 5
     function_words: int = 200
-    maxent: MaxEntOptions = field(default_factory=_trained_softly)
+    maxent: MaxEntOptions = field(default_factory=MaxEntOptions)
 
     def __post_init__(self) -> None:
         FeatureOptions(self.schemata)  # refuses unknown names
@@ -198,8 +191,7 @@ def train_reranker(
 def _quality(pairs: Sequence[tuple[Candidates, Tree]], scoring: ParsevalOptions) -> Quality:
     found = [compare([tree], each.trees, scoring) for each, tree in pairs]
     matched = np.concatenate([one.matched[0] for one in found])
-    total = np.concatenate([one.total[0] for one in found])
-    return Quality(matched, total, np.zeros_like(total))
+    return Quality(matched, np.concatenate([one.total[0] for one in found]))
 
 
 def to_parts(reranker: Reranker) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
