@@ -114,6 +114,25 @@ class Sentence(NamedTuple):
         return Sentence(words[start:end], tags and tags[start:end], guesses and guesses[start:end])
 
 
+def pair_of(
+    sentence: tuple[Sequence[str], Sequence[str] | None],
+) -> tuple[Sequence[str], Sequence[str] | None]:
+    """One of many sentences as somebody gave them.
+
+    Raises
+    ------
+    TypeError
+        When it is no pair, but perhaps the words alone.
+    """
+    if not isinstance(sentence, tuple):
+        raise TypeError(
+            f"a sentence is {type(sentence).__name__} {str(sentence)[:40]!r}; a pair of a list of "
+            "words and their tags or None is expected"
+        )
+    words, tags = sentence
+    return words, tags
+
+
 def sentence_of(
     words: Sequence[str], tags: Sequence[str] | None, tagger: Tagger | None
 ) -> Sentence:
@@ -308,13 +327,7 @@ class Parser:
     ) -> Iterator[ParseResult]:
         """Parse sentences one by one, each as (words, tags or None)."""
         for sentence in sentences:
-            if not isinstance(sentence, tuple):
-                raise TypeError(
-                    f"a sentence is {type(sentence).__name__} {str(sentence)[:40]!r}; a pair of a "
-                    "list of words and their tags or None is expected"
-                )
-            words, tags = sentence
-            yield self.parse(words, tags)
+            yield self.parse(*pair_of(sentence))
 
     def parse(self, words: Sequence[str], tags: Sequence[str] | None = None) -> ParseResult:
         """Parse one sentence.

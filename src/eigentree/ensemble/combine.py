@@ -232,6 +232,13 @@ class Evidence:
         self._merge(moved[order], weight[order], seen[order])
         self.total += total
 
+    def can_hold(self, key: Longs, n_chains: int) -> bool:
+        """Whether stored keys are of spans of such a sentence, in order, and of so many chains."""
+        span, chain = np.divmod(key, _MOST_CHAINS)
+        start, end = np.divmod(span, self.n_words + 1)
+        in_range = (start >= 0) & (start < end) & (chain < n_chains)
+        return bool(np.all(in_range) and np.all(key[:-1] < key[1:]))
+
     def with_root(self, label: str) -> Evidence:
         """The same, where no chain is a candidate over the whole with one of this label."""
         found = copy(self)

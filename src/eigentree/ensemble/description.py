@@ -44,7 +44,13 @@ from eigentree.settings_files import (
 )
 from eigentree.training import TrainingOptions
 
+DEFAULT = Path(__file__).parent / "data" / "default.toml"
+"""The description of an ensemble for whoever has none of his own."""
+
 How = Literal["tree-coverage", "marginal-coverage", "maxent"]
+
+# Settings of single models: the noise is the family's, and nothing is held out for a search.
+_NOT_FOR_MEMBERS = {"noise", "jackknife", "state_search"}
 
 _Method = Annotated[str, AfterValidator(lambda value: known(value, METHODS))]
 _Sigma = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -110,6 +116,11 @@ class Combination(Table):
     inputs: _Names
     price: Annotated[float, Field(ge=0, le=1)] = 0.5
     reranker: RerankerOptions = RerankerOptions()
+
+    @property
+    def is_trained(self) -> bool:
+        """Whether it has a reranker."""
+        return self.how == "maxent"
 
 
 class Jackknife(Table):
@@ -186,7 +197,9 @@ class Description(WithSettings):
         if not isinstance(families, Sequence):
             return given
         names = [each.get("name") for each in families if isinstance(each, Mapping)]
-        return {**given, "combination": [{"name": "all", "inputs": names}]}
+        # Names that are there twice are refused where they are given.
+        inputs = [name for place, name in enumerate(names) if name not in names[:place]]
+        return {**given, "combination": [{"name": "all", "inputs": inputs}]}
 
     @model_validator(mode="after")
     def _names_agree(self) -> Description:
@@ -215,10 +228,19 @@ class Description(WithSettings):
                 raise ValueError(f"{name!r} can't name a file, as names must")
         return self
 
+    @model_validator(mode="after")
+    def _settings_serve(self) -> Description:
+        tables = [("the file", self.settings)]
+        tables += [(f"family {family.name!r}", family.settings) for family in self.family]
+        for where, settings in tables:
+            for name in sorted(_NOT_FOR_MEMBERS & settings.keys()):
+                raise ValueError(f"{where} has the table or key {name}; members can't have it")
+        return self
+
     @property
     def has_rerankers(self) -> bool:
         """Whether any combination has to be trained."""
-        return any(combination.how == "maxent" for combination in self.combination)
+        return any(combination.is_trained for combination in self.combination)
 
     def members(self) -> list[Member]:
         """Every model of the ensemble.
@@ -226,7 +248,7 @@ class Description(WithSettings):
         Raises
         ------
         SettingsError
-            When the settings of a family make no sense.
+            When the settings of a family make no sense, or two members would have one name.
         """
         members: list[Member] = []
         for family in self.family:
@@ -246,6 +268,13 @@ class Description(WithSettings):
                         Member("-".join([*parts, str(copy)]), family.name, options, number)
                     )
                     number += 1
+        names = [member.name for member in members]
+        for name in names:
+            if names.count(name) > 1:
+                raise SettingsError(
+                    f"{names.count(name)} members would be called {name!r}; other names of "
+                    "families, or strengths that differ more, would tell them apart"
+                )
         return members
 
     def tables(self) -> dict[str, Any]:

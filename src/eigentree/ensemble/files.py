@@ -16,7 +16,8 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from eigentree.corpus.heads import HeadRules, head_rules, read_head_rules
+from eigentree.corpus.files import open_text
+from eigentree.corpus.heads import PACKAGED_TABLES, HeadRules, head_rules, read_head_rules
 from eigentree.ensemble.description import Description, make_description
 from eigentree.ensemble.network import Network
 from eigentree.ensemble.parser import LEAN_LOT, LOT, EnsembleParser
@@ -38,6 +39,7 @@ class _MemberEntry(BaseModel):
     name: str
     family: str
     backbone: int
+    made_from: str
 
 
 class _Index(BaseModel):
@@ -47,6 +49,7 @@ class _Index(BaseModel):
 
     description: dict[str, Any]
     members: list[_MemberEntry]
+    rerankers: dict[str, str]
     heads: str
     wrapper: str | None
     about: dict[str, Any]
@@ -84,6 +87,7 @@ def save_index(
     folder: Path,
     description: Mapping[str, Any],
     members: list[dict[str, Any]],
+    rerankers: Mapping[str, str],
     heads: str,
     wrapper: str | None,
     about: Mapping[str, Any],
@@ -98,7 +102,9 @@ def save_index(
     description
         The tables that it was trained from.
     members
-        Name, family and number of the backbone of each.
+        Of each its name, family, number of the backbone, and digest of all that it depends on.
+    rerankers
+        The same digest of each.
     heads
         Name of a packaged head table, or the lines of one.
     wrapper, about, tagger
@@ -108,6 +114,7 @@ def save_index(
         "kind": KIND,
         "description": description,
         "members": members,
+        "rerankers": dict(rerankers),
         "heads": heads,
         "wrapper": wrapper,
         "about": about,
@@ -122,9 +129,11 @@ def save_reranker(path: Path, reranker: Reranker, made_from: str) -> None:
     save_model(path, {"kind": RERANKER, "made_from": made_from, **header}, arrays)
 
 
-def load_reranker(path: Path, heads: HeadRules) -> Reranker:
-    """Read a reranker and check that its parts belong together."""
+def load_reranker(path: Path, heads: HeadRules, made_from: str) -> Reranker:
+    """Read a reranker, check that its parts belong together, and that it is the one wanted."""
     file = open_model(path, kind=RERANKER)
+    if file.header.get("made_from") != made_from:
+        raise ModelFileError(f"{path}: is not the reranker that the ensemble was made with")
     try:
         return from_parts(file.header, file.arrays, heads)
     except (KeyError, TypeError, ValueError) as error:
@@ -135,14 +144,16 @@ def load_reranker(path: Path, heads: HeadRules) -> Reranker:
 
 def stored_heads(name_or_path: str) -> str:
     """A packaged table's name, or the lines of a table of one's own."""
-    try:
-        return Path(name_or_path).read_text("utf-8") if "/" in name_or_path else name_or_path
-    except OSError as error:
-        raise ModelFileError(f"{name_or_path}: can't be read: {error.strerror}") from error
+    if name_or_path in PACKAGED_TABLES:
+        return name_or_path
+    with open_text(name_or_path) as lines:
+        return lines.read()
 
 
 def _heads(stored: str) -> HeadRules:
-    return read_head_rules(stored.splitlines()) if "\n" in stored else head_rules(stored)
+    if stored in PACKAGED_TABLES:
+        return head_rules(stored)
+    return read_head_rules(stored.splitlines(), name="its head table")
 
 
 def load_ensemble(folder: str | Path, *, lean: bool = False, verify: bool = True) -> EnsembleParser:
@@ -166,17 +177,20 @@ def load_ensemble(folder: str | Path, *, lean: bool = False, verify: bool = True
         ) from error
     except EigentreeError as error:
         raise ModelFileError(f"{index_path(folder)}: {error}") from error
+    _check_parts(folder, description, index)
     rerankers = {
-        each.name: load_reranker(reranker_path(folder, each.name), heads)
-        for each in description.combination
-        if each.how == "maxent"
+        name: load_reranker(reranker_path(folder, name), heads, made_from)
+        for name, made_from in index.rerankers.items()
     }
+    try:
+        network = Network(description, rerankers)
+    except ModelFileError as error:
+        raise ModelFileError(f"{folder}: {error}") from error
     members = _Members(folder, index.members, lean=lean, verify=verify)
-    _check_members(folder, description, index.members)
     return EnsembleParser(
         members.backbones,
         members,
-        Network(description, rerankers),
+        network,
         tagger,
         index.wrapper,
         {**index.about, "members": [each.name for each in index.members]},
@@ -184,10 +198,18 @@ def load_ensemble(folder: str | Path, *, lean: bool = False, verify: bool = True
     )
 
 
-def _check_members(folder: Path, description: Description, members: list[_MemberEntry]) -> None:
+def _check_parts(folder: Path, description: Description, index: _Index) -> None:
+    path, members = index_path(folder), index.members
     described = [(member.name, member.family) for member in description.members()]
     if [(each.name, each.family) for each in members] != described:
-        raise ModelFileError(f"{index_path(folder)}: its members are not those of its description")
+        raise ModelFileError(f"{path}: its members are not those of its description")
+    if index.rerankers.keys() != {each.name for each in description.combination if each.is_trained}:
+        raise ModelFileError(f"{path}: its rerankers are not those of its description")
+    backbones = {each.family: each.backbone for each in members}
+    if any(each.backbone != backbones[each.family] for each in members):
+        raise ModelFileError(f"{path}: its families have more than one backbone each")
+    if sorted(set(backbones.values())) != list(range(len(set(backbones.values())))):
+        raise ModelFileError(f"{path}: its backbones are not numbered from 0")
 
 
 class _Members:
@@ -203,8 +225,6 @@ class _Members:
         self._entries: dict[int, list[_MemberEntry]] = {}
         for entry in entries:
             self._entries.setdefault(entry.backbone, []).append(entry)
-        if sorted(self._entries) != list(range(len(self._entries))):
-            raise ModelFileError(f"{index_path(folder)}: its backbones are not numbered from 0")
         self._grammars: dict[str, LPCFG] = {}
         self.backbones: list[Parser] = []
         for number in range(len(self._entries)):
@@ -220,7 +240,11 @@ class _Members:
                     self._grammars[entry.name] = self._sharing(parser.grammar, number, entry)
 
     def _open(self, entry: _MemberEntry, *, verify: bool) -> Parser:
-        return Parser.load(member_path(self._folder, entry.name), verify=verify)
+        path = member_path(self._folder, entry.name)
+        parser = Parser.load(path, verify=verify)
+        if parser.description.get("made_from") != entry.made_from:
+            raise ModelFileError(f"{path}: is not the member that the ensemble was made with")
+        return parser
 
     def _sharing(self, grammar: LPCFG, number: int, entry: _MemberEntry) -> LPCFG:
         """The same grammar with the backbone that others have."""

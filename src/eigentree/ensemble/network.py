@@ -16,6 +16,7 @@ from eigentree.ensemble.combine import Combined, Evidence, combine
 from eigentree.ensemble.description import Combination, Description
 from eigentree.ensemble.reading import Reading
 from eigentree.ensemble.reranker import Candidates, Reranker
+from eigentree.errors import ModelFileError
 
 # Shares of the members below this are all alike to a reranker.
 LEAST_SHARE = 1e-3
@@ -46,6 +47,13 @@ class Network:
             ]
             for each in description.combination
         }
+        for each in description.combination:
+            known = self.rerankers.get(each.name)
+            if known is not None and list(known.column_names) != self.column_names(each):
+                raise ModelFileError(
+                    f"the reranker {each.name!r} was trained on other numbers about candidates "
+                    "than this version has; train it again"
+                )
 
     def answers(
         self,
@@ -98,7 +106,7 @@ class Network:
             Of the combinations that are its inputs.
         """
         evidence = self._marginals(combination, readings, len(words))
-        if combination.how == "maxent":
+        if combination.is_trained:
             found = self.candidates(combination, readings, answers)
             if found.trees:
                 (chosen,) = self.rerankers[combination.name].best([found])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from eigentree.parsers import (
     cleaning_of,
     joined,
     mean_confidence,
+    pair_of,
     pieces_of,
     sentence_of,
 )
@@ -117,7 +118,8 @@ class EnsembleParser:
         """Parse sentences in lots, each as (words, tags or None)."""
         waiting = iter(sentences)
         while lot := list(islice(waiting, self.lot)):
-            yield from self._parse([sentence_of(*each, self.tagger) for each in lot])
+            pairs = [pair_of(each) for each in lot]
+            yield from self._parse([sentence_of(*pair, self.tagger) for pair in pairs])
 
     def every_answer(
         self, sentences: Iterable[tuple[Sequence[str], Sequence[str] | None]]
@@ -130,7 +132,7 @@ class EnsembleParser:
                 yield readings, self._combined(sentence, readings, None)
 
     def _parse(self, sentences: list[Sentence], most: int | None = None) -> list[ParseResult]:
-        most = most or self.options.max_words
+        most = most or min(plain.options.max_words for plain in self.backbones)
         pieces = [list(pieces_of(sentence, most)) for sentence in sentences]
         try:
             readings = iter(self._read([piece for each in pieces for piece in each]))
@@ -185,7 +187,9 @@ class EnsembleParser:
 
     def _result(self, sentence: Sentence, readings: Mapping[str, Reading]) -> ParseResult:
         if not any(reading.members for reading in readings.values()):
-            return self.backbones[0].flat(sentence)
+            plain = self.backbones[0]
+            found = plain.parse_attempts(sentence, plain.attempts)
+            return replace(found, fallback=found.fallback or "coarse")
         last = self.network.description.combination[-1].name
         combined = self._combined(sentence, readings, [last])[last]
         brackets = tuple(

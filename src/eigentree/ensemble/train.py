@@ -29,6 +29,7 @@ from eigentree.corpus.trees import Tree
 from eigentree.ensemble.combine import Chains
 from eigentree.ensemble.description import Combination, Description, Member
 from eigentree.ensemble.files import (
+    index_path,
     load_reranker,
     make_folders,
     member_path,
@@ -51,7 +52,7 @@ from eigentree.learn.spectral import Projections, project
 from eigentree.linalg.threads import one_thread
 from eigentree.model_files import open_model
 from eigentree.parsers import Parser, Progress, Sentence, TreebankOptions
-from eigentree.training import learn_grammar, prepare, project_for, widener
+from eigentree.training import TrainingOptions, learn_grammar, prepare, project_for, widener
 from eigentree.words.tagger import Tagger
 
 # Members that are trained, or asked, before anything is written.
@@ -120,15 +121,17 @@ def train_ensemble(
     SettingsError
         When there are fewer trees than folds.
     """
-    folder = Path(folder)
-    make_folders(folder, description.jackknife.folds if description.has_rerankers else 0)
-    told = progress or (lambda _stage, _share: None)
-    workshop = _Workshop(list(trees), description, folder, wrapper, seed)
     if description.has_rerankers and len(trees) < 2 * description.jackknife.folds:
         raise SettingsError(
             f"there are {len(trees)} trees for {description.jackknife.folds} folds; rerankers "
             "need at least two trees a fold"
         )
+    folder = Path(folder)
+    make_folders(folder, description.jackknife.folds if description.has_rerankers else 0)
+    told = progress or (lambda _stage, _share: None)
+    workshop = _Workshop(list(trees), description, folder, wrapper, seed)
+    # Until the end this is no ensemble, for its parts may be of several.
+    index_path(folder).unlink(missing_ok=True)
     waiting = workshop.jobs(jobs)
     n_members = sum(len(group.members) for job in waiting for group in job.groups)
     done = 0
@@ -136,7 +139,7 @@ def train_ensemble(
     for n_done in _done(waiting, workshop, jobs):
         done += n_done
         told("members", done / n_members)
-    rerankers = _train_rerankers(workshop, told)
+    _train_rerankers(workshop, told)
     told("tagger", 0.0)
     own_tagger = None
     if tagger:
@@ -148,12 +151,12 @@ def train_ensemble(
         folder,
         description.tables(),
         workshop.entries(),
+        workshop.rerankers(),
         stored_heads(workshop.heads),
         wrapper,
         workshop.about(),
         own_tagger,
     )
-    assert set(rerankers) == {each.name for each in description.combination if each.how == "maxent"}
     return EnsembleParser.load(folder, verify=False)
 
 
@@ -203,11 +206,16 @@ class _Workshop:
         most = self.description.jackknife.trees
         chosen = np.zeros(len(self.trees), dtype=bool)
         order = generator(self.seed, 1).permutation(len(self.trees))
-        # What is cut into pieces has no candidates.
-        longest = max(member.options.parsing.max_words for member in self.members)
-        fitting = [place for place in order if len(self.trees[place].words()) <= longest]
+        too_long = set(self.too_long)
+        fitting = [place for place in order if place not in too_long]
         chosen[fitting[:most]] = True
         return chosen
+
+    @cached_property
+    def too_long(self) -> list[int]:
+        """Trees whose sentences are cut into pieces, so that they have no candidates."""
+        longest = min(member.options.parsing.max_words for member in self.members)
+        return [place for place, tree in enumerate(self.trees) if len(tree.words()) > longest]
 
     @property
     def heads(self) -> str:
@@ -216,14 +224,16 @@ class _Workshop:
     def backbone_of(self, member: Member) -> str:
         """A name of all that decides which rules and words a member has."""
         options = member.options
-        return repr((options.treebank, options.unseen, options.parsing))
+        unseen = None if options.method == "pcfg" else options.unseen
+        return repr((options.treebank, unseen, options.parsing))
 
     def made_from(self, fold: int | None, members: Sequence[Member]) -> str:
         """A digest of all that the outcome of training some members depends on."""
+        jackknife = self.description.jackknife
         what = [
             self.trees_digest,
-            None if fold is None else [fold, self.description.jackknife.model_dump()],
-            [[each.name, each.number, asdict(each.options)] for each in members],
+            None if fold is None else [fold, jackknife.model_dump(), *self.too_long],
+            [[each.name, each.number, _content(each.options)] for each in members],
             self.seed,
             self.wrapper,
         ]
@@ -275,10 +285,9 @@ class _Workshop:
         if not path.exists():
             return False
         try:
-            file = open_model(path, verify=False)
+            described = open_model(path).header.get("description", {})
         except ModelFileError:
             return False
-        described = file.header.get("description", {})
         return bool(described.get("made_from") == self.made_from(None, [member]))
 
     def entries(self) -> list[dict[str, Any]]:
@@ -289,9 +298,23 @@ class _Workshop:
                 "name": member.name,
                 "family": member.family,
                 "backbone": numbers.setdefault(self.backbone_of(member), len(numbers)),
+                "made_from": self.made_from(None, [member]),
             }
             for member in self.members
         ]
+
+    def rerankers(self) -> dict[str, str]:
+        """The rerankers as the index lists them, with digests of all that they depend on."""
+        above: list[dict[str, Any]] = []
+        digests: dict[str, str] = {}
+        for each in self.description.combination:
+            above.append(each.model_dump(mode="json"))
+            if each.is_trained:
+                families = self.description.needed_by(each.name)
+                members = [member for member in self.members if member.family in families]
+                what = json.dumps([above, self.made_from(0, members)], sort_keys=True)
+                digests[each.name] = sha256(what.encode()).hexdigest()
+        return digests
 
     def about(self) -> dict[str, Any]:
         """What the ensemble says about itself."""
@@ -302,6 +325,12 @@ class _Workshop:
             "treebank": asdict(self.members[0].options.treebank),
         }
         return dict(json.loads(json.dumps(about)))
+
+
+def _content(options: TrainingOptions) -> dict[str, Any]:
+    """The options, with the lines of a head table in place of its path."""
+    heads = stored_heads(options.treebank.heads)
+    return asdict(replace(options, treebank=replace(options.treebank, heads=heads)))
 
 
 def _split(group: Group, parts: int) -> list[Group]:
@@ -378,12 +407,14 @@ def do_job(job: Job, workshop: _Workshop) -> Iterator[int]:
                     _save_member(workshop, member, *learned(member))
                     yield 1
             return
-        plain = Parser(
-            one_state(widener(examples, options)(one_state(count_pcfg(examples))).backbone),
-            options=options.parsing,
-        )
+        plain = one_state(count_pcfg(examples))
+        if options.method != "pcfg":
+            plain = one_state(widener(examples, options)(plain).backbone)
         held_out = [workshop.trees[place] for place in np.flatnonzero(in_fold & workshop.asked)]
-        reader = Reader([Sentence(tree.words(), tree.tags()) for tree in held_out], plain)
+        reader = Reader(
+            [Sentence(tree.words(), tree.tags()) for tree in held_out],
+            Parser(plain, options=options.parsing),
+        )
         for group in job.groups:
             grammars = ((member.family, learned(member)[0]) for member in group.members)
             family = group.members[0].family
@@ -413,56 +444,36 @@ def _save_member(
     parser.save(member_path(workshop.folder, member.name))
 
 
-def _train_rerankers(workshop: _Workshop, told: Progress) -> dict[str, Reranker]:
-    """Train the rerankers that are not there yet; all of them come back."""
-    description = workshop.description
-    combinations = [each for each in description.combination if each.how == "maxent"]
-    if not combinations:
-        return {}
-    heads = head_rules(workshop.heads)
-    rerankers: dict[str, Reranker] = {}
-    for combination in combinations:
-        path = reranker_path(workshop.folder, combination.name)
-        if _header_of(path).get("made_from") == _made_from(workshop, combination):
-            rerankers[combination.name] = load_reranker(path, heads)
-    if len(rerankers) < len(combinations):
-        lesson = _Lesson(workshop)
-        for number, combination in enumerate(description.combination):
-            is_new = combination.how == "maxent" and combination.name not in rerankers
+def _train_rerankers(workshop: _Workshop, told: Progress) -> None:
+    """Train the rerankers that are not there yet."""
+    combinations = workshop.description.combination
+    digests = workshop.rerankers()
+    left = [name for name in digests if not _is_there(workshop, name, digests[name])]
+    if not left:
+        return
+    lesson = _Lesson(workshop)
+    for number, combination in enumerate(combinations):
+        if combination.name in left:
             stage = f"reranker {combination.name}"
-            if is_new:
-                told(stage, 0.0)
-                reranker = lesson.train(combination, partial(told, stage))
-                path = reranker_path(workshop.folder, combination.name)
-                save_reranker(path, reranker, _made_from(workshop, combination))
-                rerankers[combination.name] = load_reranker(path, heads)
-            later = [each for each in description.combination[number + 1 :] if each.how == "maxent"]
-            if any(combination.name in each.inputs for each in later):
-                lesson.answer(combination)
-    return rerankers
+            told(stage, 0.0)
+            reranker = lesson.train(combination, partial(told, stage))
+            path = reranker_path(workshop.folder, combination.name)
+            save_reranker(path, reranker, digests[combination.name])
+        later = [each for each in combinations[number + 1 :] if each.name in left]
+        if any(combination.name in each.inputs for each in later):
+            lesson.answer(combination)
 
 
-def _header_of(path: Path) -> Mapping[str, Any]:
+def _is_there(workshop: _Workshop, name: str, made_from: str) -> bool:
+    path = reranker_path(workshop.folder, name)
     if not path.exists():
-        return {}
+        return False
     try:
-        return open_model(path).header
+        reranker = load_reranker(path, head_rules(workshop.heads), made_from)
+        Network(workshop.description, {name: reranker})
     except ModelFileError:
-        return {}
-
-
-def _made_from(workshop: _Workshop, combination: Combination) -> str:
-    """A digest of all that a reranker depends on."""
-    description = workshop.description
-    families = description.needed_by(combination.name)
-    members = [member for member in workshop.members if member.family in families]
-    above = []
-    for each in description.combination:
-        above.append(each.model_dump(mode="json"))
-        if each.name == combination.name:
-            break
-    what = [above, workshop.made_from(0, members)]
-    return sha256(json.dumps(what, sort_keys=True).encode()).hexdigest()
+        return False
+    return True
 
 
 class _Lesson:
@@ -508,7 +519,7 @@ class _Lesson:
 
         A reranker's answers are those of rerankers that have not learned from their fold.
         """
-        if combination.how != "maxent":
+        if not combination.is_trained:
             for tree, readings, answers in self._all():
                 answers[combination.name] = self._network.answer(
                     combination, tree.words(), tree.tags(), readings, answers, self._root
