@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from eigentree.cli import train
+from eigentree.cli import _training
 from eigentree.cli._models import in_brackets, wrapped
 from eigentree.corpus.brackets import format_tree, parse_tree, read_brackets
 from eigentree.corpus.trees import Tree
@@ -495,7 +495,7 @@ def test_expectation_maximisation_tells_of_its_iterations(treebank, tmp_path):
 def test_a_run_says_what_it_goes_on_from(treebank, tmp_path, monkeypatch):
     model, checkpoint = tmp_path / "small.egt", tmp_path / "checkpoint"
     options = ("--method", "em", "--states", "2", "--no-tagger", "--checkpoint", checkpoint)
-    real = train._Stages.__call__
+    real = _training.Stages.__call__
 
     def interrupted(self, stage, share):
         real(self, stage, share)
@@ -503,7 +503,7 @@ def test_a_run_says_what_it_goes_on_from(treebank, tmp_path, monkeypatch):
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(train._Stages, "__call__", interrupted)
+        patched.setattr(_training.Stages, "__call__", interrupted)
         code, _, err = run_verb("train", treebank, "-o", model, *options, "--iterations", "2")
     assert code == 130
     assert err.splitlines()[-1] == f"interrupted; the same command goes on from {checkpoint}"
@@ -786,7 +786,7 @@ def test_stages_end_when_training_fails(treebank, tmp_path, monkeypatch):
     def fail(*_arguments, **_options):
         raise ArithmeticError("no convergence")
 
-    monkeypatch.setattr("eigentree.cli.train.progress", bar)
+    monkeypatch.setattr("eigentree.cli._training.progress", bar)
     monkeypatch.setattr("eigentree.words.tagger.Tagger.train", fail)
     code, _, err = run_verb("train", treebank, "-o", tmp_path / "model.egt")
     assert code == 1

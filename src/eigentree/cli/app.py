@@ -2,7 +2,8 @@
 
 Help must come at once, so nothing here imports numpy or anything that does; a verb's file is
 imported only when that verb runs or when its own help is asked for.  A new verb is a row in
-`VERBS` and a file that defines a function of the verb's name with typer annotations.
+`VERBS` and a file that defines a function of the verb's name with typer annotations; a verb
+with verbs of its own defines a typer group of that name.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ VERBS = {
     "check": Verb("eigentree.cli.check", "Say what is in a treebank and what is wrong with it."),
     "train": Verb("eigentree.cli.train", "Learn a parser from a treebank."),
     "parse": Verb("eigentree.cli.parse", "Parse sentences with a model."),
+    "ensemble": Verb(
+        "eigentree.cli.ensemble", "Train many parsers that differ and combine their trees."
+    ),
     "evaluate": Verb("eigentree.cli.evaluate", "Score parsed trees against gold trees."),
     "inspect": Verb("eigentree.cli.inspect", "Say what is in a model."),
     "experiment": Verb("eigentree.cli.experiment", "Compare estimators on a treebank."),
@@ -66,9 +70,11 @@ class _VerbGroup(TyperGroup):
 
 
 def _load(name: str) -> Any:
-    verb = VERBS[name]
+    found = getattr(import_module(VERBS[name].module), name)
+    if isinstance(found, typer.Typer):
+        return typer.main.get_command(found)
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
-    single.command(name)(getattr(import_module(verb.module), name))
+    single.command(name)(found)
     return typer.main.get_command(single)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentree.cli._common import JsonOption, result_console
-from eigentree.errors import counted
+from eigentree.errors import SettingsError, counted
 
 if TYPE_CHECKING:
     from eigentree.parsers import Parser
@@ -36,6 +36,10 @@ def inspect(
     """
     from eigentree.parsers import Parser
 
+    if Path(model).is_dir():
+        raise SettingsError(
+            f"{model}: is a folder; eigentree ensemble info tells what is in an ensemble"
+        )
     parser = Parser.load(model)
     report = _describe(parser, model)
     if as_json:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import select
+import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
-from itertools import chain, islice
+from itertools import chain
 from multiprocessing import get_context
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
@@ -28,9 +31,10 @@ from eigentree.cli._common import (
 if TYPE_CHECKING:
     from eigentree.corpus.cleaning import CleaningOptions
     from eigentree.corpus.tokens import TaggedSentence
+    from eigentree.ensemble.parser import EnsembleParser
     from eigentree.parsers import Parser
 
-# Sentences a worker process gets at a time, and how many such lots wait in line for each.
+# Sentences a worker process gets at a time, at least, and how many such lots wait in line for each.
 _LOT = 32
 _LOTS_AHEAD = 4
 
@@ -46,6 +50,7 @@ class _Work(NamedTuple):
     objective: Objective | None
     threshold: float | None
     max_words: int | None
+    lean: bool
     output: OutputForm
 
 
@@ -54,7 +59,12 @@ def parse(
         list[str] | None,
         typer.Argument(help="Files of sentences, plain or gzipped; - or none for standard input."),
     ] = None,
-    model: Annotated[str, typer.Option("--model", "-m", help="A model file made by train.")] = "",
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model", "-m", help="A model file made by train, or the folder of an ensemble."
+        ),
+    ] = "",
     form: Annotated[
         InputForm,
         typer.Option(
@@ -81,6 +91,14 @@ def parse(
     max_words: Annotated[
         int | None, typer.Option(help="Parse longer sentences in pieces.", show_default="400")
     ] = None,
+    lean: Annotated[
+        bool,
+        typer.Option(
+            "--lean",
+            help="Open an ensemble's members one at a time, for hundreds of sentences each: less "
+            "memory, more time.",
+        ),
+    ] = False,
     output_file: OutputOption = "-",
     jobs: JobsOption = 1,
     quiet: QuietOption = False,
@@ -97,8 +115,8 @@ def parse(
     if not model:
         raise SettingsError("no model is named; give one with --model, as made by eigentree train")
     check_inputs(files or [])
-    keep_inputs(output_file, [model, *(files or [])])
-    work = _Work(model, objective, threshold, max_words, output)
+    keep_inputs(output_file, [model, *map(str, Path(model).rglob("*.egt")), *(files or [])])
+    work = _Work(model, objective, threshold, max_words, lean, output)
     # Opened here in any case, so that a bad model is told before any worker starts.
     parser = _open(work)
     warn_of_compilation(quiet=quiet)
@@ -108,10 +126,14 @@ def parse(
     with write_whole(output_file) as out:
         rendered: Iterator[tuple[str, str]]
         if jobs == 1:
-            rendered = map(_renderer(parser, output), sentences)
+            # A lot that is too small costs time, and one that is not there yet may never come.
+            waits = lean or "-" not in (files or ["-"])
+            lots = _lots(sentences, _lot(parser), lambda: waits or _more_to_read())
+            rendered = chain.from_iterable(map(_renderer(parser, output), lots))
         else:
+            lots = _lots(sentences, max(_LOT, _lot(parser)))
             del parser
-            rendered = _in_processes(work, sentences, jobs)
+            rendered = _in_processes(work, lots, jobs)
         # On a terminal the trees themselves show how far it is.
         for text, note in track(rendered, "parsing", quiet=quiet or out.isatty()):
             out.write(text + "\n")
@@ -167,9 +189,14 @@ def _read(
                 yield name, sentence
 
 
-def _open(work: _Work, *, verify: bool = True) -> Parser:
+def _open(work: _Work, *, verify: bool = True) -> Parser | EnsembleParser:
+    if Path(work.model).is_dir():
+        return _open_ensemble(work, verify=verify)
+    from eigentree.errors import SettingsError
     from eigentree.parsers import Parser
 
+    if work.lean:
+        raise SettingsError(f"--lean is for ensembles; {work.model} is no folder of one")
     parser = Parser.load(work.model, verify=verify)
     given = {
         name: value
@@ -179,28 +206,80 @@ def _open(work: _Work, *, verify: bool = True) -> Parser:
     return replace(parser, options=replace(parser.options, **given))
 
 
-def _renderer(parser: Parser, output: OutputForm) -> Callable[[Sentence], tuple[str, str]]:
-    """A function from a sentence to what is printed for it and what is told about it."""
+def _open_ensemble(work: _Work, *, verify: bool) -> EnsembleParser:
+    from eigentree.ensemble.parser import EnsembleParser
+    from eigentree.errors import SettingsError
+
+    for option, given in (("--objective", work.objective), ("--threshold", work.threshold)):
+        if given is not None:
+            raise SettingsError(
+                f"{option} is for single models; the members of an ensemble parse as its "
+                "description says"
+            )
+    parser = EnsembleParser.load(work.model, lean=work.lean, verify=verify)
+    if work.max_words is None:
+        return parser
+    backbones = [
+        replace(plain, options=replace(plain.options, max_words=work.max_words))
+        for plain in parser.backbones
+    ]
+    return replace(parser, backbones=backbones)
+
+
+def _lot(parser: Parser | EnsembleParser) -> int:
+    """How many sentences a parser is best given at a time."""
+    return getattr(parser, "lot", 1)
+
+
+def _lots(
+    sentences: Iterator[Sentence], most: int, is_more: Callable[[], bool] = lambda: True
+) -> Iterator[list[Sentence]]:
+    """Sentences in lots of as many as is best, or as are there."""
+    for first in sentences:
+        lot = [first]
+        while len(lot) < most and is_more():
+            following = next(sentences, None)
+            if following is None:
+                break
+            lot.append(following)
+        yield lot
+
+
+def _more_to_read() -> bool:
+    """Whether standard input has something, be it its end; what can't be known is taken for yes."""
+    try:
+        return bool(select.select([sys.stdin.fileno()], [], [], 0)[0])
+    except (AttributeError, OSError, ValueError):
+        return True
+
+
+def _renderer(
+    parser: Parser | EnsembleParser, output: OutputForm
+) -> Callable[[list[Sentence]], Iterator[tuple[str, str]]]:
+    """A function from sentences to what is printed for each and what is told about it."""
     from eigentree.cli import _models
 
     root_name = parser.cleaning.root_name
 
-    def render(sentence: Sentence) -> tuple[str, str]:
-        result = parser.parse(sentence.words, sentence.tags)
-        told = result.fallback if sentence.readable else None
-        note = f"{sentence.place}: fall-back: {told}" if told else ""
-        if output == "json":
-            text = _models.in_json(result, parser.wrapper, root_name, readable=sentence.readable)
-        elif output == "drawing":
-            text = _models.in_drawing(result)
-        else:
-            text = _models.in_brackets(result, parser.wrapper, root_name)
-        return text, note
+    def render(lot: list[Sentence]) -> Iterator[tuple[str, str]]:
+        results = parser.parse_many((sentence.words, sentence.tags) for sentence in lot)
+        for sentence, result in zip(lot, results, strict=True):
+            told = result.fallback if sentence.readable else None
+            note = f"{sentence.place}: fall-back: {told}" if told else ""
+            if output == "json":
+                text = _models.in_json(
+                    result, parser.wrapper, root_name, readable=sentence.readable
+                )
+            elif output == "drawing":
+                text = _models.in_drawing(result)
+            else:
+                text = _models.in_brackets(result, parser.wrapper, root_name)
+            yield text, note
 
     return render
 
 
-_render_here: Callable[[Sentence], tuple[str, str]]
+_render_here: Callable[[list[Sentence]], Iterator[tuple[str, str]]]
 
 
 def _start_worker(work: _Work) -> None:
@@ -209,11 +288,11 @@ def _start_worker(work: _Work) -> None:
 
 
 def _render_lot(lot: list[Sentence]) -> list[tuple[str, str]]:
-    return [_render_here(sentence) for sentence in lot]
+    return list(_render_here(lot))
 
 
 def _in_processes(
-    work: _Work, sentences: Iterator[Sentence], jobs: int
+    work: _Work, lots: Iterator[list[Sentence]], jobs: int
 ) -> Iterator[tuple[str, str]]:
     """Render sentences in worker processes, in order, a bounded number of them at a time."""
     waiting: deque[Future[list[tuple[str, str]]]] = deque()
@@ -221,8 +300,7 @@ def _in_processes(
         jobs, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(work,)
     )
     try:
-        for first in sentences:
-            lot = [first, *islice(sentences, _LOT - 1)]
+        for lot in lots:
             waiting.append(pool.submit(_render_lot, lot))
             if len(waiting) > jobs * _LOTS_AHEAD:
                 yield from waiting.popleft().result()

@@ -6,36 +6,43 @@ import os
 import re
 import shlex
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from eigentree.cli._common import QuietOption, SeedOption, message, progress, track
+from eigentree.cli._common import QuietOption, SeedOption, message, track
 from eigentree.cli._models import warn_of_compilation
+from eigentree.cli._training import (
+    CutTagsOption,
+    FunctionTagsOption,
+    OnErrorOption,
+    SeparatorsOption,
+    Stages,
+    TraceLabelsOption,
+    TraceWordsOption,
+    TreesArgument,
+    changed,
+    cleaning_settings,
+    held_out_trees,
+    tell_of_treebank,
+)
 from eigentree.errors import SettingsError, TreebankFormatError, counted
 
 if TYPE_CHECKING:
     from eigentree.corpus.binarise import BinariseOptions
-    from eigentree.corpus.cleaning import CleaningOptions
-    from eigentree.corpus.treebank import Treebank
     from eigentree.corpus.trees import Tree
     from eigentree.learn.em import EMOptions
     from eigentree.parsers import Parser
-
-Options = TypeVar("Options", bound=Any)
 
 _ENTRY = re.compile(r"\s*(\S+?)=(\d+)(?:\s*(?:,\s*|$)|\s+)")
 
 
 def train(
-    files: Annotated[
-        list[str], typer.Argument(help="Bracket or NEGRA export files; - is standard input.")
-    ],
+    files: TreesArgument,
     output: Annotated[str, typer.Option("--output-file", "-o", help="The model file to write.")],
     dev: Annotated[
         str | None, typer.Option(help="Held-out trees to score the parser on, and to tune it.")
@@ -142,30 +149,18 @@ def train(
     rare: Annotated[
         int | None, typer.Option(min=0, help="Words seen at most this often share classes.")
     ] = None,
-    keep_function_tags: Annotated[
-        bool, typer.Option("--keep-function-tags", help="NP-SBJ stays NP-SBJ.")
-    ] = False,
-    cut_tags: Annotated[
-        bool, typer.Option("--cut-tags", help="Cut function tags of part-of-speech tags too.")
-    ] = False,
-    function_separators: Annotated[
-        str | None, typer.Option(help="Where the function tags of a label begin.")
-    ] = None,
-    trace_labels: Annotated[
-        str | None, typer.Option(help="Tags removed with their words; blanks between them.")
-    ] = None,
-    trace_words: Annotated[
-        str | None, typer.Option(help="Words removed wherever they are; blanks between them.")
-    ] = None,
+    keep_function_tags: FunctionTagsOption = False,
+    cut_tags: CutTagsOption = False,
+    function_separators: SeparatorsOption = None,
+    trace_labels: TraceLabelsOption = None,
+    trace_words: TraceWordsOption = None,
     tagger: Annotated[
         bool, typer.Option("--tagger/--no-tagger", help="Train a tagger on the same trees.")
     ] = True,
     jackknife: Annotated[
         bool, typer.Option("--jackknife", help="Learn the grammar from a tagger's tags.")
     ] = False,
-    on_error: Annotated[
-        Literal["raise", "skip"], typer.Option(help="Stop at a malformed tree, or go on.")
-    ] = "raise",
+    on_error: OnErrorOption = "raise",
     seed: SeedOption = 0,
     quiet: QuietOption = False,
 ) -> None:
@@ -233,13 +228,11 @@ def train(
     treebank_options = defaults.treebank
     if method == "markov":
         vertical, horizontal = vertical or 2, 1 if horizontal is None else horizontal
-    cleaning = _changed(
+    cleaning = replace(
         treebank_options.cleaning,
-        keep_function_tags=keep_function_tags or None,
-        cut_tags=cut_tags or None,
-        function_separators=function_separators,
-        trace_labels=None if trace_labels is None else tuple(trace_labels.split()),
-        trace_words=None if trace_words is None else tuple(trace_words.split()),
+        **cleaning_settings(
+            keep_function_tags, cut_tags, function_separators, trace_labels, trace_words
+        ),
     )
     options = replace(
         defaults,
@@ -247,14 +240,14 @@ def train(
         unseen=None if unseen_rules is False else defaults.unseen,
         tagger=tagger,
         jackknife=jackknife,
-        treebank=_changed(
+        treebank=changed(
             treebank_options,
             cleaning=cleaning,
             heads=heads,
             binarise=_binarise_options(binarise, vertical, horizontal),
-            lexicon=_changed(treebank_options.lexicon, rare_threshold=rare),
+            lexicon=changed(treebank_options.lexicon, rare_threshold=rare),
         ),
-        spectral=_changed(
+        spectral=changed(
             defaults.spectral,
             states=states,
             states_of=own_states,
@@ -262,9 +255,9 @@ def train(
             shrinkage=shrinkage,
             smoothing=smoothing,
             word_smoothing=word_smoothing if method == "spectral" else None,
-            features=_changed(defaults.spectral.features, kappa=kappa),
+            features=changed(defaults.spectral.features, kappa=kappa),
         ),
-        clustering=_changed(
+        clustering=changed(
             defaults.clustering,
             states=states,
             states_of=own_states,
@@ -275,11 +268,11 @@ def train(
             assignment=assignment,
             smoothing=smoothing,
             word_smoothing=word_smoothing if method == "clustering" else None,
-            features=_changed(defaults.clustering.features, kappa=kappa),
+            features=changed(defaults.clustering.features, kappa=kappa),
         ),
         noise=defaults.noise if noise is None or sigma is None else Noise(noise, sigma),
-        state_search=_changed(StateSearchOptions(), beam=beam) if optimise_states else None,
-        em=_changed(
+        state_search=changed(StateSearchOptions(), beam=beam) if optimise_states else None,
+        em=changed(
             defaults.em,
             states=states,
             states_of=own_states,
@@ -296,16 +289,16 @@ def train(
     notes = {} if checkpoint is None else _going_on(checkpoint, options.em_settled)
     started = time.process_time()
     treebank = read_treebank(files, cleaning=cleaning, on_error=on_error)
-    _tell(treebank, quiet)
+    tell_of_treebank(treebank, quiet)
     if not treebank.trees:
         raise TreebankFormatError(f"{files[0]}: no tree to learn from; at least one is needed")
     # Read before anything is learned, so that what is wrong with it is told at once.
-    held_out = None if dev is None else _held_out(dev, cleaning, on_error)
+    held_out = None if dev is None else held_out_trees(dev, cleaning, on_error)
     clean_trees = [clean for _, clean in held_out or []]
     message(f"reading: {time.process_time() - started:.1f} CPU s", quiet=quiet)
     if tune and held_out is not None:
         warn_of_compilation(quiet=quiet)
-        with _Stages(quiet) as stages:
+        with Stages(quiet) as stages:
             options = tuned(treebank.trees, clean_trees, options, seed=seed, progress=stages)
         chosen = options.spectral
         message(
@@ -316,7 +309,7 @@ def train(
     # Parsing serves some methods while they learn; otherwise it is told of when it begins.
     judged = held_out is not None and (optimise_states or "em" in method)
     warn_of_compilation(quiet=quiet, parsing=judged, em="em" in method)
-    with _Stages(quiet, notes) as stages, _interruptible(checkpoint, quiet):
+    with Stages(quiet, notes) as stages, _interruptible(checkpoint, quiet):
         parser = learn(
             treebank.trees,
             options,
@@ -335,11 +328,6 @@ def train(
     message(f"wrote {output}", quiet=quiet)
     if held_out is not None:
         _score(parser, str(dev), held_out, quiet)
-
-
-def _changed(options: Options, **given: object) -> Options:
-    """A copy of some options with those values that are given, so not None."""
-    return replace(options, **{name: value for name, value in given.items() if value is not None})
 
 
 def _states_of(given: list[str]) -> dict[str, int]:
@@ -384,32 +372,6 @@ def _check_writable(output: str, files: list[str]) -> None:
         raise SettingsError(f"{output}: can't be written; name a file in a folder of your own")
 
 
-def _held_out(
-    dev: str, cleaning: CleaningOptions, on_error: Literal["raise", "skip"]
-) -> list[tuple[Tree, Tree]]:
-    """Held-out trees as they stand and cleaned, without those that hold nothing."""
-    from eigentree.corpus.cleaning import clean
-    from eigentree.corpus.treebank import read_treebank
-
-    treebank = read_treebank(dev, cleaning=None, on_error=on_error)
-    for problem in treebank.problems:
-        message(f"eigentree: skipped: {problem}")
-    pairs = [(tree, clean(tree, cleaning)) for tree in treebank.trees]
-    kept = [(tree, cleaned) for tree, cleaned in pairs if cleaned is not None]
-    if not kept:
-        raise TreebankFormatError(f"{dev}: no tree to score on; at least one is needed")
-    return kept
-
-
-def _tell(treebank: Treebank, quiet: bool) -> None:
-    for problem in treebank.problems:
-        message(f"eigentree: skipped: {problem}")
-    if treebank.notices:
-        number = counted(len(treebank.notices), "notice")
-        message(f"{number}, the first: {treebank.notices[0]}", quiet=quiet)
-    message(counted(len(treebank.trees), "tree"), quiet=quiet)
-
-
 def _going_on(checkpoint: Path, options: EMOptions) -> dict[str, str]:
     """What is to be said of a checkpoint when the iterations begin, if there is one.
 
@@ -433,51 +395,6 @@ def _interruptible(checkpoint: Path | None, quiet: bool) -> Iterator[None]:
         if checkpoint is not None and checkpoint.exists():
             message(f"interrupted; the same command goes on from {checkpoint}", quiet=quiet)
         raise
-
-
-class _Stages:
-    """Progress over the stages of training, with the CPU time of each at its end."""
-
-    def __init__(self, quiet: bool, notes: Mapping[str, str] | None = None) -> None:
-        self._quiet = quiet
-        self._notes = notes or {}  # what is told when a stage begins
-        self._stage: str | None = None
-        self._began = 0.0
-        self._bar = ExitStack()
-        self._advance: Callable[[int], None] = lambda steps: None  # noqa: ARG005
-        self._shown = 0
-
-    def __enter__(self) -> _Stages:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        # After a failure the bar goes as well, or the terminal would stay without a cursor.
-        if kind is None:
-            self._finish()
-        self._bar.__exit__(kind, error, trace)
-
-    def __call__(self, stage: str, share: float) -> None:
-        if stage != self._stage:
-            self._finish()
-            if stage in self._notes:
-                message(self._notes[stage], quiet=self._quiet)
-            self._stage, self._shown, self._began = stage, 0, time.process_time()
-            self._advance = self._bar.enter_context(progress(stage, 100, quiet=self._quiet))
-        percent = int(100 * share)
-        if percent > self._shown:
-            self._advance(percent - self._shown)
-            self._shown = percent
-
-    def _finish(self) -> None:
-        self._bar.close()
-        if self._stage is not None:
-            seconds = time.process_time() - self._began
-            message(f"{self._stage}: {seconds:.1f} CPU s", quiet=self._quiet)
 
 
 def _tell_states(description: dict[str, Any], quiet: bool) -> None:

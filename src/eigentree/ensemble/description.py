@@ -47,6 +47,9 @@ from eigentree.training import TrainingOptions
 DEFAULT = Path(__file__).parent / "data" / "default.toml"
 """The description of an ensemble for whoever has none of his own."""
 
+DEFAULT = Path(__file__).parent / "data" / "default.toml"
+"""The description of an ensemble for whoever has none of his own."""
+
 How = Literal["tree-coverage", "marginal-coverage", "maxent"]
 
 # Settings of single models: the noise is the family's, and nothing is held out for a search.
