@@ -29,7 +29,7 @@ from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from eigentree.ensemble.reranker import RerankerOptions
 from eigentree.errors import SettingsError
-from eigentree.learn.noise import Noise, Scheme
+from eigentree.learn.noise import Scheme
 from eigentree.parsers import METHODS
 from eigentree.settings_files import (
     Name,
@@ -43,9 +43,6 @@ from eigentree.settings_files import (
     training_options,
 )
 from eigentree.training import TrainingOptions
-
-DEFAULT = Path(__file__).parent / "data" / "default.toml"
-"""The description of an ensemble for whoever has none of his own."""
 
 DEFAULT = Path(__file__).parent / "data" / "default.toml"
 """The description of an ensemble for whoever has none of his own."""
@@ -262,7 +259,7 @@ class Description(WithSettings):
                     family.states or self.states,
                     f"family {family.name!r}",
                     method=family.method,
-                    noise=Noise(family.noise, sigma),
+                    noise={"scheme": family.noise, "sigma": sigma},
                     tagger=False,
                 )
                 for copy in range(1, family.copies + 1):
