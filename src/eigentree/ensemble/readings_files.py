@@ -172,7 +172,7 @@ def _unpacked(
     sizes = check_shapes("readings", {name: (parts[name], _ARRAYS[name][0]) for name in parts})
     n = len(sentences)
     if not n == sizes["sentences"] == len(told.total) == len(told.fallbacks):
-        raise ValueError(f"it has {sizes['sentences']} sentences, and {n} are wanted")
+        raise ValueError(f"its parts are not all of {n} sentences")
     trees = _trees(told.labels, parts, sentences)
     choices = parts["choice"].astype(np.int64)
     n_trees = parts["trees"][:, None]
@@ -213,7 +213,8 @@ def _trees(
         wanted = roots[first[number] : first[number + 1]]
         begun = len(built)
         # The nodes of a sentence end with one of its roots.
-        for node in range(begun, max(wanted, default=begun - 1) + 1):
+        end = max(wanted, default=begun - 1) + 1
+        for node in range(begun, min(end, len(nodes))):
             label, place, _ = nodes[node]
             own = children[below[node] : below[node + 1]]
             ends = [(place, place + 1)] if not own else [spans[_of(c, begun, node)] for c in own]
