@@ -230,8 +230,10 @@ def test_viterbi_finds_the_most_probable_tree(sentence: Sentence):
     check_decoder("viterbi", sentence._replace(grammar=grammar), oracle)
 
 
-@given(sentence=sentences(grammars(signed=False, max_states=1)))
-def test_viterbi_reads_the_grammar_and_not_its_backbone(sentence: Sentence):
+@pytest.mark.parametrize("counts", [0.0, 0.7])
+@given(data=st.data())
+def test_viterbi_reads_the_grammar_and_not_its_backbone(data: st.DataObject, counts: float):
+    sentence = data.draw(sentences(grammars(signed=False, max_states=1, counts=counts)))
     oracle = Enumeration(sentence.grammar, sentence.oracle_leaves)
     assume(oracle.trees)
     check_decoder("viterbi", sentence, oracle)

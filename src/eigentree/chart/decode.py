@@ -296,9 +296,9 @@ def _viterbi(
     if grammar.signed:
         raise SettingsError("viterbi needs probabilities; the grammar has signed values")
     entry = forest.item_entry
-    word = np.where(
-        entry >= 0, parameters.lexical[entry], parameters.unseen_word[forest.item_symbol]
-    )
+    word = parameters.unseen_word[forest.item_symbol]
+    seen, use = np.unique(entry[entry >= 0], return_inverse=True)
+    word[entry >= 0] = np.array([grammar.word_vector(row).item() for row in seen])[use]
     with np.errstate(divide="ignore"):
         item = np.where(entry == -2, 0.0, np.log(forest.item_weight * word))
         rules, use = np.unique(forest.group_rule, return_inverse=True)

@@ -96,7 +96,7 @@ class ClusteringOptions:
     states_of: Mapping[str, int] = field(default_factory=dict, hash=False)
     rank: int = 8
     cut: float = 1e-3
-    shrinkage: float = 2.5
+    shrinkage: float = 1.25
     restarts: int = 10
     assignment: Literal["hard", "soft"] = "hard"
     smoothing: float = 5.0
