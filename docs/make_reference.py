@@ -9,11 +9,12 @@ from __future__ import annotations
 import dataclasses
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Literal, get_args, get_origin, get_type_hints
 
+import typer
 from typer.models import ArgumentInfo
 
 import eigentree
@@ -26,7 +27,7 @@ INTRODUCTION = """\
 
 Made from the program's own help and docstrings by `docs/make_reference.py`. For tasks see the
 how-to pages: [train](how-to/train.md), [parse](how-to/parse.md), [score](how-to/score.md),
-[compare](how-to/compare-estimators.md).
+[compare](how-to/compare-estimators.md), [ensembles](how-to/ensembles.md).
 """
 
 
@@ -40,21 +41,34 @@ def reference() -> str:
 def command_line() -> Iterator[str]:
     """A section a verb: what it does, and a table of arguments and options."""
     for name, verb in app.VERBS.items():
-        function = getattr(import_module(verb.module), name)
-        yield from ("", f"### eigentree {name}", "", paragraphs(inspect.getdoc(function) or ""), "")
-        yield from ("| option | default | meaning |", "| --- | --- | --- |")
-        hints = get_type_hints(function, include_extras=True)
-        for parameter in inspect.signature(function).parameters.values():
-            kind, option = get_args(hints[parameter.name])
-            # Within Annotated, typer keeps the first spelling where a default would stand.
-            spelt = [option.default, *option.param_decls] if option.default is not ... else []
-            spelt = spelt or [f"--{parameter.name.replace('_', '-')}"]
-            if isinstance(option, ArgumentInfo):
-                spelt = [(option.metavar or parameter.name.upper()).strip("[]")]
-            spelling = ", ".join(f"`{each}`" for word in spelt for each in word.split("/"))
-            choices = [choice for part in (kind, *get_args(kind)) for choice in choices_of(part)]
-            meaning = option.help + (f" One of {', '.join(choices)}." if choices else "")
-            yield row(spelling, default_of(parameter.default, option.show_default), meaning)
+        found = getattr(import_module(verb.module), name)
+        if not isinstance(found, typer.Typer):
+            yield from verb_section(f"### eigentree {name}", found)
+            continue
+        yield from ("", f"### eigentree {name}", "", str(found.info.help))
+        for command in found.registered_commands:
+            assert command.callback is not None
+            yield from verb_section(
+                f"#### eigentree {name} {command.callback.__name__}", command.callback
+            )
+
+
+def verb_section(title: str, function: Callable[..., object]) -> Iterator[str]:
+    """What a verb does, and a table of its arguments and options."""
+    yield from ("", title, "", paragraphs(inspect.getdoc(function) or ""), "")
+    yield from ("| option | default | meaning |", "| --- | --- | --- |")
+    hints = get_type_hints(function, include_extras=True)
+    for parameter in inspect.signature(function).parameters.values():
+        kind, option = get_args(hints[parameter.name])
+        # Within Annotated, typer keeps the first spelling where a default would stand.
+        spelt = [option.default, *option.param_decls] if option.default is not ... else []
+        spelt = spelt or [f"--{parameter.name.replace('_', '-')}"]
+        if isinstance(option, ArgumentInfo):
+            spelt = [(option.metavar or parameter.name.upper()).strip("[]")]
+        spelling = ", ".join(f"`{each}`" for word in spelt for each in word.split("/"))
+        choices = [choice for part in (kind, *get_args(kind)) for choice in choices_of(part)]
+        meaning = option.help + (f" One of {', '.join(choices)}." if choices else "")
+        yield row(spelling, default_of(parameter.default, option.show_default), meaning)
 
 
 def choices_of(kind: object) -> tuple[str, ...]:
