@@ -239,8 +239,8 @@ def _score(
     if len(fitting) < len(held_out):
         number = counted(len(held_out) - len(fitting), "sentence")
         message(f"{dev}: {number} of more than {most} words left out", quiet=quiet)
-    ways = [("gold tags", False)]
-    if parser.tagger is not None:
+    ways = [("gold tags", False)] if fitting else []
+    if fitting and parser.tagger is not None:
         ways.append(("own tags", True))
     for name, own in ways:
         rows = _scores(parser, fitting, own=own, doing=f"parsing {dev}", quiet=quiet)
