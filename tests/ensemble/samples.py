@@ -22,7 +22,7 @@ COARSE = {
     "name": "coarse",
     "copies": 2,
     "states": 2,
-    "treebank": {"binarise": {"direction": "left", "horizontal": 0}},
+    "treebank": {"lexicon": {"rare_threshold": 40}},
 }
 RERANKER = {"least": 1, "function_words": 3, "maxent": {"iterations": 30}}
 # Every way to combine, over families of two backbones and over combinations.
