@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ValidationError
 
 from eigentree.corpus.binarise import HeadFinder
 from eigentree.corpus.trees import Tree
@@ -194,6 +195,26 @@ def _quality(pairs: Sequence[tuple[Candidates, Tree]], scoring: ParsevalOptions)
     return Quality(matched, np.concatenate([one.total[0] for one in found]))
 
 
+class _FeatureNames(BaseModel):
+    schemata: list[str]
+    function_words: list[str]
+    coordination: list[str]
+
+
+class _Training(BaseModel):
+    objective: float
+    iterations: int
+    converged: bool
+
+
+class _Header(BaseModel):
+    """What `to_parts` writes; a file's header may hold more."""
+
+    features: _FeatureNames
+    columns: list[str]
+    training: _Training
+
+
 def to_parts(reranker: Reranker) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """A reranker as header and arrays of a model file, but for its head table."""
     options = asdict(reranker.table.options)
@@ -222,25 +243,28 @@ def from_parts(
     header: dict[str, Any], arrays: dict[str, NDArray[Any]], heads: HeadFinder
 ) -> Reranker:
     """The inverse of `to_parts`; refuses parts that do not fit."""
-    given = header["features"]
+    try:
+        told = _Header.model_validate(header)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        raise ModelFileError(f"a reranker's header's {where}: {first['msg']}") from None
+    given = told.features
     options = FeatureOptions(
-        tuple(given["schemata"]),
-        frozenset(given["function_words"]),
-        frozenset(given["coordination"]),
+        tuple(given.schemata), frozenset(given.function_words), frozenset(given.coordination)
     )
-    keys = np.array(arrays["keys"])
-    if keys.dtype != np.uint64 or np.any(keys[1:] <= keys[:-1]):
+    names = ("keys", "weights", "dense_weights", "scale")
+    keys, weights, dense_weights, scale = (np.array(arrays[name]) for name in names)
+    if keys.dtype != np.uint64 or keys.ndim != 1 or np.any(keys[1:] <= keys[:-1]):
         raise ModelFileError("a reranker's keys are not 64-bit numbers in rising order")
-    weights, dense_weights, scale = (
-        np.array(arrays[name], dtype=np.float64) for name in ("weights", "dense_weights", "scale")
-    )
-    told = header["training"]
+    if {array.dtype for array in (weights, dense_weights, scale)} != {np.dtype(np.float64)}:
+        raise ModelFileError("a reranker's weights and scale are not all of double precision")
     model = MaxEnt(
         weights,
         dense_weights,
         scale,
-        float(told["objective"]),
-        int(told["iterations"]),
-        bool(told["converged"]),
+        told.training.objective,
+        told.training.iterations,
+        told.training.converged,
     )
-    return Reranker(FeatureTable(keys, options, heads), model, tuple(header["columns"]))
+    return Reranker(FeatureTable(keys, options, heads), model, tuple(told.columns))
