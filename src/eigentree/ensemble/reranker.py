@@ -116,11 +116,16 @@ class Reranker:
         ----
         Some 0.3 ms a candidate, for its features.
         """
-        if not sentences:
-            return []
-        features = self.table.features([each.trees for each in sentences])
-        columns = np.concatenate([each.columns for each in sentences])
-        best: list[int] = self.model.best(features.values, columns, features.offsets).tolist()
+        best = [0] * len(sentences)
+        # Most members agree on many sentences, which need no features then.
+        open_ones = [place for place, each in enumerate(sentences) if len(each.trees) > 1]
+        if open_ones:
+            asked = [sentences[place] for place in open_ones]
+            features = self.table.features([each.trees for each in asked])
+            columns = np.concatenate([each.columns for each in asked])
+            chosen = self.model.best(features.values, columns, features.offsets)
+            for place, one in zip(open_ones, chosen.tolist(), strict=True):
+                best[place] = one
         return best
 
 
