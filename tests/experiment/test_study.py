@@ -10,6 +10,7 @@ from eigentree.corpus.binarise import BinariseOptions
 from eigentree.errors import SettingsError, TreebankFormatError
 from eigentree.experiment import make_study, read_study
 from eigentree.experiment.study import ABLATIONS, OF_THE_PAPER
+from eigentree.learn.clustering import ClusteringOptions
 from eigentree.learn.em import EMOptions
 from eigentree.learn.spectral import SpectralOptions
 from eigentree.learn.state_search import StateSearchOptions
@@ -78,7 +79,10 @@ def test_settings_lie_over_one_another_and_over_the_defaults():
 
 def test_own_tags_need_a_tagger():
     assert study(tags="own").cells()[0].options == replace(
-        TrainingOptions(), spectral=SpectralOptions(states=8), em=EMOptions(states=8)
+        TrainingOptions(),
+        spectral=SpectralOptions(states=8),
+        em=EMOptions(states=8),
+        clustering=ClusteringOptions(states=8),
     )
 
 

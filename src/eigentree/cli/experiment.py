@@ -14,11 +14,13 @@ import typer
 
 from eigentree.cli._common import FAILED, JobsOption, QuietOption, check_inputs, message, progress
 from eigentree.cli._models import warn_of_compilation
+from eigentree.cli._training import Stages
 from eigentree.errors import SettingsError
 
 if TYPE_CHECKING:
     from eigentree.experiment import Study
     from eigentree.experiment.run import Done, Tell
+    from eigentree.parsers import Progress
 
 
 def experiment(
@@ -64,8 +66,9 @@ def experiment(
     """Compare estimators, states and settings on a treebank.
 
     Options replace what the study file says.  Each cell of the grid, one training with its
-    scores, is kept in the output folder once it is done, so that the same command goes on where
-    it was interrupted.  A cell that fails leaves the others be and makes the exit code 1.
+    scores, is kept in the output folder once it is done, and so is each ensemble, so that the
+    same command goes on where it was interrupted.  A cell that fails leaves the others be and
+    makes the exit code 1.
     """
     if not output:
         raise SettingsError("no folder for the report is named; give one with --output-folder")
@@ -87,8 +90,10 @@ def experiment(
     from eigentree.report.experiment import summary
 
     has_em = any("em" in model.method for model in wanted.model)
-    with _telling(quiet, em=has_em) as tell:
-        result = run_study(wanted, output, jobs=jobs, progress=tell, command=_command())
+    with _telling(quiet, em=has_em) as (tell, stages):
+        result = run_study(
+            wanted, output, jobs=jobs, progress=tell, stages=stages, command=_command()
+        )
     for sentence in summary(result.figures):
         typer.echo(sentence)
     typer.echo(f"report: {result.report}")
@@ -106,12 +111,11 @@ def _study(
     sizes: str | None,
 ) -> Study:
     """The study of the file, with what the options say in its place."""
-    from eigentree.experiment.study import located, make_study
-    from eigentree.settings_files import read_tables
+    from eigentree.experiment.study import make_study, study_tables
 
     tables: dict[str, Any] = {}
     if file is not None:
-        tables = located(read_tables(file), data or Path(file).parent)
+        tables = study_tables(file, data)
     elif data is not None:
         raise SettingsError("--data says where a study file's trees are; there is no study file")
     tables |= {name: value for name, value in given.items() if value}
@@ -144,15 +148,28 @@ def _without_bar(steps: int) -> None:
 
 
 @contextmanager
-def _telling(quiet: bool, *, em: bool) -> Iterator[Tell]:
-    """Tell how far the cells are: by a bar on a terminal, else by a line for each."""
+def _telling(quiet: bool, *, em: bool) -> Iterator[tuple[Tell, Progress | None]]:
+    """Tell how far the work is: by a bar on a terminal, else by a line for each cell.
+
+    Stages of an ensemble are told where there is no bar.
+    """
     began = time.monotonic()
     has_bar = sys.stderr.isatty()
     with ExitStack() as shown:
         advance: Callable[[int], None] = _without_bar
+        lines = shown.enter_context(ExitStack())
+        stages: Stages | None = None
+
+        def tell_stage(stage: str, share: float) -> None:
+            nonlocal stages
+            if stages is None:
+                stages = lines.enter_context(Stages(quiet))
+            stages(stage, share)
 
         def tell(done: Done) -> None:
-            nonlocal advance
+            nonlocal advance, stages
+            lines.close()
+            stages = None
             if done.cell is None:
                 if done.done:
                     message(f"{done.done} of {done.total} cells were done before", quiet=quiet)
@@ -166,8 +183,8 @@ def _telling(quiet: bool, *, em: bool) -> Iterator[Tell]:
             so_far = f"{done.done} of {done.total} after {time.monotonic() - began:.0f} s"
             what = f"failed: {done.problem}"
             if done.record is not None:
-                f1 = done.record["scores"]["dev"]["f1"]
+                f1 = done.dev_f1
                 what = "F1 not defined" if f1 is None else f"F1 {100 * f1:.2f} on dev"
             message(f"{so_far}: {done.cell}: {what}", quiet=quiet or has_bar)
 
-        yield tell
+        yield tell, None if has_bar else tell_stage

@@ -12,16 +12,17 @@ import json
 import os
 import platform
 import re
+import shutil
 import tempfile
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -32,7 +33,8 @@ from eigentree.corpus.files import write_whole
 from eigentree.corpus.treebank import read_treebank
 from eigentree.corpus.trees import Tree
 from eigentree.errors import ModelFileError, TreebankFormatError
-from eigentree.evaluate import EVALB_COLLINS, score
+from eigentree.evaluate import EVALB_COLLINS, SentenceScore, score
+from eigentree.evaluate.result import summarise
 from eigentree.parsers import Parser
 from eigentree.training import TrainingOptions, train
 
@@ -134,16 +136,22 @@ class Cell:
             "seed": self.seed,
             "tags": self.tags,
         }
-        heads = Path(self.options.treebank.heads)
-        if heads.is_file():
-            decisive["heads"] = file_digest(heads)
-        text = json.dumps(decisive, sort_keys=True)
-        return hashlib.sha256(text.encode("utf-8")).hexdigest()
+        return digest_of(decisive, self.options.treebank.heads)
 
-    def file_name(self, data: Mapping[str, str]) -> str:
-        """A name that people can read, not too long for a disk, made unique by the digest."""
-        readable = re.sub(r"[^a-z0-9+]+", "-", str(self).lower()).strip("-")[:_NAME_LETTERS]
-        return f"{readable}-{self.digest(data)[:_NAME_DIGITS]}"
+
+class Recorded(Protocol):
+    """Work whose outcome is kept; ``str`` names it."""
+
+    def digest(self, data: Mapping[str, str]) -> str:
+        """Hexadecimal digest of all that decides the outcome."""
+
+
+def digest_of(decisive: dict[str, Any], heads: str) -> str:
+    """Hexadecimal digest of what decides an outcome, with the head table where it is a file."""
+    if Path(heads).is_file():
+        decisive = {**decisive, "heads": file_digest(Path(heads))}
+    text = json.dumps(decisive, sort_keys=True)
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()
 
 
 def file_digest(path: Path) -> str:
@@ -180,6 +188,11 @@ class Data:
     @property
     def parts(self) -> list[str]:
         return list(self._parts)
+
+    @property
+    def files(self) -> tuple[Path, dict[str, Path]]:
+        """What another process makes the same of."""
+        return self._train, self._parts
 
     @cached_property
     def digests(self) -> dict[str, str]:
@@ -226,9 +239,9 @@ class Folder:
         for folder in (self._cells, self._checkpoints):
             folder.mkdir(parents=True, exist_ok=True)
 
-    def record_of(self, cell: Cell, digests: Mapping[str, str]) -> dict[str, Any] | None:
-        """The record of a finished cell, whatever the model was called; None if there is none."""
-        digest = cell.digest(digests)
+    def record_of(self, work: Recorded, digests: Mapping[str, str]) -> dict[str, Any] | None:
+        """The record of finished work, whatever it was called; None if there is none."""
+        digest = work.digest(digests)
         for path in self._cells.glob(f"*-{digest[:_NAME_DIGITS]}.json"):
             with suppress(ValueError):  # not by us, or cut short by a full disk: done again
                 record = json.loads(path.read_text("utf-8"))
@@ -236,16 +249,30 @@ class Folder:
                     return record
         return None
 
-    def keep(self, cell: Cell, digests: Mapping[str, str], record: Mapping[str, Any]) -> None:
-        """Write the record of a finished cell whole, and drop its checkpoint."""
-        name = cell.file_name(digests)
+    def keep(self, work: Recorded, digests: Mapping[str, str], record: Mapping[str, Any]) -> None:
+        """Write the record of finished work whole, and drop its checkpoint."""
+        name = _file_name(work, digests)
         with write_whole(self._cells / f"{name}.json") as out:
             out.write(json.dumps(record, allow_nan=False) + "\n")
-        self.checkpoint(cell, digests).unlink(missing_ok=True)
+        checkpoint = self.checkpoint(work, digests)
+        if checkpoint.is_dir():
+            shutil.rmtree(checkpoint)
+        else:
+            checkpoint.unlink(missing_ok=True)
 
-    def checkpoint(self, cell: Cell, digests: Mapping[str, str]) -> Path:
-        """Where a long training may leave its state."""
-        return self._checkpoints / f"{cell.file_name(digests)}.checkpoint"
+    def checkpoint(self, work: Recorded, digests: Mapping[str, str]) -> Path:
+        """Where long work may leave its state, in a file or a folder."""
+        return self._checkpoints / f"{_file_name(work, digests)}.checkpoint"
+
+    def ensemble(self, name: str) -> Path:
+        """Where an ensemble is."""
+        return self.path / "ensembles" / name
+
+
+def _file_name(work: Recorded, data: Mapping[str, str]) -> str:
+    """A name that people can read, not too long for a disk, made unique by the digest."""
+    readable = re.sub(r"[^a-z0-9+]+", "-", str(work).lower()).strip("-")[:_NAME_LETTERS]
+    return f"{readable}-{work.digest(data)[:_NAME_DIGITS]}"
 
 
 class _Stages:
@@ -382,25 +409,40 @@ def _scores(parser: Parser, held_out: HeldOut, tags: Literal["gold", "own"]) -> 
     ]
     seconds = time.process_time() - began
     fallbacks = [result.fallback is not None for result in results]
-    scores = score(
-        held_out.gold, [result.tree for result in results], EVALB_COLLINS, fallbacks=fallbacks
-    )
+    scores = score(held_out.gold, [result.tree for result in results], EVALB_COLLINS)
     return {
-        "f1": scores.all.f1,
-        "recall": scores.all.recall,
-        "precision": scores.all.precision,
-        "exact_match": scores.all.exact_match,
-        "tagging_accuracy": scores.all.tagging_accuracy,
-        "f1_up_to_40": scores.short and scores.short.f1,
-        "sentences": scores.all.sentences,
-        "not_compared": scores.all.errors + scores.all.missing,
-        "fallbacks": sum(fallbacks),
+        **figures_of(scores.sentences, fallbacks),
         "negative": sum(result.sign < 0 for result in results),
         "parsing_cpu_seconds": seconds,
+    }
+
+
+def figures_of(sentences: Sequence[SentenceScore], fallbacks: Sequence[bool]) -> dict[str, Any]:
+    """What a record says of parses: figures over all sentences, and counts of each.
+
+    Parameters
+    ----------
+    sentences
+        Scores of the parses.
+    fallbacks
+        Whether something had to be given up for each.
+    """
+    options, cut_off = EVALB_COLLINS, EVALB_COLLINS.cut_off
+    all_lengths = summarise(sentences, options)
+    short = [one for one in sentences if cut_off is not None and one.length <= cut_off]
+    return {
+        "f1": all_lengths.f1,
+        "recall": all_lengths.recall,
+        "precision": all_lengths.precision,
+        "exact_match": all_lengths.exact_match,
+        "tagging_accuracy": all_lengths.tagging_accuracy,
+        "f1_up_to_40": None if cut_off is None else summarise(short, options).f1,
+        "sentences": all_lengths.sentences,
+        "not_compared": all_lengths.errors + all_lengths.missing,
+        "fallbacks": sum(fallbacks),
         # Matched, gold and parsed brackets; null for a sentence that EVALB leaves out.
         "counts": [
-            [one.matched, one.gold, one.parsed] if one.status == "ok" else None
-            for one in scores.sentences
+            [one.matched, one.gold, one.parsed] if one.status == "ok" else None for one in sentences
         ],
     }
 

@@ -14,18 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigentree.evaluate import Interval, bootstrap_interval, corpus_f1, paired_test
 from eigentree.experiment.cells import FORMAT, Cell, Place
+from eigentree.experiment.counts import f1_of, interval_of, tested
+from eigentree.experiment.ensemble_results import ensemble_figures
 from eigentree.experiment.study import Study
 from eigentree.learn.em import STAGE
 
 Record = Mapping[str, Any]
 Row = dict[str, Any]
-# One row of counts a sentence; None where a seed's parse could not be compared.
-Counts = list[NDArray[np.int64] | None]
 
-# Draws for an interval or a test: fewer where there are many sentences, whose sums vary little.
-MOST_DRAWS, LEAST_DRAWS, MOST_DRAWN_SENTENCES = 10_000, 1_000, 10_000_000
 # Best models that are tested against each other.
 MOST_COMPARED = 6
 
@@ -34,6 +31,7 @@ def results_of(
     study: Study,
     cells: Sequence[Cell],
     records: Mapping[Place, Record],
+    of_ensembles: Mapping[str, Record],
     failures: Mapping[str, str],
     *,
     command: str = "",
@@ -48,6 +46,8 @@ def results_of(
         Its cells.
     records
         Those of the cells that are done.
+    of_ensembles
+        Those of the ensembles that are done, by name.
     failures
         Why the others are not.
     command
@@ -61,18 +61,14 @@ def results_of(
     whole = [row for row in rows if row.cell.without is None and row.cell.share == 1]
     names = [model.name for model in study.model]
     whole.sort(key=lambda row: names.index(row.cell.model))
-    found = list(records.values())
+    found = [*records.values(), *of_ensembles.values()]
     return {
         "format": FORMAT,
         "title": study.title,
         "command": command,
         "tags": study.tags,
         "seeds": study.seeds,
-        "parts": {
-            part: records_of_part[0]["scores"][part]["sentences"]
-            for part in study.parts
-            if (records_of_part := [one for one in found if part in one["scores"]])
-        },
+        "parts": {part: _scores_of(found[0])[part]["sentences"] for part in study.parts if found},
         "trees": max((one["trees"] for one in found), default=0),
         "words": max((one["words"] for one in found), default=0),
         "data": {
@@ -93,15 +89,27 @@ def results_of(
             if row.cell.without is None and _in_curve(study, row.cell)
         ],
         "comparisons": _comparisons(whole),
+        "ensembles": [
+            ensemble_figures(of_ensembles[each.name])
+            for each in study.ensemble
+            if each.name in of_ensembles
+        ],
         "references": [
             {**reference.model_dump(), "f1": reference.f1 / 100} for reference in study.reference
         ],
         "failures": dict(failures),
         "machines": _distinct(one["machine"] for one in found),
-        "processes": sorted(_distinct(one["processes"] for one in found)),
+        "processes": sorted(_distinct(one["processes"] for one in records.values())),
         "versions": _distinct(one["versions"] for one in found),
         "finished": max((one["finished"] for one in found), default=None),
     }
+
+
+def _scores_of(record: Record) -> dict[str, Any]:
+    scores: dict[str, Any] = (record["combinations"][0] if "ensemble" in record else record)[
+        "scores"
+    ]
+    return scores
 
 
 def _row_key(cell: Cell) -> tuple[Any, ...]:
@@ -136,13 +144,13 @@ class _Group:
         self.seeds = [cell.seed for cell in cells]
         self.records = [records[cell.place] for cell in cells]
         self.name = str(self.cell).removesuffix(f", seed {self.cell.seed}")
-        self._counts: dict[str, Counts] = {}
+        self._counts: dict[str, list[NDArray[np.int64] | None]] = {}
 
     @property
     def parts(self) -> list[str]:
         return list(self.records[0]["scores"])
 
-    def counts(self, part: str) -> Counts:
+    def counts(self, part: str) -> list[NDArray[np.int64] | None]:
         """Counts of each sentence, summed over seeds."""
         if part not in self._counts:
             seeds = [record["scores"][part]["counts"] for record in self.records]
@@ -153,8 +161,7 @@ class _Group:
         return self._counts[part]
 
     def f1(self, part: str) -> float:
-        counts = [one for one in self.counts(part) if one is not None]
-        return float(corpus_f1(np.sum(counts, axis=0))) if counts else 0.0
+        return f1_of(self.counts(part))
 
     def figures(self) -> Row:
         """What the tables say of a row."""
@@ -186,10 +193,7 @@ class _Group:
 
     def _scores(self, part: str) -> dict[str, Any]:
         scores = [record["scores"][part] for record in self.records]
-        counts = [one for one in self.counts(part) if one is not None]
-        interval = Interval(0.0, 0.0)  # where nothing could be compared
-        if counts:
-            interval = bootstrap_interval(counts, seed=0, n_samples=draws(len(counts)))
+        interval = interval_of(self.counts(part))
         by_seed = [one["f1"] or 0.0 for one in scores]
         sentences = scores[0]["sentences"]
         return {
@@ -255,38 +259,14 @@ def _times(record: Record) -> dict[str, Any]:
     }
 
 
-def draws(n_sentences: int) -> int:
-    """How many samples are drawn for so many sentences."""
-    return int(np.clip(MOST_DRAWN_SENTENCES // max(1, n_sentences), LEAST_DRAWS, MOST_DRAWS))
-
-
 def _dev_f1(row: _Group) -> float:
     return row.f1("dev")
 
 
 def _tested(first: _Group, second: _Group, part: str) -> Row | None:
-    """The second against the first on the sentences that both were scored on, if there are any."""
-    pairs = [
-        (one, other)
-        for one, other in zip(first.counts(part), second.counts(part), strict=True)
-        if one is not None and other is not None
-    ]
-    if not pairs:
-        return None
-    counts = np.array(pairs)
-    test = paired_test(counts[:, 0], counts[:, 1], seed=0, n_samples=draws(len(pairs)))
-    return {
-        "part": part,
-        "first": first.name,
-        "second": second.name,
-        "difference": test.difference,
-        "low": test.interval.low,
-        "high": test.interval.high,
-        "p_bootstrap": test.p_bootstrap,
-        "p_randomisation": test.p_randomisation,
-        "sentences": test.sentences,
-        "draws": test.n_samples,
-    }
+    """The second against the first, if any sentence was scored for both."""
+    test = tested(first.counts(part), second.counts(part))
+    return test and {"part": part, "first": first.name, "second": second.name, **test}
 
 
 def _comparisons(whole: Sequence[_Group]) -> list[Row]:

@@ -1,31 +1,34 @@
-"""Running a study: which cells are left, in what order, in how many processes, and the report.
+"""Running a study: what is left, in what order, in how many processes, and the report.
 
 A cell that is done is on disk, so an interrupted study goes on where it was, whatever ended it.
 A cell that fails is told of and the others are run all the same.  If a worker process dies (for
 want of memory, say), the cells that were running are run again, one by one in a process of their
-own, so that only the culprit is lost.
+own, so that only the culprit is lost.  Ensembles come after the cells, one after another: each
+has work for all processes.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context, parent_process
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from eigentree.corpus.files import write_whole
 from eigentree.errors import EigentreeError
 from eigentree.experiment.cells import Cell, Data, Folder, Place, run_cell
+from eigentree.experiment.ensembles import run_ensemble
+from eigentree.experiment.entrants import Entrant
 from eigentree.experiment.results import results_of
 from eigentree.experiment.study import Study
+from eigentree.experiment.workers import end_with_parent
 from eigentree.linalg.threads import one_thread
+from eigentree.parsers import Progress
 
 Record = dict[str, Any]
 
@@ -33,14 +36,24 @@ Record = dict[str, Any]
 class Done(NamedTuple):
     """How far a study is, as `run_study` tells it.
 
-    ``cell`` is the one that has ended, None at the beginning; ``problem`` says why it failed.
+    ``cell`` is the cell or ensemble that has ended, None at the beginning; ``problem`` says why
+    it failed.
     """
 
     done: int
     total: int
-    cell: Cell | None
+    cell: Cell | Entrant | None
     record: Mapping[str, Any] | None
     problem: str | None
+
+    @property
+    def dev_f1(self) -> float | None:
+        """F1 on dev, of an ensemble's last combination; None if it isn't defined."""
+        if self.record is None:
+            return None
+        scored = self.record if isinstance(self.cell, Cell) else self.record["combinations"][-1]
+        f1: float | None = scored["scores"]["dev"]["f1"]
+        return f1
 
 
 Tell = Callable[[Done], None]
@@ -55,7 +68,7 @@ class StudyResult:
     figures
         Everything in the report, as ``results.json`` has it.
     failures
-        Cells that failed, by name, and why.
+        Cells and ensembles that failed, by name, and why.
     report
         The page.
     """
@@ -77,6 +90,7 @@ def run_study(
     *,
     jobs: int = 1,
     progress: Tell | None = None,
+    stages: Progress | None = None,
     command: str = "",
 ) -> StudyResult:
     """Do what is left of a study and write its report.
@@ -86,11 +100,14 @@ def run_study(
     study
         What to compare.
     output
-        Folder for ``report.html``, ``report.md``, ``results.json`` and the records of cells.
+        Folder for ``report.html``, ``report.md``, ``results.json``, the records of what is done,
+        and ensembles.
     jobs
         Processes; all figures but CPU times are the same for any number.
     progress
-        Called at the beginning and whenever a cell has ended.
+        Called at the beginning and whenever a cell or an ensemble has ended.
+    stages
+        Called while there is work on an ensemble, with the stage and the share of it that is done.
     command
         The command line, for the report.
 
@@ -106,21 +123,35 @@ def run_study(
     """
     folder = Folder(Path(output))
     data = Data(study.train, study.parts)
-    cells = study.cells()
+    cells, entrants = study.cells(), study.entrants()
     records: dict[Place, Record] = {}
     for cell in cells:
         record = folder.record_of(cell, data.digests)
         if record is not None:
             records[cell.place] = record
-    if progress:
-        progress(Done(len(records), len(cells), None, None, None))
+    of_ensembles: dict[str, Record] = {}
+    for entrant in entrants:
+        record = folder.record_of(entrant, data.digests)
+        if record is not None:
+            of_ensembles[entrant.name] = record
     failures: dict[str, str] = {}
+    total = len(cells) + len(entrants)
+
+    def tell(work: Cell | Entrant | None, record: Record | None, problem: str | None) -> None:
+        if progress:
+            done = len(records) + len(of_ensembles) + len(failures)
+            progress(Done(done, total, work, record, problem))
+
+    tell(None, None, None)
     left = [cell for cell in cells if cell.place not in records]
-    if left:
+    left_entrants = [entrant for entrant in entrants if entrant.name not in of_ensembles]
+    cleanings = [cell.options.treebank.cleaning for cell in left]
+    cleanings += [entrant.cleaning for entrant in left_entrants]
+    if cleanings:
         # Read here as well: what is wrong with the trees is told once, before any work.
-        data.training(left[0].options.treebank.cleaning)
+        data.training(cleanings[0])
         for part in data.parts:
-            data.held_out(part, left[0].options.treebank.cleaning)
+            data.held_out(part, cleanings[0])
         folder.make()
     # Cells of other models may be the same work; it is done once.
     same: dict[str, list[Cell]] = {}
@@ -133,10 +164,15 @@ def run_study(
                 records[cell.place] = outcome.record
             else:
                 failures[str(cell)] = outcome.problem or "failed"
-            if progress:
-                done = len(records) + len(failures)
-                progress(Done(done, len(cells), cell, outcome.record, outcome.problem))
-    figures = results_of(study, cells, records, failures, command=command)
+            tell(cell, outcome.record, outcome.problem)
+    for entrant in left_entrants:
+        record, problem = _attempted(lambda: run_ensemble(entrant, data, folder, jobs, stages))  # noqa: B023 - called at once
+        if record is not None:
+            of_ensembles[entrant.name] = record
+        else:
+            failures[str(entrant)] = problem or "failed"
+        tell(entrant, record, problem)
+    figures = results_of(study, cells, records, of_ensembles, failures, command=command)
     return StudyResult(figures, failures, _write(figures, folder.path))
 
 
@@ -180,13 +216,18 @@ def _run(
 
 
 def _attempt(cell: Cell, data: Data, folder: Folder, processes: int) -> _Outcome:
+    return _Outcome(cell, *_attempted(lambda: run_cell(cell, data, folder, processes)))
+
+
+def _attempted(work: Callable[[], Record]) -> tuple[Record | None, str | None]:
+    """The record that comes of it, or why none did."""
     try:
-        return _Outcome(cell, run_cell(cell, data, folder, processes), None)
+        return work(), None
     except EigentreeError as error:
-        return _Outcome(cell, None, str(error))
+        return None, str(error)
     except Exception as error:
-        # Whatever it is, the other cells are worth having.
-        return _Outcome(cell, None, f"{type(error).__name__}: {error}")
+        # Whatever it is, the rest is worth having.
+        return None, f"{type(error).__name__}: {error}"
 
 
 def _in_processes(
@@ -231,15 +272,7 @@ _here: tuple[Data, Folder, int]
 def _start_worker(study: Study, path: Path, jobs: int) -> None:
     global _here  # what a worker process is started for
     _here = Data(study.train, study.parts), Folder(path), jobs
-    # A worker waits for work for ever, even if whoever gave it was killed.
-    parent = parent_process()
-    if parent is not None:
-        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-
-
-def _end_with(parent: Any) -> None:
-    parent.join()
-    os._exit(1)
+    end_with_parent()
 
 
 def _attempt_here(cell: Cell) -> _Outcome:

@@ -1,9 +1,12 @@
-"""What a study compares: the tables of a study file, checked, and the cells they stand for.
+"""What a study compares: the tables of a study file, checked, and the work they stand for.
 
 A study names a treebank and models; a model is a method with settings, and is trained once for
 each number of states and each seed.  Ablations take one part off some of the models, learning
 curves train some of them on a part of the trees.  Every field of `TrainingOptions` but the
 method may stand in the file, at the top for all models or within a model for that one.
+
+Ensembles are described as `eigentree.ensemble.description` does, in the study file or in a file
+of their own; settings at the top of the study are below those of the ensemble.
 """
 
 from __future__ import annotations
@@ -14,8 +17,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 
+from eigentree.ensemble.description import Description, make_description
 from eigentree.errors import SettingsError
 from eigentree.experiment.cells import Cell
+from eigentree.experiment.entrants import Entrant
 from eigentree.parsers import METHODS
 from eigentree.settings_files import (
     Name,
@@ -24,6 +29,7 @@ from eigentree.settings_files import (
     WithSettings,
     distinct,
     known,
+    merged,
     read_tables,
     refuse,
     training_options,
@@ -51,6 +57,7 @@ _Method = Annotated[str, AfterValidator(lambda value: known(value, (*METHODS, "m
 _Ablation = Annotated[str, AfterValidator(lambda value: known(value, tuple(ABLATIONS)))]
 _States = Annotated[list[States], AfterValidator(distinct)]
 _Seeds = Annotated[list[Annotated[int, Field(ge=0, strict=True)]], AfterValidator(distinct)]
+_MOST_NAME_BYTES = 100
 _Share = Annotated[float, Field(gt=0, le=1)]
 
 
@@ -82,6 +89,53 @@ class Model(WithSettings):
         if isinstance(given, Mapping) and "name" not in given and "method" in given:
             return {**given, "name": given["method"]}
         return given
+
+
+def _folder_name(value: str) -> str:
+    if "/" in value or value.startswith(".") or len(value.encode()) > _MOST_NAME_BYTES:
+        raise ValueError("a name that a folder can have, such as 'additive'")
+    return value
+
+
+class Ensemble(Description):
+    """An ensemble, described here or in a file of its own.
+
+    Attributes
+    ----------
+    name
+        Also of its folder.
+    description
+        A file that describes it, in place of the tables of a description.
+    """
+
+    name: Annotated[Name, AfterValidator(_folder_name)]
+    description: Path | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read(cls, given: Any) -> Any:
+        """Take the tables from the file, where there is one."""
+        if not isinstance(given, Mapping) or not isinstance(given.get("description"), str | Path):
+            return given
+        more = sorted(set(given) - {"name", "description"})
+        if more:
+            raise ValueError(
+                f"an ensemble has {more[0]!r} beside a description in a file; it must be in the "
+                "file, or all tables here"
+            )
+        path = given["description"]
+        tables = read_tables(path)
+        make_description(tables, str(path))  # refuses what is wrong in the name of the file
+        return {**tables, **given}
+
+    def described(self, settings: Mapping[str, Any]) -> Description:
+        """The description alone, over settings that hold where it has none."""
+        tables = self.tables()
+        for name in ("name", "description"):
+            tables.pop(name, None)
+        # The jackknife of a model is none of an ensemble.
+        below = {n: value for n, value in settings.items() if n not in Description.model_fields}
+        return make_description(merged([below, tables]), f"ensemble {self.name!r}")
 
 
 class Ablations(Table):
@@ -161,7 +215,9 @@ class Study(WithSettings):
     seeds
         Each model is trained with each of them.
     model
-        The models.
+        The models; at least one, or an ensemble.
+    ensemble
+        Trained with the first seed.
     ablations
         What is taken off which of them.
     learning_curve
@@ -177,17 +233,22 @@ class Study(WithSettings):
     tags: Literal["gold", "own"] = "gold"
     states: _States = Field([8, 16, 24, 32])
     seeds: _Seeds = Field([0])
-    model: Annotated[list[Model], Field(min_length=1)]
+    model: list[Model] = Field([])
+    ensemble: list[Ensemble] = Field([])
     ablations: Ablations | None = None
     learning_curve: LearningCurve | None = None
     reference: list[Reference] = Field([])
 
     @model_validator(mode="after")
     def _names_agree(self) -> Study:
+        if not self.model and not self.ensemble:
+            raise ValueError("model is []; it must hold a model where there is no ensemble")
         names = [model.name for model in self.model]
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(f"there are {names.count(name)} models called {name!r}; name each")
+        ensembles = [ensemble.name for ensemble in self.ensemble]
+        for all_names, kind in ((names, "models"), (ensembles, "ensembles")):
+            for name in all_names:
+                if (n := all_names.count(name)) > 1:
+                    raise ValueError(f"there are {n} {kind} called {name!r}; name each")
         spectral = [model.name for model in self.model if "spectral" in model.method]
         for table, allowed, kind in (
             (self.ablations, spectral, "spectral models"),
@@ -238,6 +299,27 @@ class Study(WithSettings):
                         cells += self._of_model(model, [states], None, share)
         return list({cell.place: cell for cell in cells}.values())
 
+    def entrants(self) -> list[Entrant]:
+        """Every ensemble that the study asks for.
+
+        Raises
+        ------
+        SettingsError
+            When the settings of a family make no sense.
+        """
+        entrants = [
+            Entrant(each.name, each.described(self.settings), self.tags, self.seeds[0])
+            for each in self.ensemble
+        ]
+        for entrant in entrants:
+            cleanings = {each.options.treebank.cleaning for each in entrant.description.members()}
+            if len(cleanings) > 1:
+                raise SettingsError(
+                    f"{entrant}: its families differ in treebank.cleaning; the trees are cleaned "
+                    "once for all"
+                )
+        return entrants
+
     def _chosen(self, names: list[str] | None) -> list[Model]:
         return [model for model in self.model if names is None or model.name in names]
 
@@ -275,7 +357,7 @@ def make_study(given: Mapping[str, Any], name: str = "study") -> Study:
     Parameters
     ----------
     given
-        As a study file has them; paths as they are.
+        As a study file has them; paths as they are, also that of an ensemble's description.
     name
         What messages call it.
 
@@ -287,6 +369,7 @@ def make_study(given: Mapping[str, Any], name: str = "study") -> Study:
     try:
         study = Study.model_validate(dict(given))
         study.cells()  # finds settings that no learner takes
+        study.entrants()
     except ValidationError as error:
         refuse(error, f"{name}: ", Study, "a study")
     except SettingsError as error:
@@ -309,14 +392,34 @@ def read_study(path: str | Path, *, folder: str | Path | None = None) -> Study:
     SettingsError
         With the file, the key, its value and what would be right.
     """
-    return make_study(located(read_tables(path), folder or Path(path).parent), str(path))
+    return make_study(study_tables(path, folder), str(path))
 
 
-def located(given: Mapping[str, Any], folder: str | Path) -> dict[str, Any]:
-    """The tables of a study whose files are in a folder."""
-    files = {
-        name: Path(folder) / given[name]
-        for name in ("train", "dev", "test")
-        if isinstance(given.get(name), str)
-    }
+def study_tables(path: str | Path, folder: str | Path | None = None) -> dict[str, Any]:
+    """The tables of a study file, not checked yet, with the paths of all files that it names.
+
+    Parameters
+    ----------
+    path, folder
+        As of `read_study`; descriptions of ensembles are always beside the file.
+
+    Raises
+    ------
+    SettingsError
+        When the file is no TOML.
+    """
+    given = read_tables(path)
+    beside = Path(path).parent
+    tables = _located(given, folder or beside, ("train", "dev", "test"))
+    if isinstance(given.get("ensemble"), list):
+        tables["ensemble"] = [
+            _located(each, beside, ("description",)) if isinstance(each, Mapping) else each
+            for each in given["ensemble"]
+        ]
+    return tables
+
+
+def _located(given: Mapping[str, Any], folder: str | Path, names: Sequence[str]) -> dict[str, Any]:
+    """A table whose files of these names are in a folder."""
+    files = {name: Path(folder) / given[name] for name in names if isinstance(given.get(name), str)}
     return {**given, **files}

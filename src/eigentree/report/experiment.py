@@ -6,54 +6,36 @@ the page has plots as well.  Equal figures give equal bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from importlib.resources import files
-from typing import Any, NamedTuple
 
 from eigentree.errors import counted
 from eigentree.report.drawing import visible
+from eigentree.report.ensembles import PAPER_OF_ENSEMBLES, ensemble_sections, ensemble_summary
 from eigentree.report.plots import Point, Series, plot
+from eigentree.report.tables import (
+    BY_CHANCE,
+    NOTHING,
+    Cell,
+    Figures,
+    Row,
+    Section,
+    Table,
+    file_size,
+    in_points,
+    interval,
+    p_value,
+    percent,
+    seconds,
+)
 
-Figures = Mapping[str, Any]
-Row = Mapping[str, Any]
-
-NOTHING = "–"
 PAPER = (
     "The paper that sections and tables refer to is Cohen, Stratos, Collins, Foster and Ungar "
     "(2013), Experiments with Spectral Learning of Latent-Variable PCFGs, NAACL-HLT. As there, m "
     "is the number of latent states that a nonterminal has at most."
 )
-# From this p-value on a difference is told of as one that chance may explain.
-BY_CHANCE = 0.05
 _APART = 7.0  # between intervals of different models at the same number of states
 _TAGS = {"gold": "gold tags", "own": "words alone"}
-
-
-class Cell(NamedTuple):
-    """A cell of a table; the best of its column stands out."""
-
-    text: str
-    best: bool = False
-
-
-class Table(NamedTuple):
-    """A table with what has to be known to read it; the first columns hold text."""
-
-    caption: str
-    header: list[str]
-    rows: list[list[Cell]]
-    note: str = ""
-    text_columns: int = 1
-
-
-class Section(NamedTuple):
-    """A part of the report; the note is on what is to be seen in its plots."""
-
-    title: str
-    text: str
-    tables: list[Table]
-    plots: list[str]
-    plot_note: str = ""
 
 
 def as_html(figures: Figures) -> str:
@@ -81,7 +63,7 @@ def as_html(figures: Figures) -> str:
         title=figures["title"],
         subtitle=subtitle(figures),
         summary=summary(figures),
-        paper=PAPER,
+        paper=paper(figures),
         failures=figures["failures"],
         sections=shown,
         facts=list(facts(figures)),
@@ -92,7 +74,7 @@ def as_markdown(figures: Figures) -> str:
     """The tables and the text, without plots."""
     lines = [f"# {_marked(figures['title'])}", "", _marked(subtitle(figures)), ""]
     lines += [_marked(sentence) for sentence in summary(figures)]
-    lines += ["", _marked(PAPER)]
+    lines += ["", _marked(paper(figures))]
     if any(section.plots for section in sections(figures)):
         lines += ["", "Plots are in [report.html](report.html)."]
     for name, problem in figures["failures"].items():
@@ -100,7 +82,7 @@ def as_markdown(figures: Figures) -> str:
     for section in sections(figures):
         if not section.tables:
             continue
-        lines += ["", f"## {section.title}"]
+        lines += ["", f"## {_marked(section.title)}"]
         lines += ["", _marked(section.text)] if section.text else []
         for table in section.tables:
             lines += ["", _marked(table.caption), "", *_markdown_table(table)]
@@ -132,35 +114,13 @@ def _marked(text: str) -> str:
     return text
 
 
-# Figures in words -------------------------------------------------------------------------
+# Text -------------------------------------------------------------------------------------
 
 
-def percent(share: float | None, digits: int = 2) -> str:
-    """A fraction in percent, without the sign."""
-    return NOTHING if share is None else f"{100 * share:.{digits}f}"
-
-
-def seconds(value: float | None) -> str:
-    """CPU seconds with as many digits as they deserve."""
-    if value is None:
-        return NOTHING
-    return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
-
-
-def _p(value: float) -> str:
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _points(difference: float) -> str:
-    return f"{100 * difference:+.2f}".replace("-", "−")
-
-
-def _size(n_bytes: int) -> str:
-    return f"{n_bytes / 1e6:.2f} MB" if n_bytes >= 1e5 else f"{n_bytes / 1e3:.1f} kB"
-
-
-def _range(scores: Row) -> str:
-    return f"{percent(scores['low'], 1)} to {percent(scores['high'], 1)}"
+def paper(figures: Figures) -> str:
+    """What the report refers to."""
+    told = [PAPER] if figures["models"] or not figures["ensembles"] else []
+    return " ".join([*told, *([PAPER_OF_ENSEMBLES] if figures["ensembles"] else [])])
 
 
 def subtitle(figures: Figures) -> str:
@@ -175,15 +135,16 @@ def subtitle(figures: Figures) -> str:
 def summary(figures: Figures) -> list[str]:
     """What came out, in plain sentences made from the figures."""
     rows = sorted(figures["models"], key=lambda row: -row["scores"]["dev"]["f1"])
+    of_ensembles = [ensemble_summary(one) for one in figures["ensembles"]]
     if not rows:
-        return ["No model was trained, so there is nothing to compare."]
+        return of_ensembles or ["No model was trained, so there is nothing to compare."]
     best = rows[0]
     scores = best["scores"]
     on_test = f" and {percent(scores['test']['f1'])} on test" if "test" in scores else ""
     told = [
         f"The best model on dev is {best['name']}: F1 {percent(scores['dev']['f1'])} "
-        f"({_range(scores['dev'])}){on_test}, after {seconds(best['cpu_seconds'])} CPU seconds of "
-        "training."
+        f"({interval(scores['dev'])}){on_test}, after {seconds(best['cpu_seconds'])} CPU seconds "
+        "of training."
     ]
     pair = _rivals(rows)
     if pair is not None:
@@ -199,7 +160,7 @@ def summary(figures: Figures) -> list[str]:
             f"after {seconds(reference['cpu_seconds'])} CPU seconds, where the best model has "
             f"{percent(mine)}."
         )
-    return told
+    return told + of_ensembles
 
 
 def _rivals(rows: Sequence[Row]) -> tuple[Row, Row] | None:
@@ -234,7 +195,7 @@ def _against(figures: Figures, one: Row, other: Row) -> str:
     for test in figures["comparisons"]:
         if test["part"] == "dev" and {test["first"], test["second"]} == names:
             p = test["p_randomisation"]
-            text += f", p {'' if p < 0.001 else '= '}{_p(p)}"
+            text += f", p {'' if p < 0.001 else '= '}{p_value(p)}"
             text += ", which chance may explain" if p >= BY_CHANCE else ""
     fast, slow = sorted((one, other), key=lambda row: row["cpu_seconds"])
     spent = f"{seconds(fast['cpu_seconds'])} CPU seconds against {seconds(slow['cpu_seconds'])}"
@@ -293,6 +254,7 @@ def sections(figures: Figures) -> list[Section]:
         _ablations(figures),
         _learning_curve(figures),
         _comparisons(figures),
+        *ensemble_sections(figures),
     ]
     return [section for section in made if section.tables or section.plots]
 
@@ -354,7 +316,7 @@ def _accuracy(figures: Figures) -> Section:
 
 def _point_by_states(row: Row) -> Point:
     scores = row["scores"]["dev"]
-    title = f"{row['name']}: {percent(scores['f1'])} ({_range(scores)})"
+    title = f"{row['name']}: {percent(scores['f1'])} ({interval(scores)})"
     low, high = 100 * scores["low"], 100 * scores["high"]
     return Point(row["states"], 100 * scores["f1"], title, "", low, high)
 
@@ -401,7 +363,7 @@ def _details(figures: Figures) -> Table:
         line = [Cell(row["name"])]
         for part, one in zip(parts, scores, strict=True):
             line += [Cell(percent(one["f1"]), part == "dev" and one["f1"] == best)]
-            line += [Cell(_range(one))]
+            line += [Cell(interval(one))]
             if several:
                 line.append(
                     Cell(f"{percent(min(one['by_seed']))} to {percent(max(one['by_seed']))}")
@@ -413,7 +375,7 @@ def _details(figures: Figures) -> Table:
         line.append(Cell(" / ".join(f"{one['ms_a_sentence']:.1f}" for one in scores)))
         if figures["tags"] == "own":
             line.append(Cell(" / ".join(percent(one["tagging_accuracy"]) for one in scores)))
-        line += [Cell(f"{row['parameters']:,}"), Cell(_size(row["bytes"]))]
+        line += [Cell(f"{row['parameters']:,}"), Cell(file_size(row["bytes"]))]
         lines.append(line)
     note = (
         "Intervals are by the bootstrap over sentences. Fall-backs are sentences that the grammar "
@@ -688,9 +650,9 @@ def _tested(test: Row | None) -> list[Cell]:
     if test is None:
         return [Cell(NOTHING)] * 3
     return [
-        Cell(_points(test["difference"])),
-        Cell(f"{_points(test['low'])} to {_points(test['high'])}"),
-        Cell(_p(test["p_randomisation"])),
+        Cell(in_points(test["difference"])),
+        Cell(f"{in_points(test['low'])} to {in_points(test['high'])}"),
+        Cell(p_value(test["p_randomisation"])),
     ]
 
 
@@ -707,7 +669,7 @@ def _learning_curve(figures: Figures) -> Section:
         line = [Cell(_without_share(row)), Cell(f"{row['trees']:,} ({100 * row['share']:g} %)")]
         for part in parts:
             scores = row["scores"][part]
-            line += [Cell(percent(scores["f1"])), Cell(_range(scores))]
+            line += [Cell(percent(scores["f1"])), Cell(interval(scores))]
         lines.append([*line, Cell(seconds(row["cpu_seconds"]))])
     table = Table("F1 by number of training trees", [*header, "training CPU s"], lines)
     by_model: dict[str, list[Row]] = {}
@@ -760,7 +722,7 @@ def _comparisons(figures: Figures) -> Section:
             Cell(test["second"]),
             Cell(test["first"]),
             *_tested(test),
-            Cell(_p(test["p_bootstrap"])),
+            Cell(p_value(test["p_bootstrap"])),
             Cell(str(test["sentences"])),
         ]
         for test in tests
