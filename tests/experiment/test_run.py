@@ -54,7 +54,7 @@ def without_times(figures: dict) -> str:
     """Figures as text, without what differs between two runs of the same work."""
 
     def drop(found: dict) -> dict:
-        timed = ("cpu_seconds", "ms_a_sentence", "stages", "finished", "processes")
+        timed = ("seconds", "ms_a_sentence", "stages", "finished", "processes", "most_memory")
         return {name: value for name, value in found.items() if not name.endswith(timed)}
 
     text = json.dumps(figures, allow_nan=False)
