@@ -21,13 +21,14 @@ SOURCE = ROOT / "src"
 PACKAGE = SOURCE / "eigentree"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-BASE = {"errors", "shapes", "_random", "_accel"}
+BASE = {"errors", "shapes", "_random", "_accel", "workers"}
 # A parser, its learning and its file know one another, but only the first loads at once.
 PARSERS = {"parsers", "training", "parser_files"}
 # Layer -> the layers that it may import; a layer always may import itself.
 ARROWS = {
     "errors": set(),
     "shapes": {"errors"},
+    "workers": set(),
     "_random": {"errors"},
     "_accel": {"errors"},
     "data": set(),

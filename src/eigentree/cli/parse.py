@@ -283,6 +283,9 @@ _render_here: Callable[[list[Sentence]], Iterator[tuple[str, str]]]
 
 
 def _start_worker(work: _Work) -> None:
+    from eigentree.workers import end_with_parent
+
+    end_with_parent()
     global _render_here  # what a worker process is started for
     _render_here = _renderer(_open(work, verify=False), work.output)
 

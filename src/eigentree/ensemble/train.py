@@ -54,6 +54,7 @@ from eigentree.model_files import open_model
 from eigentree.parsers import Parser, Progress, Sentence, TreebankOptions
 from eigentree.training import TrainingOptions, learn_grammar, prepare, project_for, widener
 from eigentree.words.tagger import Tagger
+from eigentree.workers import end_with_parent
 
 # Members that are trained, or asked, before anything is written.
 GROUP = 20
@@ -370,6 +371,7 @@ _here: _Workshop
 def _start_worker(workshop: _Workshop) -> None:
     global _here  # what a worker process is started for
     _here = workshop
+    end_with_parent()
 
 
 def _do_here(job: Job) -> int:

@@ -35,9 +35,9 @@ from eigentree.errors import SettingsError
 from eigentree.evaluate import EVALB_COLLINS, score
 from eigentree.experiment.cells import Data, HeldOut
 from eigentree.experiment.entrants import Entrant, groups_of, steps_of
-from eigentree.experiment.workers import end_with_parent
 from eigentree.linalg.threads import one_thread
 from eigentree.parsers import Progress, Sentence, pieces_of, sentence_of
+from eigentree.workers import end_with_parent
 
 # Sentences of a piece: members are opened for each piece anew.
 PIECE = 128

@@ -26,9 +26,9 @@ from eigentree.experiment.ensembles import run_ensemble
 from eigentree.experiment.entrants import Entrant
 from eigentree.experiment.results import results_of
 from eigentree.experiment.study import Study
-from eigentree.experiment.workers import end_with_parent
 from eigentree.linalg.threads import one_thread
 from eigentree.parsers import Progress
+from eigentree.workers import end_with_parent
 
 Record = dict[str, Any]
 

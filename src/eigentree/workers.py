@@ -1,4 +1,4 @@
-"""What worker processes of a study have in common."""
+"""What worker processes have in common."""
 
 from __future__ import annotations
 
