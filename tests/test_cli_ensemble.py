@@ -512,10 +512,9 @@ def test_inspect_points_at_info(trained):
 def test_the_example_of_an_ensemble_is_the_default():
     given, default = (read_description(path) for path in (EXAMPLES / "ensemble.toml", DEFAULT))
     assert given == default
-    inputs = default.combination[-1].inputs
-    assert inputs == [family.name for family in default.family]
+    assert default.needed_by("parser") == {family.name for family in default.family}
     directions = [member.options.treebank.binarise.direction for member in default.members()]
-    assert set(directions) == {"left", "head"}
+    assert set(directions) == {"left", "head", "right"}
 
 
 def test_the_example_of_a_hierarchy_is_the_paper_s():
