@@ -494,6 +494,21 @@ def test_a_damaged_member_is_found(copy, texts):
         assert f"{path}: is damaged: its content doesn't match its digest" in told
 
 
+def test_a_foreign_member_is_found(copy, texts):
+    members = copy / "members"
+    shutil.copy(members / "dropout-0.1-1.egt", members / "dropout-0.3-1.egt")
+    told = f"{members / 'dropout-0.3-1.egt'}: is not the member that the ensemble was made with"
+    assert told in refused("parse", "-m", copy, texts)
+    assert told in refused("ensemble", "info", copy)
+
+
+def test_members_of_an_earlier_description_do_not_count(copy):
+    before = run_verb("ensemble", "info", copy)
+    shutil.copy(copy / "members" / "spectral-1.egt", copy / "members" / "another-1.egt")
+    shutil.copy(copy / "rerankers" / "parser.egt", copy / "rerankers" / "another.egt")
+    assert run_verb("ensemble", "info", copy) == before
+
+
 def test_work_may_be_deleted(copy, texts, records):
     shutil.rmtree(copy / "work")
     assert run_verb("parse", "-m", copy, texts, "--output", "json", "-q") == (0, records, "")

@@ -36,6 +36,7 @@ def with_combination(**changes: Any) -> dict[str, Any]:
         (with_family(name="a\nb"), r"family\[1\].name is 'a\\nb'; it must be printable"),
         (with_family(name="a/b"), "'a/b' can't name a file, as names must"),
         (with_family(name=".."), r"'\.\.' can't name a file"),
+        (with_family(name="é" * 101), "a name of 202 bytes; names of .* have room for 200"),
         (with_family(method="neural"), "method is 'neural'; it must be one of spectral, clust"),
         (with_family(noise="loud"), "noise is 'loud'; it must be 'none', 'dropout', 'additive'"),
         (with_family(sigma=[0.1]), r"family 'plain' has noise 'none' and sigma \[0.1\]; give both"),

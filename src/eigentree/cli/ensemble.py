@@ -211,7 +211,7 @@ def _interruptible(folder: Path, quiet: bool) -> Iterator[None]:
 
 
 def _tell_written(folder: Path, described: Description, quiet: bool) -> None:
-    kept, work = _sizes(folder)
+    kept, work = _sizes(folder, described)
     parts = [
         counted(len(described.members()), "member"),
         counted(len(described.combination), "combination"),
@@ -222,11 +222,16 @@ def _tell_written(folder: Path, described: Description, quiet: bool) -> None:
         message(f"{folder / 'work'} ({work / 1e6:.1f} MB) is for more training alone", quiet=quiet)
 
 
-def _sizes(folder: Path) -> tuple[int, int]:
-    """Bytes of all files but those of ``work``, and of those."""
-    sizes = {path: path.stat().st_size for path in folder.rglob("*.egt")}
-    work = sum(size for path, size in sizes.items() if path.is_relative_to(folder / "work"))
-    return sum(sizes.values()) - work, work
+def _sizes(folder: Path, described: Description) -> tuple[int, int]:
+    """Bytes of the files that the ensemble is made of, and of those of ``work``."""
+    from eigentree.ensemble.files import index_path, member_path, reranker_path
+
+    # The folder may hold members of an earlier description, too.
+    parts = [index_path(folder)]
+    parts += [member_path(folder, member.name) for member in described.members()]
+    parts += [reranker_path(folder, each.name) for each in described.combination if each.is_trained]
+    work = (folder / "work").rglob("*.egt")
+    return sum(path.stat().st_size for path in parts), sum(path.stat().st_size for path in work)
 
 
 def _score(
@@ -317,7 +322,8 @@ def _report(parser: EnsembleParser, folder: Path) -> dict[str, Any]:
     described = parser.network.description
     about = dict(parser.description)
     about.pop("members")
-    kept, work = _sizes(folder)
+    members = _members(parser, folder)
+    kept, work = _sizes(folder, described)
     return {
         "folder": str(folder),
         "title": described.title,
@@ -326,7 +332,7 @@ def _report(parser: EnsembleParser, folder: Path) -> dict[str, Any]:
         "trained": about,
         "wrapper": parser.wrapper,
         "tagger": None if parser.tagger is None else {"tags": len(parser.tagger.tagset)},
-        "members": _members(described, folder),
+        "members": members,
         "combinations": [
             _combination(each, parser.network.rerankers.get(each.name))
             for each in described.combination
@@ -334,14 +340,19 @@ def _report(parser: EnsembleParser, folder: Path) -> dict[str, Any]:
     }
 
 
-def _members(described: Description, folder: Path) -> list[dict[str, Any]]:
+def _members(parser: EnsembleParser, folder: Path) -> list[dict[str, Any]]:
     from eigentree.ensemble.files import member_path
-    from eigentree.parsers import Parser
 
+    # Opened by the parser, which finds those that are not its own.
+    found: dict[str, list[tuple[int, int]]] = {}
+    for number in range(len(parser.backbones)):
+        for family, grammar in parser.members(number):
+            sizes = int(grammar.n_states.max()), grammar.n_parameters
+            found.setdefault(family, []).append(sizes)
+    waiting = {family: iter(sizes) for family, sizes in found.items()}
     members = []
-    for member in described.members():
-        path = member_path(folder, member.name)
-        grammar = Parser.load(path, verify=False).grammar
+    for member in parser.network.description.members():
+        states, parameters = next(waiting[member.family])
         members.append(
             {
                 "name": member.name,
@@ -349,9 +360,9 @@ def _members(described: Description, folder: Path) -> list[dict[str, Any]]:
                 "method": member.options.method,
                 "noise": member.options.noise.scheme,
                 "sigma": member.options.noise.sigma,
-                "states": int(grammar.n_states.max()),
-                "parameters": grammar.n_parameters,
-                "bytes": path.stat().st_size,
+                "states": states,
+                "parameters": parameters,
+                "bytes": member_path(folder, member.name).stat().st_size,
             }
         )
     return members

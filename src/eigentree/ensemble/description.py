@@ -49,6 +49,9 @@ DEFAULT = Path(__file__).parent / "data" / "default.toml"
 
 How = Literal["tree-coverage", "marginal-coverage", "maxent"]
 
+# Bytes of a name, which leave room for a strength, a number and an ending in a file's name.
+_LONGEST_NAME = 200
+
 # Settings of single models: the noise is the family's, and nothing is held out for a search.
 _NOT_FOR_MEMBERS = {"noise", "jackknife", "state_search"}
 
@@ -226,6 +229,11 @@ class Description(WithSettings):
                 )
             if "/" in name or name.startswith("."):
                 raise ValueError(f"{name!r} can't name a file, as names must")
+            if len(name.encode()) > _LONGEST_NAME:
+                raise ValueError(
+                    f"a family or combination has a name of {len(name.encode())} bytes; names of "
+                    f"files, which they become, have room for {_LONGEST_NAME}"
+                )
         return self
 
     @model_validator(mode="after")
