@@ -117,6 +117,20 @@ class TrainingOptions:
         """Settings of expectation maximisation, with the start that the method stands for."""
         return replace(self.em, start="clusters" if self.method == "spectral+em" else "random")
 
+    def decisive(self) -> dict[str, Any]:
+        """The settings that what is learned depends on, without those of other methods."""
+        settings = asdict(self)
+        for name, methods in (
+            ("spectral", ("spectral", "spectral+em")),
+            ("em", ("em", "spectral+em")),
+            ("clustering", ("clustering",)),
+        ):
+            if self.method not in methods:
+                del settings[name]
+        if self.noise.scheme == "none":
+            del settings["noise"]
+        return settings
+
     def with_shortcuts(self, method: Method | None, states: int | None) -> TrainingOptions:
         """The same settings with another method or number of states, where one is given."""
         changed = self if method is None else replace(self, method=method)

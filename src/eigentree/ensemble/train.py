@@ -331,7 +331,7 @@ class _Workshop:
 def _content(options: TrainingOptions) -> dict[str, Any]:
     """The options, with the lines of a head table in place of its path."""
     heads = stored_heads(options.treebank.heads)
-    return asdict(replace(options, treebank=replace(options.treebank, heads=heads)))
+    return replace(options, treebank=replace(options.treebank, heads=heads)).decisive()
 
 
 def _split(group: Group, parts: int) -> list[Group]:

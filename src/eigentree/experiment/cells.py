@@ -17,7 +17,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, cached_property
 from importlib.metadata import version
@@ -108,16 +108,7 @@ class Cell:
 
     def settings(self) -> dict[str, Any]:
         """The settings that decide what this cell gives."""
-        settings = asdict(self.options)
-        if not self.is_em:
-            del settings["em"]
-        if "spectral" not in self.method:
-            del settings["spectral"]
-        if self.method != "clustering":
-            del settings["clustering"]
-        if self.options.noise.scheme == "none":
-            del settings["noise"]
-        return settings
+        return self.options.decisive()
 
     def digest(self, data: Mapping[str, str]) -> str:
         """Hexadecimal digest of all that decides the result.
