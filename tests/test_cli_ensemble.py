@@ -528,7 +528,7 @@ def test_the_example_of_an_ensemble_is_the_default():
     given, default = (read_description(path) for path in (EXAMPLES / "ensemble.toml", DEFAULT))
     assert given == default
     assert default.needed_by("parser") == {family.name for family in default.family}
-    directions = [member.options.treebank.binarise.direction for member in default.members()]
+    directions = [member.options.treebank.direction for member in default.members()]
     assert set(directions) == {"left", "head", "right"}
 
 

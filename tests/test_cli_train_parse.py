@@ -466,6 +466,8 @@ def test_methods_of_training(treebank, tmp_path, options, expected):
     parser = Parser.load(model)
     assert parser.tagger is None
     assert expected.items() <= parser.description.items()
+    direction = "head" if "--binarise" in options else "left"
+    assert parser.description["treebank"]["binarise"]["direction"] == direction
     assert parser.parse(["the", "dog", "sees", "the", "cat"]).fallback is None
 
 

@@ -289,6 +289,8 @@ def test_siblings_are_remembered_where_few_rules_are_likely_to_lack():
     # Every rule twice: none is seen once, so none seems to be missing.
     complete = training.prepare([*few, *few], TreebankOptions())
     assert complete.options.binarise == BinariseOptions(horizontal=1)
+    outward = training.prepare([*few, *few], TreebankOptions(direction="head"))
+    assert outward.options.binarise == BinariseOptions("head", horizontal=1)
     own = TreebankOptions(binarise=BinariseOptions("head", 2, 3))
     assert training.prepare(few, own).options.binarise == own.binarise
 

@@ -30,7 +30,7 @@ from eigentree.chart.decode import Decoded, Objective, bracket_marginals, decode
 from eigentree.chart.forest import Forest
 from eigentree.chart.inside_outside import Marginals, inside_outside
 from eigentree.chart.pruning import DEFAULT_THRESHOLD, Leaves, Pruned, prune
-from eigentree.corpus.binarise import BinariseOptions, unbinarise
+from eigentree.corpus.binarise import BinariseOptions, Direction, unbinarise
 from eigentree.corpus.cleaning import CleaningOptions
 from eigentree.corpus.lexicon import LexiconOptions
 from eigentree.corpus.trees import FORBIDDEN_IN_LABEL, SEPARATORS, Tree, with_tags
@@ -204,6 +204,8 @@ class TreebankOptions:
         Traces, function tags, wrappers.
     binarise
         Direction and Markovisation; None to let the treebank decide about siblings.
+    direction
+        Of binarisation, where `binarise` leaves it open.
     heads
         Name of a head table, path of one, or ``auto`` for one that knows the labels.
     lexicon
@@ -212,6 +214,7 @@ class TreebankOptions:
 
     cleaning: CleaningOptions = field(default_factory=CleaningOptions)
     binarise: BinariseOptions | None = None
+    direction: Direction = "left"
     heads: str = "auto"
     lexicon: LexiconOptions = field(default_factory=LexiconOptions)
 

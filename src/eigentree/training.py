@@ -162,7 +162,8 @@ def prepare(trees: Sequence[Tree], options: TreebankOptions) -> Prepared:
     options = replace(options, heads=heads)
     if options.binarise is not None:
         return Prepared(_examples(trees, options.binarise, options), options)
-    for choice in (BinariseOptions(horizontal=1), BinariseOptions()):
+    for siblings in (1, 0):
+        choice = BinariseOptions(direction=options.direction, horizontal=siblings)
         examples = _examples(trees, choice, options)
         if unseen_share(examples) <= MOST_UNSEEN:
             break

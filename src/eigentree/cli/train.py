@@ -245,6 +245,7 @@ def train(
             cleaning=cleaning,
             heads=heads,
             binarise=_binarise_options(binarise, vertical, horizontal),
+            direction=binarise or "left",
             lexicon=changed(treebank_options.lexicon, rare_threshold=rare),
         ),
         spectral=changed(
@@ -358,7 +359,7 @@ def _binarise_options(
     """None, to choose by the size of the treebank, when nothing is given."""
     from eigentree.corpus.binarise import BinariseOptions
 
-    if direction is None and vertical is None and horizontal is None:
+    if vertical is None and horizontal is None:
         return None
     return BinariseOptions(direction or "left", vertical or 1, horizontal or 0)
 
