@@ -204,6 +204,8 @@ def refuse(error: ValidationError, where: str, kind: type, what: str, skip: int 
         told = str(first["ctx"]["error"])
         if not place:
             raise SettingsError(f"{where}{told}")
+        if isinstance(value, Mapping):
+            raise SettingsError(f"{where}{key}: {told}")
     right = told.removeprefix("Input should be ").split(", unable")[0]
     shown = repr(value)
     shown = shown if len(shown) < 60 else f"{shown[:57]}..."

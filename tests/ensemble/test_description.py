@@ -40,7 +40,10 @@ def with_combination(**changes: Any) -> dict[str, Any]:
         (with_family(method="neural"), "method is 'neural'; it must be one of spectral, clust"),
         (with_family(noise="loud"), "noise is 'loud'; it must be 'none', 'dropout', 'additive'"),
         (with_family(sigma=[0.1]), r"family 'plain' has noise 'none' and sigma \[0.1\]; give both"),
-        (with_family(noise="dropout"), r"has noise 'dropout' and sigma \[0.0\]; give both or none"),
+        (
+            with_family(noise="dropout"),
+            r"family\[1\]: family 'plain' has noise 'dropout' and sigma \[0.0\]; give both",
+        ),
         (with_family(noise="dropout", sigma=[1.0]), "family 'plain': sigma is 1.0; dropout must"),
         (with_family(noise="dropout", sigma=[0.1, 0.1]), "list of one or more different values"),
         (with_family(noise="dropout", sigma=[]), "list of one or more different values"),
