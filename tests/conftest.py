@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
+
+from eigentree._accel import needs_compiling
+from eigentree.chart import _kernels_latent
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -27,6 +32,39 @@ settings.register_profile(
     suppress_health_check=[HealthCheck.too_slow],
 )
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+# Learns and parses with every kind of grammar that tests compare between processes.
+_COMPILE = """
+from eigentree.ensemble.description import make_description
+from eigentree.ensemble.train import train_ensemble
+from tests.demo import demo_trees
+
+families = [
+    {"name": "one", "states": 2, "clustering": {"restarts": 1}},
+    {"name": "two", "method": "spectral", "states": 2},
+]
+inputs = ["one", "two"]
+combinations = [{"name": "all", "how": "tree-coverage", "inputs": inputs}]
+tables = {"family": families, "combination": combinations}
+trees = demo_trees()[:60]
+parser = train_ensemble(trees, make_description(tables), FOLDER)
+list(parser.parse_many([(tree.words(), tree.tags()) for tree in trees[:20]]))
+list(parser.parse_many([(tree.words(), None) for tree in trees[:20]]))
+"""
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Compile the kernels in another process, where there is no copy of them on disk yet.
+
+    The process that compiles a kernel may run other code than those that find it on disk, with
+    sums in another order; tests of equality to the byte want all processes to be of one kind.
+    """
+    if needs_compiling(_kernels_latent.outside_pass):
+        folder = str(tmp_path_factory.mktemp("compiled"))
+        code = _COMPILE.replace("FOLDER", repr(folder))
+        subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

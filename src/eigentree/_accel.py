@@ -6,8 +6,8 @@ call and keeps the result on disk for the next process.  Two environment variabl
 ``NUMBA_CACHE_DIR`` moves the cache.
 
 Sums may be reordered (so that they use vector registers), products and sums contracted, and
-the sign of a zero ignored; NaN and infinity keep their meaning, and one machine always gives
-the same bits.
+the sign of a zero ignored; NaN and infinity keep their meaning.  One machine always gives the
+same bits, but for a process that has compiled the kernels itself, whose last bits may differ.
 """
 
 from __future__ import annotations
