@@ -60,7 +60,7 @@ def inside_outside(forest: Forest, grammar: LPCFG) -> Marginals | None:
 
     References
     ----------
-    cohen-etal-2013-experiments, section 2.1; baker-1979-trainable.
+    cohen-2013, section 2.1; baker-1979.
     """
     parameters = grammar.parameters
     sizes = np.diff(parameters.state_start)

@@ -213,7 +213,7 @@ def learn_spectral(
 
     References
     ----------
-    cohen-etal-2013-experiments; cohen-etal-2012-spectral; narayan-2015, section 4 for noise.
+    cohen-2013; cohen-2012; narayan-2015, section 4 for noise.
     """
     if projections is None or noise.on_features:
         projections = project(examples, options, noise=noise, seed=seed, progress=progress)
