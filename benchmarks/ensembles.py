@@ -23,6 +23,7 @@ from eigentree.ensemble.description import make_description
 from eigentree.ensemble.files import member_path
 from eigentree.ensemble.parser import EnsembleParser
 from eigentree.ensemble.train import train_ensemble
+from eigentree.workers import cpu_seconds
 
 SIGMAS = [0.05, 0.1, 0.15, 0.2]
 WARMING = 3
@@ -37,18 +38,13 @@ def train(treebank: Path, folder: Path, members: int, jobs: int) -> None:
         "copies": max(1, members // len(SIGMAS)),
     }
     description = make_description({"family": [family]})
-    began = time.perf_counter(), _cpu_seconds()
+    began = time.perf_counter(), cpu_seconds()
     train_ensemble(trees, description, folder, tagger=False, jobs=jobs)
-    wall, cpu = time.perf_counter() - began[0], _cpu_seconds() - began[1]
+    wall, cpu = time.perf_counter() - began[0], cpu_seconds() - began[1]
     names = [member.name for member in description.members()]
     size = sum(member_path(folder, name).stat().st_size for name in names) / len(names)
     print(f"{len(names)} members, {jobs} jobs: {wall:.0f} s wall, {cpu:.0f} CPU s,")
     print(f"{cpu / len(names):.2f} CPU s and {size / 1e6:.2f} MB a member")
-
-
-def _cpu_seconds() -> float:
-    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-    return sum(each.ru_utime + each.ru_stime for each in used)
 
 
 def parse(treebank: Path, folder: Path, *, lean: bool) -> None:

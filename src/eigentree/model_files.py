@@ -23,7 +23,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,9 @@ from numpy.typing import NDArray
 from eigentree import __version__
 from eigentree.corpus.files import write_whole
 from eigentree.errors import EigentreeError, ModelFileError
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
 
 FORMAT = "eigentree model"
 # 2: grammars may hold rules that were never seen.
@@ -91,6 +94,13 @@ class _Tensor(NamedTuple):
     shape: tuple[int, ...]
     start: int  # in bytes, from the beginning of the file
     end: int
+
+
+def header_problem(error: ValidationError) -> str:
+    """What is wrong with a header, from the first of pydantic's complaints."""
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"])
+    return f"header's {where}: {first['msg']}"
 
 
 def save_model(

@@ -21,7 +21,7 @@ from eigentree.errors import EigentreeError, ModelFileError
 from eigentree.grammar.lpcfg import COUNTS, LPCFG, NO_MATRIX, ROUNDED, LatentParameters
 from eigentree.grammar.pcfg import PCFG, WordTable
 from eigentree.grammar.symbols import SymbolTable
-from eigentree.model_files import ModelFile, open_model, save_model
+from eigentree.model_files import ModelFile, header_problem, open_model, save_model
 from eigentree.parsers import Parser, ParserOptions
 from eigentree.shapes import check_types
 from eigentree.words.tagger import Tagger
@@ -219,6 +219,4 @@ def _checked(header: dict[str, Any]) -> _Header:
     try:
         return _Header.model_validate(header)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ModelFileError(f"its header's {where}: {first['msg']}") from error
+        raise ModelFileError(f"its {header_problem(error)}") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
@@ -13,6 +12,7 @@ import typer
 
 from eigentree.cli._common import message, progress
 from eigentree.errors import TreebankFormatError, counted
+from eigentree.workers import cpu_seconds
 
 if TYPE_CHECKING:
     from eigentree.corpus.cleaning import CleaningOptions
@@ -103,7 +103,7 @@ class Stages:
         self._stage: str | None = None
         self._began = 0.0
         self._bar = ExitStack()
-        self._advance: Callable[[int], None] = lambda steps: None  # noqa: ARG005
+        self._advance: Callable[[int], None] = lambda steps: None  # noqa: ARG005 - no stage yet
         self._shown = 0
 
     def __enter__(self) -> Stages:
@@ -125,7 +125,7 @@ class Stages:
             self._finish()
             if stage in self._notes:
                 message(self._notes[stage], quiet=self._quiet)
-            self._stage, self._shown, self._began = stage, 0, _cpu_seconds()
+            self._stage, self._shown, self._began = stage, 0, cpu_seconds()
             self._advance = self._bar.enter_context(progress(stage, 100, quiet=self._quiet))
         percent = int(100 * share)
         if percent > self._shown:
@@ -135,11 +135,5 @@ class Stages:
     def _finish(self) -> None:
         self._bar.close()
         if self._stage is not None:
-            seconds = _cpu_seconds() - self._began
+            seconds = cpu_seconds() - self._began
             message(f"{self._stage}: {seconds:.1f} CPU s", quiet=self._quiet)
-
-
-def _cpu_seconds() -> float:
-    """Of this process and of those that it has started and that have ended."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system

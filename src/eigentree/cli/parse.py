@@ -6,11 +6,10 @@ import select
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from itertools import chain
-from multiprocessing import get_context
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
@@ -27,6 +26,7 @@ from eigentree.cli._common import (
     message,
     track,
 )
+from eigentree.workers import worker_pool
 
 if TYPE_CHECKING:
     from eigentree.corpus.cleaning import CleaningOptions
@@ -283,9 +283,6 @@ _render_here: Callable[[list[Sentence]], Iterator[tuple[str, str]]]
 
 
 def _start_worker(work: _Work) -> None:
-    from eigentree.workers import end_with_parent
-
-    end_with_parent()
     global _render_here  # what a worker process is started for
     _render_here = _renderer(_open(work, verify=False), work.output)
 
@@ -299,19 +296,14 @@ def _in_processes(
 ) -> Iterator[tuple[str, str]]:
     """Render sentences in worker processes, in order, a bounded number of them at a time."""
     waiting: deque[Future[list[tuple[str, str]]]] = deque()
-    pool = ProcessPoolExecutor(
-        jobs, mp_context=get_context("spawn"), initializer=_start_worker, initargs=(work,)
-    )
     try:
-        for lot in lots:
-            waiting.append(pool.submit(_render_lot, lot))
-            if len(waiting) > jobs * _LOTS_AHEAD:
-                yield from waiting.popleft().result()
-        yield from chain.from_iterable(future.result() for future in waiting)
+        with worker_pool(jobs, _start_worker, work) as pool:
+            for lot in lots:
+                waiting.append(pool.submit(_render_lot, lot))
+                if len(waiting) > jobs * _LOTS_AHEAD:
+                    yield from waiting.popleft().result()
+            yield from chain.from_iterable(future.result() for future in waiting)
     except BrokenProcessPool as error:
         raise WorkFailedError(
             "a worker process ended, perhaps for want of memory; use fewer --jobs"
         ) from error
-    finally:
-        # Nobody waits for the rest once the output has been closed or a sentence has failed.
-        pool.shutdown(cancel_futures=True)

@@ -139,21 +139,59 @@ def diversity(candidates: Candidates, options: ParsevalOptions = EVALB_COLLINS) 
     with the number of brackets, in the pairs of candidates.
     """
     choice = candidates.choice
-    n_members, n_sentences = choice.shape
-    matched, total = np.zeros((2, n_members, n_members))
+    pairs = Pairs.none(len(choice))
     for trees, own in zip(candidates.trees, choice.T, strict=True):
+        pairs.add(trees, own, options)
+    return diversity_of(pairs, choice)
+
+
+class Pairs(NamedTuple):
+    """Brackets of any two members, summed over sentences.
+
+    Attributes
+    ----------
+    matched, total : float64, axes (members, members)
+        Those that both have, and those of both.
+    """
+
+    matched: Floats
+    total: Floats
+
+    @classmethod
+    def none(cls, n_members: int) -> Pairs:
+        """Of no sentence yet."""
+        return cls(*np.zeros((2, n_members, n_members)))
+
+    def add(
+        self, trees: Sequence[Tree], choice: Ints | Sequence[int], options: ParsevalOptions
+    ) -> None:
+        """Add a sentence, of which each member has chosen one of the trees."""
         found = compare(trees, trees, options)
-        pairs = np.ix_(own, own)
-        matched += found.matched[pairs]
-        total += found.total[pairs]
+        places = np.asarray(choice)
+        pairs = np.ix_(places, places)
+        np.add(self.matched, found.matched[pairs], out=self.matched)
+        np.add(self.total, found.total[pairs], out=self.total)
+
+
+def diversity_of(pairs: Pairs, choice: Ints) -> Diversity:
+    """How much the trees of members differ, when their brackets are counted.
+
+    Parameters
+    ----------
+    pairs
+        Of the members.
+    choice : int64, axes (members, sentences)
+        The place of each member's tree among those of the sentence.
+    """
+    matched, total = pairs
     f1 = np.divide(2 * matched, total, out=np.ones_like(total), where=total > 0)
-    off_diagonal = f1[~np.eye(n_members, dtype=bool)]
+    off_diagonal = f1[~np.eye(len(f1), dtype=bool)]
     distinct = [len(np.unique(own)) for own in choice.T]
     return Diversity(
         f1,
-        float(off_diagonal.mean()) if n_members > 1 else 1.0,
-        distinct.count(1) / n_sentences,
-        sum(distinct) / n_sentences,
+        float(off_diagonal.mean()) if len(f1) > 1 else 1.0,
+        distinct.count(1) / len(distinct),
+        sum(distinct) / len(distinct),
     )
 
 

@@ -26,7 +26,7 @@ from eigentree.errors import EigentreeError, ModelFileError
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.plain import one_state
 from eigentree.held_out import equal_backbones
-from eigentree.model_files import open_model, save_model
+from eigentree.model_files import header_problem, open_model, save_model
 from eigentree.parsers import Parser
 from eigentree.words.tagger import Tagger
 
@@ -170,11 +170,7 @@ def load_ensemble(folder: str | Path, *, lean: bool = False, verify: bool = True
         tagger = Tagger.from_bytes(file.blobs["tagger"]) if "tagger" in file.blobs else None
         heads = _heads(index.heads)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ModelFileError(
-            f"{index_path(folder)}: its header's {where}: {first['msg']}"
-        ) from error
+        raise ModelFileError(f"{index_path(folder)}: its {header_problem(error)}") from error
     except EigentreeError as error:
         raise ModelFileError(f"{index_path(folder)}: {error}") from error
     _check_parts(folder, description, index)
@@ -221,7 +217,7 @@ class _Members:
     def __init__(
         self, folder: Path, entries: list[_MemberEntry], *, lean: bool, verify: bool
     ) -> None:
-        self._folder, self._lean = folder, lean
+        self._folder = folder
         self._entries: dict[int, list[_MemberEntry]] = {}
         for entry in entries:
             self._entries.setdefault(entry.backbone, []).append(entry)

@@ -37,7 +37,6 @@ class Network:
     def __init__(self, description: Description, rerankers: Mapping[str, Reranker]) -> None:
         self.description = description
         self.rerankers = dict(rerankers)
-        self._families = {family.name for family in description.family}
         # Families in the order of the file.
         self._needed = {
             each.name: [

@@ -19,7 +19,7 @@ from eigentree.corpus.trees import Tree
 from eigentree.ensemble.combine import Chains, Evidence
 from eigentree.ensemble.reading import Reading
 from eigentree.errors import ModelFileError, ShapeError
-from eigentree.model_files import open_model, save_model
+from eigentree.model_files import header_problem, open_model, save_model
 from eigentree.parsers import Fallback
 from eigentree.shapes import check_shapes, check_types
 
@@ -152,9 +152,7 @@ def load_readings(path: Path, sentences: Sequence[Sequence[str]], chains: Chains
     try:
         return _unpacked(file.header, file.arrays, sentences, chains)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ModelFileError(f"{path}: its header's {where}: {first['msg']}") from error
+        raise ModelFileError(f"{path}: its {header_problem(error)}") from error
     except (KeyError, ValueError, ShapeError) as error:
         told = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
         raise ModelFileError(f"{path}: isn't a whole file of readings: {told}") from error

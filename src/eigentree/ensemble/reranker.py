@@ -23,6 +23,7 @@ from eigentree.ensemble.features import FeatureOptions, FeatureTable, frequent_w
 from eigentree.ensemble.maxent import MaxEnt, MaxEntOptions, Quality, fit
 from eigentree.errors import ModelFileError, SettingsError
 from eigentree.evaluate import EVALB_COLLINS, ParsevalOptions
+from eigentree.model_files import header_problem
 
 Floats = NDArray[np.float64]
 
@@ -251,9 +252,7 @@ def from_parts(
     try:
         told = _Header.model_validate(header)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise ModelFileError(f"a reranker's header's {where}: {first['msg']}") from None
+        raise ModelFileError(f"a reranker's {header_problem(error)}") from None
     given = told.features
     options = FeatureOptions(
         tuple(given.schemata), frozenset(given.function_words), frozenset(given.coordination)

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
+from concurrent.futures import Future, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import asdict, replace
 from functools import cached_property, partial
 from hashlib import sha256
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -54,7 +53,7 @@ from eigentree.model_files import open_model
 from eigentree.parsers import Parser, Progress, Sentence, TreebankOptions
 from eigentree.training import TrainingOptions, learn_grammar, prepare, project_for, widener
 from eigentree.words.tagger import Tagger
-from eigentree.workers import end_with_parent
+from eigentree.workers import worker_pool
 
 # Members that are trained, or asked, before anything is written.
 GROUP = 20
@@ -347,22 +346,15 @@ def _done(waiting: Sequence[Job], workshop: _Workshop, processes: int) -> Iterat
         for job in waiting:
             yield from do_job(job, workshop)
         return
-    pool = ProcessPoolExecutor(
-        min(processes, len(waiting)),
-        mp_context=get_context("spawn"),
-        initializer=_start_worker,
-        initargs=(workshop,),
-    )
     try:
-        futures: list[Future[int]] = [pool.submit(_do_here, job) for job in waiting]
-        for future in as_completed(futures):
-            yield future.result()
+        with worker_pool(min(processes, len(waiting)), _start_worker, workshop) as pool:
+            futures: list[Future[int]] = [pool.submit(_do_here, job) for job in waiting]
+            for future in as_completed(futures):
+                yield future.result()
     except BrokenProcessPool as error:
         raise SettingsError(
             "a process ended, perhaps for want of memory; use fewer jobs, what is done is kept"
         ) from error
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 _here: _Workshop
@@ -371,7 +363,6 @@ _here: _Workshop
 def _start_worker(workshop: _Workshop) -> None:
     global _here  # what a worker process is started for
     _here = workshop
-    end_with_parent()
 
 
 def _do_here(job: Job) -> int:
@@ -513,7 +504,6 @@ class _Lesson:
 
     def train(self, combination: Combination, told: Callable[[float], None]) -> Reranker:
         candidates = self._candidates(combination)
-        # Where no member has a tree there is nothing to learn.
         return self._trained(combination, candidates, np.ones(len(candidates), dtype=bool), told)
 
     def answer(self, combination: Combination) -> None:

@@ -15,20 +15,16 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import suppress
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from eigentree.corpus.files import write_whole
 from eigentree.corpus.trees import Tree
 from eigentree.ensemble.combine import Chains, Combined, Evidence, combine
 from eigentree.ensemble.description import Description
-from eigentree.ensemble.diversity import compare
+from eigentree.ensemble.diversity import Pairs
 from eigentree.ensemble.parser import EnsembleParser
 from eigentree.ensemble.reading import Reader, Reading
 from eigentree.errors import SettingsError
@@ -37,7 +33,7 @@ from eigentree.experiment.cells import Data, HeldOut
 from eigentree.experiment.entrants import Entrant, groups_of, steps_of
 from eigentree.linalg.threads import one_thread
 from eigentree.parsers import Progress, Sentence, pieces_of, sentence_of
-from eigentree.workers import end_with_parent
+from eigentree.workers import worker_pool
 
 # Sentences of a piece: members are opened for each piece anew.
 PIECE = 128
@@ -97,20 +93,14 @@ def _one_by_one(examiner: _Examiner, pieces: Sequence[Piece], processes: int) ->
             for piece in pieces:
                 yield examiner.answered(piece)
         return
-    pool = ProcessPoolExecutor(
-        processes,
-        mp_context=get_context("spawn"),
-        initializer=_start_worker,
-        initargs=(examiner.entrant, examiner.data.files, examiner.path, examiner.checkpoint),
-    )
+    given = examiner.entrant, examiner.data.files, examiner.path, examiner.checkpoint
     try:
-        yield from pool.map(_answered_here, pieces)
+        with worker_pool(processes, _start_worker, *given) as pool:
+            yield from pool.map(_answered_here, pieces)
     except BrokenProcessPool as error:
         raise SettingsError(
             "a process ended, perhaps for want of memory; use fewer jobs, what is done is kept"
         ) from error
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 _here: _Examiner
@@ -121,7 +111,6 @@ def _start_worker(
 ) -> None:
     global _here  # what a worker process is started for
     _here = _Examiner(entrant, Data(*files), path, checkpoint)
-    end_with_parent()
 
 
 def _answered_here(piece: Piece) -> Record:
@@ -186,7 +175,7 @@ class _Examiner:
         began = time.process_time()
         outputs = list(_outputs(self._parser, asked, self.entrant.description))
         seconds = time.process_time() - began
-        pairs = _Pairs(len(outputs[0].choice))
+        pairs = Pairs.none(len(outputs[0].choice))
         growth = _Growth(self.groups, self._parser.backbones[0].root_label)
         sentences = []
         for place, output in zip(places, outputs, strict=True):
@@ -202,7 +191,7 @@ class _Examiner:
                     "lost": output.lost,
                 }
             )
-            pairs.add(output)
+            pairs.add(output.trees, output.choice, EVALB_COLLINS)
             if piece.part == "dev":
                 growth.add(output, gold[place])
         found = {
@@ -293,19 +282,6 @@ def _joined(outputs: Sequence[_Output], root: str) -> _Output:
     }
     lost = [all(each) for each in zip(*(output.lost for output in outputs), strict=True)]
     return _Output(list(numbers), choice, answers, dict.fromkeys(answers, True), lost)
-
-
-class _Pairs:
-    """Brackets that any two members have in common, and have, summed over sentences."""
-
-    def __init__(self, n_members: int) -> None:
-        self.matched, self.total = np.zeros((2, n_members, n_members))
-
-    def add(self, output: _Output) -> None:
-        found = compare(output.trees, output.trees, EVALB_COLLINS)
-        pairs = np.ix_(output.choice, output.choice)
-        self.matched += found.matched[pairs]
-        self.total += found.total[pairs]
 
 
 class _Growth:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 import time
 from collections.abc import Iterator, Sequence
@@ -16,6 +15,7 @@ import numpy as np
 
 from eigentree.corpus.files import write_whole
 from eigentree.ensemble.description import Description, Member
+from eigentree.ensemble.diversity import Pairs, diversity_of
 from eigentree.ensemble.files import member_path
 from eigentree.ensemble.train import train_ensemble
 from eigentree.evaluate import SentenceScore
@@ -31,6 +31,7 @@ from eigentree.experiment.cells import (
 from eigentree.experiment.entrants import Entrant, groups_of, steps_of
 from eigentree.linalg.threads import one_thread
 from eigentree.parsers import Parser, Progress
+from eigentree.workers import cpu_seconds
 
 Record = dict[str, Any]
 
@@ -112,7 +113,7 @@ def _timed(path: Path, *, whole: bool) -> Iterator[Record]:
     with suppress(OSError, ValueError):  # not begun yet
         times = dict(json.loads(path.read_text("utf-8")))
     times |= {"whole": times["whole"] and times["ended"], "ended": False}
-    began, spent = time.monotonic(), _cpu_seconds()
+    began, spent = time.monotonic(), cpu_seconds()
 
     def keep() -> None:
         with write_whole(path) as out:
@@ -122,17 +123,11 @@ def _timed(path: Path, *, whole: bool) -> Iterator[Record]:
     try:
         yield times
     finally:
-        times["cpu_seconds"] += _cpu_seconds() - spent
+        times["cpu_seconds"] += cpu_seconds() - spent
         times["wall_seconds"] += time.monotonic() - began
         times["ended"] = True
         keep()
         del times["ended"]
-
-
-def _cpu_seconds() -> float:
-    """Of this process and of those that it has started and that have ended."""
-    times = os.times()
-    return times.user + times.system + times.children_user + times.children_system
 
 
 def _most_memory() -> int | None:
@@ -193,15 +188,13 @@ class _Part:
     def of_group(self, members: Sequence[int]) -> Record:
         """How much some members differ, and how good the best of their trees would be."""
         pairs = np.ix_(members, members)
-        matched, total = self.matched[pairs], self.total[pairs]
-        f1 = np.divide(2 * matched, total, out=np.ones_like(total), where=total > 0)
-        others = f1[~np.eye(len(members), dtype=bool)]
-        distinct = [len({each["choice"][member] for member in members}) for each in self.sentences]
+        choice = np.array([each["choice"] for each in self.sentences]).T[members]
+        found = diversity_of(Pairs(self.matched[pairs], self.total[pairs]), choice)
         return {
             "oracle": self.oracle(members),
-            "pair_f1": float(others.mean()) if len(others) else 1.0,
-            "all_agree": distinct.count(1) / len(distinct),
-            "distinct": sum(distinct) / len(distinct),
+            "pair_f1": found.mean_f1,
+            "all_agree": found.all_agree,
+            "distinct": found.distinct,
         }
 
 

@@ -12,10 +12,9 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
-from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,7 +27,7 @@ from eigentree.experiment.results import results_of
 from eigentree.experiment.study import Study
 from eigentree.linalg.threads import one_thread
 from eigentree.parsers import Progress
-from eigentree.workers import end_with_parent
+from eigentree.workers import worker_pool
 
 Record = dict[str, Any]
 
@@ -234,15 +233,9 @@ def _in_processes(
     waiting: deque[Cell], lost: list[Cell], study: Study, path: Path, jobs: int
 ) -> Iterator[_Outcome]:
     """Run waiting cells in worker processes; those that ran when one died are added to `lost`."""
-    pool = ProcessPoolExecutor(
-        jobs,
-        mp_context=get_context("spawn"),
-        initializer=_start_worker,
-        initargs=(study, path, jobs),
-    )
     running: dict[Future[_Outcome], Cell] = {}
     broken = False
-    try:
+    with worker_pool(jobs, _start_worker, study, path, jobs) as pool:
         while waiting or running:
             # No more than there are workers, so that what is lost with one is known.
             while waiting and len(running) < jobs and not broken:
@@ -262,8 +255,6 @@ def _in_processes(
                 except BrokenProcessPool:
                     lost.append(cell)
                     broken = True
-    finally:
-        pool.shutdown(cancel_futures=True)
 
 
 _here: tuple[Data, Folder, int]
@@ -272,7 +263,6 @@ _here: tuple[Data, Folder, int]
 def _start_worker(study: Study, path: Path, jobs: int) -> None:
     global _here  # what a worker process is started for
     _here = Data(study.train, study.parts), Folder(path), jobs
-    end_with_parent()
 
 
 def _attempt_here(cell: Cell) -> _Outcome:
