@@ -11,7 +11,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import NoneType
-from typing import Annotated, Any, NoReturn, get_args, get_type_hints
+from typing import Annotated, Any, ClassVar, NoReturn, get_args, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -23,6 +23,15 @@ from eigentree.training import TrainingOptions
 SETTINGS = {field.name for field in dataclasses.fields(TrainingOptions)} - {"method", "tagger"}
 # Settings that are not tables of settings.
 PLAIN = ("jackknife",)
+# What pydantic says in words of its own.
+_IN_OUR_WORDS = {
+    "path_type": "a path",
+    "model_type": "a table",
+    "dataclass_type": "a table",
+    "dict_type": "a table",
+    "list_type": "a list",
+    "tuple_type": "a list",
+}
 # Tables that have their numbers of states from the key `states` beside them.
 WITH_STATES = ("spectral", "em", "clustering")
 
@@ -62,9 +71,13 @@ class WithSettings(Table):
 
     Attributes
     ----------
+    may_set
+        Names of the settings that there may be.
     settings
         Fields of `TrainingOptions`.
     """
+
+    may_set: ClassVar[set[str]] = SETTINGS
 
     # Collected below, so no key of this name is to be had.
     settings: dict[str, Any] = Field({}, alias="settings of learning")
@@ -75,7 +88,7 @@ class WithSettings(Table):
         """Let the settings of learning stand beside the other keys."""
         if not isinstance(given, Mapping):
             return given
-        names = SETTINGS - set(cls.model_fields)
+        names = cls.may_set - set(cls.model_fields)
         settings = {name: given[name] for name in given if name in names}
         rest = {name: given[name] for name in given if name not in names}
         return {**rest, "settings of learning": settings}
@@ -122,8 +135,8 @@ def training_options(
             raise SettingsError(f"{name} is {values!r}; it must be a table of settings")
         if name in WITH_STATES and "states" in values:
             raise SettingsError(
-                f"{name}.states is {values['states']!r}; the states of models are given by "
-                "the key states, at the top or in a model"
+                f"{name}.states is {values['states']!r}; the number of states is given by the key "
+                f"states beside the table {name}, not in it"
             )
         if name == "em" and "start" in values:
             raise SettingsError(
@@ -199,7 +212,7 @@ def refuse(error: ValidationError, where: str, kind: type, what: str, skip: int 
         raise SettingsError(f"{where}{key} is no key of {what}; known are {', '.join(keys)}")
     if problem == "missing":
         raise SettingsError(f"{where}{key} is missing; {what} needs it")
-    told = "a path" if problem == "path_type" else first["msg"]
+    told = _IN_OUR_WORDS.get(problem, first["msg"])
     if problem == "value_error":
         told = str(first["ctx"]["error"])
         if not place:
@@ -221,6 +234,6 @@ def _keys_at(kind: Any, place: Sequence[str | int]) -> set[str]:
         while get_args(kind):  # list[Model], Model | None
             kind = next(inner for inner in get_args(kind) if inner is not NoneType)
     if isinstance(kind, type) and issubclass(kind, BaseModel):
-        names = set(kind.model_fields)
-        return (names - {"settings"}) | SETTINGS if "settings" in names else names
+        own = set(kind.model_fields)
+        return (own - {"settings"}) | kind.may_set if issubclass(kind, WithSettings) else own
     return {field.name for field in dataclasses.fields(kind)}

@@ -25,6 +25,7 @@ from tests.strategies import Sentence, grammars, sentences, trees
 
 Where = tuple[int, int]
 PRICES = [0.0, 0.25, 0.5, 1.0]
+SEVERAL = 7
 
 
 class Oracle(NamedTuple):
@@ -80,8 +81,9 @@ class Oracle(NamedTuple):
                     (rest, {**chosen, (start, end): chain}) for chain in self.chains[start, end]
                 )
 
-    def best(self, price: float) -> float:
-        return max(self.value(chosen, price) for chosen in self.bracketings())
+    def values(self, price: float) -> list[float]:
+        """The value of every tree, best first."""
+        return sorted((self.value(each, price) for each in self.bracketings()), reverse=True)
 
 
 def random_tree(rng: np.random.Generator, n_words: int) -> Tree:
@@ -105,9 +107,18 @@ def random_tree(rng: np.random.Generator, n_words: int) -> Tree:
 
 def check(evidence: Evidence, oracle: Oracle, price: float) -> Tree:
     words = [f"w{n}" for n in range(oracle.n_words)]
-    tree, confidences, value = combine(evidence, words, ["t"] * len(words), root="R", price=price)
-    assert (tree.words(), tree.tags()) == (words, ["t"] * len(words))
-    assert close(value, oracle.best(price), rtol=1e-9, atol=1e-9)
+    tags = ["t"] * len(words)
+    tree, confidences, value, others = combine(evidence, words, tags, root="R", price=price)
+    assert others == ()
+    assert (tree.words(), tree.tags()) == (words, tags)
+    values = oracle.values(price)
+    assert close(value, values[0], rtol=1e-9, atol=1e-9)
+    several = combine(evidence, words, tags, root="R", price=price, best=SEVERAL)
+    assert several[:3] == (tree, confidences, value)
+    found = [tree, *several.others]
+    assert len(set(found)) == len(found)
+    of_found = [oracle.value(chains_of(each), price) for each in found]
+    assert close(of_found, values[:SEVERAL], rtol=1e-9, atol=1e-9)
     chosen = chains_of(tree)
     assert close(oracle.value(chosen, price), value, rtol=1e-9, atol=1e-9)
     assert all(chain in oracle.chains[span] for span, chain in chosen.items())
@@ -287,9 +298,9 @@ def test_equal_bracketings_split_first_from_the_left():
 def test_no_evidence_gives_a_flat_tree():
     evidence = Evidence(3, Chains())
     found = combine(evidence, ["a", "b", "c"], ["x", "y", "z"], root="R")
-    assert found == (parse_tree("(R (x a) (y b) (z c))"), [0.0], 0.0)
+    assert found == (parse_tree("(R (x a) (y b) (z c))"), [0.0], 0.0, ())
     one = combine(Evidence(1, Chains()), ["a"], ["x"], root="R")
-    assert one == (parse_tree("(R (x a))"), [0.0], 0.0)
+    assert one == (parse_tree("(R (x a))"), [0.0], 0.0, ())
     assert len(evidence.key) == 0
 
 

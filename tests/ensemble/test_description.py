@@ -79,6 +79,13 @@ def with_combination(**changes: Any) -> dict[str, Any]:
         ),
         (with_combination(how="vote"), "how is 'vote'; it must be 'tree-coverage', 'marginal-cov"),
         (with_combination(price=1.5), r"combination\[1\].price is 1.5; it must be less than or"),
+        (with_combination(best=0), r"combination\[1\].best is 0; it must be greater than or"),
+        (
+            with_combination(how="maxent", price=0.5),
+            "combination 'all' has price, which is not for maxent",
+        ),
+        (with_combination(how="maxent", best=2), "'all' has best, which is not for maxent"),
+        (with_combination(reranker={}), "'all' has reranker, which is not for marginal-coverage"),
         (with_combination(reranker={"least": 0}), "least is 0; it must be 1 or more"),
         (with_combination(reranker={"schemata": ["taste"]}), "taste"),
         (
@@ -128,7 +135,6 @@ def test_what_makes_no_sense_is_refused(tables, message):
                     "name": "one",
                     "how": "maxent",
                     "inputs": ["additive"],
-                    "price": 0.25,
                     "reranker": {
                         "schemata": ["rule", "heads-tags"],
                         "least": 2,
@@ -136,7 +142,13 @@ def test_what_makes_no_sense_is_refused(tables, message):
                         "maxent": {"target": "risk", "loss": "brackets", "iterations": 3},
                     },
                 },
-                {"name": "two", "how": "tree-coverage", "inputs": ["one", "em"], "price": 0.0},
+                {
+                    "name": "two",
+                    "how": "tree-coverage",
+                    "inputs": ["one", "em"],
+                    "price": 0.0,
+                    "best": 3,
+                },
             ],
             "jackknife": {"folds": 3, "trees": 10},
         },

@@ -13,7 +13,7 @@ from eigentree.ensemble.combine import Chains, Evidence, combine
 from eigentree.ensemble.description import Description, make_description
 from eigentree.ensemble.features import FeatureOptions, FeatureTable
 from eigentree.ensemble.maxent import MaxEnt
-from eigentree.ensemble.network import LEAST_SHARE, Network, judged, shares_of
+from eigentree.ensemble.network import LEAST_SHARE, Network, Question, judged, shares_of
 from eigentree.ensemble.reading import Reading
 from eigentree.ensemble.reranker import Reranker
 from eigentree.errors import ModelFileError
@@ -51,7 +51,8 @@ def readings() -> dict[str, Reading]:
 
 def answers(readings, *combinations, rerankers=None, names=None):
     network = Network(described(*combinations), rerankers or {})
-    return network.answers(WORDS, TAGS, readings, "ROOT", names)
+    (found,) = network.answers([Question(WORDS, TAGS, readings, {})], "ROOT", names)
+    return found
 
 
 def votes_of(trees, weights) -> Evidence:
@@ -152,7 +153,7 @@ def reranker(network: Network, name: str, **weights: float) -> Reranker:
 def columns_of(readings, *combinations, above=None):
     network = Network(described(*combinations), {})
     combination = network.description.combination[-1]
-    found = network.candidates(combination, readings, above or {})
+    found = network.candidates(combination, Question(WORDS, TAGS, readings, above or {}))
     names = network.column_names(combination)
     assert found.columns.shape == (len(found.trees), len(names))
     return found.trees, dict(zip(names, found.columns.T.tolist(), strict=True))
@@ -213,6 +214,21 @@ def test_a_candidate_of_several_inputs_has_all_their_votes(readings):
     assert trees == [LEFT, RIGHT]
     assert columns["votes: cover"] == [1.0, 0.0]
     assert close(columns["votes: one"], [2 / 3, 1 / 3], rtol=1e-15)
+
+
+def test_several_trees_of_a_combination_are_candidates_with_falling_votes(readings):
+    cover = {"name": "cover", "inputs": ["two"], "best": 3}
+    above = answers(readings, cover)
+    # S has half of the weight, as has T, and X three quarters.
+    trees = [above["cover"].tree, *above["cover"].others]
+    assert trees == [RIGHT, OTHER, FLAT]
+    combinations = (cover, {**MAXENT, "inputs": ["one", "cover"]})
+    found, columns = columns_of(readings, *combinations, above=above)
+    assert found == [LEFT, RIGHT, OTHER, FLAT]
+    assert close(columns["votes: cover"], [0.0, 1.0, 1 / 2, 1 / 3], rtol=1e-15)
+    # Tree coverage counts the best only.
+    last = {"name": "last", "how": "tree-coverage", "inputs": ["cover"]}
+    assert answers(readings, cover, last)["last"].tree == RIGHT
 
 
 def test_phrases_over_phrases_with_one_label():

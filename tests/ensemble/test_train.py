@@ -273,13 +273,14 @@ def test_no_reranker_learns_from_answers_of_one_that_has_seen_the_sentence(tmp_p
         learned_from.append((reranker, {tree.words()[0] for tree in gold}))
         return reranker
 
-    def noting_answer(self, combination, words, *arguments):
+    def noting_answer(self, combination, questions, *arguments):
         used = self.rerankers[combination.name]
         (known,) = [own for reranker, own in learned_from if reranker is used]
-        assert words[0] not in known
         assert len(known) == 30
-        answered.append(words[0])
-        return answer(self, combination, words, *arguments)
+        for question in questions:
+            assert question.words[0] not in known
+            answered.append(question.words[0])
+        return answer(self, combination, questions, *arguments)
 
     monkeypatch.setattr(training, "train_reranker", noting_train)
     monkeypatch.setattr(Network, "answer", noting_answer)

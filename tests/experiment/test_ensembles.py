@@ -14,6 +14,7 @@ from eigentree.corpus.trees import Tree
 from eigentree.ensemble.combine import Chains, Evidence
 from eigentree.ensemble.diversity import Candidates, diversity, oracle
 from eigentree.ensemble.files import member_path
+from eigentree.ensemble.network import Question
 from eigentree.ensemble.parser import EnsembleParser
 from eigentree.ensemble.reading import Reading
 from eigentree.errors import SettingsError, TreebankFormatError
@@ -277,7 +278,7 @@ def test_a_member_without_a_tree_is_held_to_a_flat_one(result):
         "add": Reading([tree], np.array([0, -1, -1, 0]), nothing),
         "drop": Reading([], np.array([-1, -1, -1]), nothing, "threshold"),
     }
-    combined = parser.network.answers(*sentence[:2], readings, "S")
+    (combined,) = parser.network.answers([Question(*sentence[:2], readings, {})], "S")
     output = answers._output(parser, sentence, readings, combined, description)
     flat = Tree(parser.backbones[0].root_label, tree.children[0].children)
     assert output.trees == [tree, flat]

@@ -292,11 +292,14 @@ class Combined(NamedTuple):
         `Tree.spans`.
     value
         The objective (1).
+    others
+        Other trees of the sentence, best first.
     """
 
     tree: Tree
     confidences: list[float]
     value: float
+    others: tuple[Tree, ...] = ()
 
 
 def combine(
@@ -306,8 +309,9 @@ def combine(
     *,
     root: str,
     price: float = BRACKET_PRICE,
+    best: int = 1,
 ) -> Combined:
-    """The best tree by what many members say of a sentence.
+    """The best trees by what many members say of a sentence.
 
     Of chains of one value over a span the alphabetically first is taken; a span whose best
     chain adds nothing is left empty; of equal bracketings the one that splits first from the
@@ -323,14 +327,17 @@ def combine(
         Label of the whole where no member has a phrase over it.
     price
         What a bracket costs, as a share of the total.
+    best
+        Most trees that are given, all different.
 
     Cost
     ----
-    O(n^3) for n words, and the sorting of the evidence.
+    O(n^3) for n words, and the sorting of the evidence; up to O(best n^3) for several trees, with
+    50 n^2 bytes for each.
 
     References
     ----------
-    narayan-2015, section 5; goodman-1996.
+    narayan-2015, section 5; goodman-1996; huang-2005.
     """
     n = evidence.n_words
     evidence = evidence.with_root(root)
@@ -341,32 +348,40 @@ def combine(
     seen = np.flatnonzero(evidence.seen)
     span = start[seen] * (n + 1) + end[seen]
     order = np.lexsort((evidence.chains.rank[chain[seen]], -gain[seen], span))
-    best = seen[order[np.unique(span[order], return_index=True)[1]]]
-    best = best[(gain[best] > 0.0) | (end[best] - start[best] == n)]
-    gains = np.zeros((n + 1, n + 1))
-    gains[start[best], end[best]] = gain[best]
-    values = np.empty((n + 1, n + 1))
-    split = np.empty((n + 1, n + 1), dtype=np.int32)
-    kernels.best_splits(gains, values, split)
-    starts, ends = np.empty((2, 2 * n - 1), dtype=np.int32)
-    kernels.bracketing(split, starts, ends)
-    place = np.full((n + 1, n + 1), -1)
-    place[start[best], end[best]] = best
-    used = place[starts, ends]
-    used = used[used >= 0]
-    used = used[np.lexsort((-start[used], end[used]))]  # children before parents
+    seen, span = seen[order], span[order]
+    place = np.searchsorted(span, np.arange((n + 1) ** 2 + 1)).astype(np.int32)
+    first = np.stack((place[:-1], place[1:]), axis=1).reshape(n + 1, n + 1, 2)
+    element, sequence, many = np.empty((3, n + 1, n + 1, best))
+    element_chain, element_rank, sequence_rank, many_split, many_element, many_sequence = np.empty(
+        (6, n + 1, n + 1, best), dtype=np.int32
+    )
+    counts = np.empty((n + 1, n + 1, 3), dtype=np.int32)
+    kernels.best_trees(
+        first, gain[seen], element, element_chain, element_rank, sequence, sequence_rank,
+        many, many_split, many_element, many_sequence, counts,
+    )  # fmt: skip
     total = evidence.total or 1.0
     sure = np.clip(labels.sums(evidence.weight) / total, 0.0, 1.0)
+    chains_of_tree = np.empty(2 * n - 1, dtype=np.int32)
+    trees: list[Tree] = []
     confidences: list[float] = []
-    for first, last in zip(labels.first[used], labels.first[used + 1], strict=True):
-        confidences.extend(sure[first:last][::-1].tolist())
-    brackets = [
-        (first, last, evidence.chains.chains[number])
-        for first, last, number in zip(
-            start[used].tolist(), end[used].tolist(), chain[used].tolist(), strict=True
-        )
-    ]
-    return Combined(_build(words, tags, brackets), confidences, float(values[0, n] / total))
+    for rank in range(int(counts[0, n, 0])):
+        count = kernels.chains_of_tree(
+            rank, element_chain, element_rank, sequence_rank,
+            many_split, many_element, many_sequence, chains_of_tree,
+        )  # fmt: skip
+        used = seen[chains_of_tree[:count]]
+        if not trees:
+            for top, last in zip(labels.first[used], labels.first[used + 1], strict=True):
+                confidences.extend(sure[top:last][::-1].tolist())
+        brackets = [
+            (left, right, evidence.chains.chains[number])
+            for left, right, number in zip(
+                start[used].tolist(), end[used].tolist(), chain[used].tolist(), strict=True
+            )
+        ]
+        trees.append(_build(words, tags, brackets))
+    return Combined(trees[0], confidences, float(element[0, n, 0] / total), tuple(trees[1:]))
 
 
 def _build(

@@ -55,6 +55,9 @@ _LONGEST_NAME = 200
 # Settings of single models: the noise is the family's, and nothing is held out for a search.
 _NOT_FOR_MEMBERS = {"noise", "jackknife", "state_search"}
 
+# Trees of one sentence; memory grows with them.
+_MOST_TREES = 1000
+
 _Method = Annotated[str, AfterValidator(lambda value: known(value, METHODS))]
 _Sigma = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Names = Annotated[list[str], AfterValidator(distinct)]
@@ -110,6 +113,8 @@ class Combination(Table):
         Names of families and of combinations above this one.
     price
         What a bracket costs in the coverage decoders.
+    best
+        Of the coverage decoders: how many trees they give to rerankers below them.
     reranker
         Settings of ``maxent``.
     """
@@ -118,7 +123,15 @@ class Combination(Table):
     how: How = "marginal-coverage"
     inputs: _Names
     price: Annotated[float, Field(ge=0, le=1)] = 0.5
+    best: Annotated[int, Field(ge=1, le=_MOST_TREES, strict=True)] = 1
     reranker: RerankerOptions = RerankerOptions()
+
+    @model_validator(mode="after")
+    def _settings_serve(self) -> Combination:
+        useless = {"price", "best"} if self.is_trained else {"reranker"}
+        for name in sorted(useless & self.model_fields_set):
+            raise ValueError(f"combination {self.name!r} has {name}, which is not for {self.how}")
+        return self
 
     @property
     def is_trained(self) -> bool:

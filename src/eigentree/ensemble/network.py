@@ -8,6 +8,7 @@ the families that the trees of its inputs come from in the end.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,25 @@ from eigentree.errors import ModelFileError
 # Shares of the members below this are all alike to a reranker.
 LEAST_SHARE = 1e-3
 Bracket = tuple[str, int, int]
+
+
+class Question(NamedTuple):
+    """A sentence that combinations are asked about.
+
+    Attributes
+    ----------
+    words, tags
+        The sentence.
+    readings
+        What families make of it.
+    answers
+        What combinations make of it, as far as they were asked.
+    """
+
+    words: Sequence[str]
+    tags: Sequence[str]
+    readings: Mapping[str, Reading]
+    answers: dict[str, Combined]
 
 
 class Network:
@@ -55,64 +75,73 @@ class Network:
                 )
 
     def answers(
-        self,
-        words: Sequence[str],
-        tags: Sequence[str],
-        readings: Mapping[str, Reading],
-        root: str,
-        names: Sequence[str] | None = None,
-    ) -> dict[str, Combined]:
-        """What each combination makes of a sentence.
+        self, questions: Sequence[Question], root: str, names: Sequence[str] | None = None
+    ) -> list[dict[str, Combined]]:
+        """What each combination makes of each sentence.
 
         Parameters
         ----------
-        words, tags
-            The sentence.
-        readings
-            Of all families that it needs.
+        questions
+            With the readings of all families that are needed; what they have of answers is kept.
         root
             Label of the whole where no member has a phrase over it.
         names
             Only these combinations, and those above that they need; by default all.
         """
-        answers: dict[str, Combined] = {}
         wanted = self._wanted(names)
         for combination in self.description.combination:
             if combination.name in wanted:
-                answers[combination.name] = self.answer(
-                    combination, words, tags, readings, answers, root
-                )
-        return answers
+                given = self.answer(combination, questions, root)
+                for question, found in zip(questions, given, strict=True):
+                    question.answers[combination.name] = found
+        return [question.answers for question in questions]
 
     def answer(
         self,
         combination: Combination,
-        words: Sequence[str],
-        tags: Sequence[str],
-        readings: Mapping[str, Reading],
-        answers: Mapping[str, Combined],
+        questions: Sequence[Question],
         root: str,
-    ) -> Combined:
-        """What one combination makes of a sentence, when its inputs are known.
+        candidates: Sequence[Candidates] | None = None,
+    ) -> list[Combined]:
+        """What one combination makes of each sentence.
 
         Parameters
         ----------
         combination
             Of the description.
-        words, tags, readings, root
+        questions
+            With the answers of the combinations that are its inputs.
+        root
             As of `answers`.
-        answers
-            Of the combinations that are its inputs.
+        candidates
+            What a reranker chooses from, if that is known.
         """
-        evidence = self._marginals(combination, readings, len(words))
-        if combination.is_trained:
-            found = self.candidates(combination, readings, answers)
-            if found.trees:
-                (chosen,) = self.rerankers[combination.name].best([found])
-                return judged(found.trees[chosen], evidence)
-        elif combination.how == "tree-coverage":
-            evidence = self._trees(combination, readings, answers, evidence)
-        return combine(evidence, words, tags, root=root, price=combination.price)
+        if not combination.is_trained:
+            return [self._covered(combination, question, root) for question in questions]
+        if candidates is None:
+            candidates = [self.candidates(combination, question) for question in questions]
+        some = [place for place, each in enumerate(candidates) if each.trees]
+        best: dict[int, Tree] = {}
+        if some:
+            chosen = self.rerankers[combination.name].best([candidates[place] for place in some])
+            for place, one in zip(some, chosen, strict=True):
+                best[place] = candidates[place].trees[one]
+        return [
+            judged(best[place], self._marginals(combination, question))
+            if place in best
+            else self._covered(combination, question, root)
+            for place, question in enumerate(questions)
+        ]
+
+    def _covered(self, combination: Combination, question: Question, root: str) -> Combined:
+        if combination.how == "tree-coverage":
+            evidence = self._trees(combination, question)
+        else:
+            evidence = self._marginals(combination, question)
+        return combine(
+            evidence, question.words, question.tags,
+            root=root, price=combination.price, best=combination.best,
+        )  # fmt: skip
 
     def _wanted(self, names: Sequence[str] | None) -> set[str]:
         combinations = {each.name: each for each in self.description.combination}
@@ -125,65 +154,50 @@ class Network:
                 waiting.extend(combinations[name].inputs)
         return wanted
 
-    def _marginals(
-        self, combination: Combination, readings: Mapping[str, Reading], n_words: int
-    ) -> Evidence:
-        found = [readings[name].evidence for name in self._needed[combination.name]]
-        evidence = Evidence(n_words, found[0].chains)
+    def _marginals(self, combination: Combination, question: Question) -> Evidence:
+        found = [question.readings[name].evidence for name in self._needed[combination.name]]
+        evidence = Evidence(len(question.words), found[0].chains)
         for each in found:
             evidence.add(each)
         return evidence
 
-    def _trees(
-        self,
-        combination: Combination,
-        readings: Mapping[str, Reading],
-        answers: Mapping[str, Combined],
-        marginals: Evidence,
-    ) -> Evidence:
-        evidence = Evidence(marginals.n_words, marginals.chains)
+    def _trees(self, combination: Combination, question: Question) -> Evidence:
+        families = self._needed[combination.name]
+        chains = question.readings[families[0]].evidence.chains
+        evidence = Evidence(len(question.words), chains)
         for name in combination.inputs:
-            if name in answers:
-                evidence.add_trees([answers[name].tree])
+            if name in question.answers:
+                evidence.add_trees([question.answers[name].tree])
             else:
-                evidence.add_trees(readings[name].trees, readings[name].votes.tolist())
+                reading = question.readings[name]
+                evidence.add_trees(reading.trees, reading.votes.tolist())
         return evidence
 
-    def candidates(
-        self,
-        combination: Combination,
-        readings: Mapping[str, Reading],
-        answers: Mapping[str, Combined],
-    ) -> Candidates:
+    def candidates(self, combination: Combination, question: Question) -> Candidates:
         """The trees that a combination chooses from, and what members say of each.
 
-        Parameters
-        ----------
-        combination
-            Of the description.
-        readings
-            Of all families that it needs.
-        answers
-            Of the combinations above it.
+        A family gives each tree the share of its members that vote for it, a combination its
+        best tree one vote, the next half of one, and so on.
         """
+        readings, answers = question.readings, question.answers
         votes: dict[Tree, list[float]] = {}
         for column, name in enumerate(combination.inputs):
             if name in answers:
-                given = [(answers[name].tree, 1.0)]
+                trees = [answers[name].tree, *answers[name].others]
+                shares = [1.0 / rank for rank in range(1, len(trees) + 1)]
             else:
-                shares = readings[name].votes / max(1, readings[name].members)
-                given = list(zip(readings[name].trees, shares.tolist(), strict=True))
-            for tree, share in given:
+                trees = readings[name].trees
+                shares = (readings[name].votes / max(1, readings[name].members)).tolist()
+            for tree, share in zip(trees, shares, strict=True):
                 votes.setdefault(tree, [0.0] * len(combination.inputs))[column] += share
-        trees = list(votes)
         families = self._needed[combination.name]
         said = [shares_of(readings[name].evidence) for name in families]
         weights = [float(readings[name].members) for name in families]
-        columns = np.empty((len(trees), len(self.column_names(combination))))
-        for row, tree in enumerate(trees):
+        columns = np.empty((len(votes), len(self.column_names(combination))))
+        for row, (tree, own) in enumerate(votes.items()):
             brackets = [(span.label, span.start, span.end) for span in tree.spans()]
-            columns[row] = _columns(brackets, votes[tree], said, weights)
-        return Candidates(trees, columns)
+            columns[row] = _columns(brackets, own, said, weights)
+        return Candidates(list(votes), columns)
 
     def column_names(self, combination: Combination) -> list[str]:
         """What the numbers are that members say of each candidate."""

@@ -10,8 +10,8 @@ from typing import Any
 
 from eigentree.corpus.cleaning import CleaningOptions
 from eigentree.ensemble.combine import Chains, Combined
-from eigentree.ensemble.network import Network
-from eigentree.ensemble.reading import Reader, Reading
+from eigentree.ensemble.network import Network, Question
+from eigentree.ensemble.reading import Reader, Reading, given_up
 from eigentree.errors import counted
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.parsers import (
@@ -128,14 +128,14 @@ class EnsembleParser:
         waiting = iter(sentences)
         while lot := list(islice(waiting, self.lot)):
             asked = [sentence_of(*each, self.tagger) for each in lot]
-            for sentence, readings in zip(asked, self._read(asked), strict=True):
-                yield readings, self._combined(sentence, readings, None)
+            readings = self._read(asked)
+            yield from zip(readings, self._combined(asked, readings, None), strict=True)
 
     def _parse(self, sentences: list[Sentence], most: int | None = None) -> list[ParseResult]:
         most = most or min(plain.options.max_words for plain in self.backbones)
         pieces = [list(pieces_of(sentence, most)) for sentence in sentences]
         try:
-            readings = iter(self._read([piece for each in pieces for piece in each]))
+            answers = iter(self._results([piece for each in pieces for piece in each]))
         except MemoryError:
             # Charts grow with the square of the length: smaller or fewer ones may still fit.
             if len(sentences) > 1:
@@ -145,13 +145,13 @@ class EnsembleParser:
             return self._parse(sentences, min(most, len(sentences[0].words)) // 2)
         results = []
         for sentence, parts in zip(sentences, pieces, strict=True):
-            answers = [self._result(part, next(readings)) for part in parts]
-            if not answers:
+            found = [next(answers) for _ in parts]
+            if not found:
                 results.append(ParseResult([], [], None, fallback="empty"))
-            elif len(answers) == 1:
-                results.append(answers[0])
+            elif len(found) == 1:
+                results.append(found[0])
             else:
-                results.append(joined(sentence.words, answers, self.backbones[0].root_label))
+                results.append(joined(sentence.words, found, self.backbones[0].root_label))
         return results
 
     def _read(self, sentences: list[Sentence]) -> list[dict[str, Reading]]:
@@ -165,14 +165,18 @@ class EnsembleParser:
         return found
 
     def _combined(
-        self, sentence: Sentence, readings: Mapping[str, Reading], names: Sequence[str] | None
-    ) -> dict[str, Combined]:
-        tags = sentence.tags if sentence.guesses is None else None
-        if tags is None:
-            tags = self._tags(sentence, readings)
-        return self.network.answers(
-            sentence.words, tags, readings, self.backbones[0].root_label, names
-        )
+        self,
+        sentences: Sequence[Sentence],
+        readings: Sequence[Mapping[str, Reading]],
+        names: Sequence[str] | None,
+    ) -> list[dict[str, Combined]]:
+        questions = []
+        for sentence, of_sentence in zip(sentences, readings, strict=True):
+            tags = sentence.tags if sentence.guesses is None else None
+            if tags is None:
+                tags = self._tags(sentence, of_sentence)
+            questions.append(Question(sentence.words, tags, of_sentence, {}))
+        return self.network.answers(questions, self.backbones[0].root_label, names)
 
     def _tags(self, sentence: Sentence, readings: Mapping[str, Reading]) -> list[str]:
         """Where tags are uncertain, those that most members have chosen, word by word."""
@@ -185,24 +189,31 @@ class EnsembleParser:
             return self.backbones[0].flat(sentence).tags
         return [max(sorted(of_word), key=of_word.__getitem__) for of_word in votes]
 
-    def _result(self, sentence: Sentence, readings: Mapping[str, Reading]) -> ParseResult:
+    def _results(self, sentences: list[Sentence]) -> list[ParseResult]:
+        readings = self._read(sentences)
+        last = self.network.description.combination[-1].name
+        combined = self._combined(sentences, readings, [last])
+        return [
+            self._result(sentence, of_sentence, answers[last])
+            for sentence, of_sentence, answers in zip(sentences, readings, combined, strict=True)
+        ]
+
+    def _result(
+        self, sentence: Sentence, readings: Mapping[str, Reading], combined: Combined
+    ) -> ParseResult:
         if not any(reading.members for reading in readings.values()):
             plain = self.backbones[0]
             found = plain.parse_attempts(sentence, plain.attempts)
             return replace(found, fallback=found.fallback or "coarse")
-        last = self.network.description.combination[-1].name
-        combined = self._combined(sentence, readings, [last])[last]
         brackets = tuple(
             Bracket(*span, confidence)
             for span, confidence in zip(combined.tree.spans(), combined.confidences, strict=True)
         )
-        # What only some families had to give up was not given up.
-        fallbacks = [each.fallback for each in readings.values() if each.members]
         return ParseResult(
             sentence.words,
             combined.tree.tags(),
             combined.tree,
             brackets,
             mean_confidence(brackets),
-            fallback=None if None in fallbacks else fallbacks[0],
+            fallback=given_up(readings.values()),
         )

@@ -56,6 +56,17 @@ class Reading(NamedTuple):
         return int(np.sum(self.choice >= 0))
 
 
+def given_up(readings: Iterable[Reading]) -> Fallback | None:
+    """What families had to give up for a sentence; nothing if one of them did without.
+
+    ``coarse`` where no member found a tree.
+    """
+    fallbacks = [each.fallback for each in readings if each.members]
+    if not fallbacks:
+        return "coarse"
+    return None if None in fallbacks else fallbacks[0]
+
+
 def joined_readings(readings: Sequence[Reading]) -> Reading:
     """One reading of a sentence out of those of several groups of members, in their order."""
     numbers: dict[Tree, int] = {}

@@ -38,7 +38,7 @@ from eigentree.ensemble.files import (
     save_reranker,
     stored_heads,
 )
-from eigentree.ensemble.network import Network
+from eigentree.ensemble.network import Network, Question
 from eigentree.ensemble.parser import EnsembleParser
 from eigentree.ensemble.reading import Reader, Reading, joined_readings
 from eigentree.ensemble.readings_files import is_made_from, load_readings, save_readings
@@ -477,7 +477,8 @@ class _Lesson:
         self._heads = head_rules(workshop.heads)
         chains = Chains()
         self._trees: list[Tree] = []
-        self._readings: list[dict[str, Reading]] = []
+        self._questions: list[Question] = []
+        self._last: tuple[str, list[Candidates]] | None = None
         folds: list[int] = []
         for fold in range(workshop.description.jackknife.folds):
             held_out = np.flatnonzero((workshop.fold_of == fold) & workshop.asked)
@@ -489,18 +490,16 @@ class _Lesson:
                 found = load_readings(path, words, chains)
                 of_family.setdefault(group.members[0].family, []).append(found)
             for number, tree in enumerate(trees):
+                readings = {
+                    family: joined_readings([group[number] for group in groups])
+                    for family, groups in of_family.items()
+                }
                 self._trees.append(tree)
-                self._readings.append(
-                    {
-                        family: joined_readings([group[number] for group in groups])
-                        for family, groups in of_family.items()
-                    }
-                )
+                self._questions.append(Question(tree.words(), tree.tags(), readings, {}))
                 folds.append(fold)
         self._folds = np.array(folds)
         labels = [tree.label for tree in self._trees if not tree.is_preterminal]
         self._root = max(sorted(set(labels)), key=labels.count) if labels else "S"
-        self._answers: list[dict[str, Any]] = [{} for _ in self._trees]
 
     def train(self, combination: Combination, told: Callable[[float], None]) -> Reranker:
         candidates = self._candidates(combination)
@@ -512,30 +511,38 @@ class _Lesson:
         A reranker's answers are those of rerankers that have not learned from their fold.
         """
         if not combination.is_trained:
-            for tree, readings, answers in self._all():
-                answers[combination.name] = self._network.answer(
-                    combination, tree.words(), tree.tags(), readings, answers, self._root
-                )
+            self._keep(combination, self._network, self._questions)
             return
         candidates = self._candidates(combination)
         for fold in np.unique(self._folds):
             in_fold = self._folds == fold
             reranker = self._trained(combination, candidates, ~in_fold, lambda _share: None)
             network = Network(self._network.description, {combination.name: reranker})
-            for place, (tree, readings, answers) in enumerate(self._all()):
-                if in_fold[place]:
-                    answers[combination.name] = network.answer(
-                        combination, tree.words(), tree.tags(), readings, answers, self._root
-                    )
+            places = np.flatnonzero(in_fold)
+            self._keep(
+                combination,
+                network,
+                [self._questions[place] for place in places],
+                [candidates[place] for place in places],
+            )
 
-    def _all(self) -> Iterator[tuple[Tree, dict[str, Reading], dict[str, Any]]]:
-        return zip(self._trees, self._readings, self._answers, strict=True)
+    def _keep(
+        self,
+        combination: Combination,
+        network: Network,
+        questions: Sequence[Question],
+        candidates: Sequence[Candidates] | None = None,
+    ) -> None:
+        given = network.answer(combination, questions, self._root, candidates)
+        for question, found in zip(questions, given, strict=True):
+            question.answers[combination.name] = found
 
     def _candidates(self, combination: Combination) -> list[Candidates]:
-        return [
-            self._network.candidates(combination, readings, answers)
-            for _, readings, answers in self._all()
-        ]
+        """Kept for the last one, which `train` and `answer` both need."""
+        if self._last is None or self._last[0] != combination.name:
+            found = [self._network.candidates(combination, each) for each in self._questions]
+            self._last = combination.name, found
+        return self._last[1]
 
     def _trained(
         self,

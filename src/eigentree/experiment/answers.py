@@ -26,7 +26,7 @@ from eigentree.ensemble.combine import Chains, Combined, Evidence, combine
 from eigentree.ensemble.description import Description
 from eigentree.ensemble.diversity import Pairs
 from eigentree.ensemble.parser import EnsembleParser
-from eigentree.ensemble.reading import Reader, Reading
+from eigentree.ensemble.reading import Reader, Reading, given_up
 from eigentree.errors import SettingsError
 from eigentree.evaluate import EVALB_COLLINS, score
 from eigentree.experiment.cells import Data, HeldOut
@@ -255,8 +255,7 @@ def _output(
     gave_up = {}
     for name in combined:
         needed = [readings[family] for family in description.needed_by(name)]
-        # What only some families had to give up was not given up.
-        gave_up[name] = all(each.fallback is not None or not each.members for each in needed)
+        gave_up[name] = given_up(needed) is not None
     answers = {name: each.tree for name, each in combined.items()}
     return _Output(list(numbers), choice, answers, gave_up, lost)
 
