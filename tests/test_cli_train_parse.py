@@ -930,6 +930,7 @@ def test_names_of_states_may_hold_what_parts_them(tmp_path):
             ["--noise", "dropout", "--sigma", "0.1", "--method", "em"],
             "--noise is for --method spectral and clustering, not for em",
         ),
+        (["--noise", "additive", "--sigma", "inf"], "sigma is inf; it must be finite, and at"),
         (["--noise", "dropout", "--sigma", "1"], "sigma is 1.0; dropout must leave something"),
     ],
 )

@@ -20,18 +20,27 @@ what the ensemble answers::
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
-from pydantic import AfterValidator, Field, ValidationError, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    ValidationError,
+    ValidatorFunctionWrapHandler,
+    WrapValidator,
+    model_validator,
+)
 
 from eigentree.ensemble.reranker import RerankerOptions
 from eigentree.errors import SettingsError
 from eigentree.learn.noise import Scheme
 from eigentree.parsers import METHODS
 from eigentree.settings_files import (
+    SETTINGS,
     Name,
     States,
     Table,
@@ -52,8 +61,8 @@ How = Literal["tree-coverage", "marginal-coverage", "maxent"]
 # Bytes of a name, which leave room for a strength, a number and an ending in a file's name.
 _LONGEST_NAME = 200
 
-# Settings of single models: the noise is the family's, and nothing is held out for a search.
-_NOT_FOR_MEMBERS = {"noise", "jackknife", "state_search"}
+# The noise is the family's, and nothing is held out for a search.
+_OF_MEMBERS = SETTINGS - {"noise", "jackknife", "state_search"}
 
 # Trees of one sentence; memory grows with them.
 _MOST_TREES = 1000
@@ -61,6 +70,17 @@ _MOST_TREES = 1000
 _Method = Annotated[str, AfterValidator(lambda value: known(value, METHODS))]
 _Sigma = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _Names = Annotated[list[str], AfterValidator(distinct)]
+
+
+def _in_its_place(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
+    """Let pydantic tell where the settings stand that a reranker refuses."""
+    try:
+        return check(value)
+    except SettingsError as error:
+        raise ValueError(str(error)) from None
+
+
+_RerankerOptions = Annotated[RerankerOptions, WrapValidator(_in_its_place)]
 
 
 class Family(WithSettings):
@@ -81,6 +101,8 @@ class Family(WithSettings):
     copies
         Members for each strength.
     """
+
+    may_set: ClassVar[set[str]] = _OF_MEMBERS
 
     name: Name
     method: _Method = "clustering"
@@ -124,7 +146,7 @@ class Combination(Table):
     inputs: _Names
     price: Annotated[float, Field(ge=0, le=1)] = 0.5
     best: Annotated[int, Field(ge=1, le=_MOST_TREES, strict=True)] = 1
-    reranker: RerankerOptions = RerankerOptions()
+    reranker: _RerankerOptions = RerankerOptions()
 
     @model_validator(mode="after")
     def _settings_serve(self) -> Combination:
@@ -197,6 +219,8 @@ class Description(WithSettings):
         For rerankers.
     """
 
+    may_set: ClassVar[set[str]] = _OF_MEMBERS
+
     title: Name = "Ensemble"
     states: States | None = None
     family: Annotated[list[Family], Field(min_length=1)]
@@ -213,33 +237,31 @@ class Description(WithSettings):
         if not isinstance(families, Sequence):
             return given
         names = [each.get("name") for each in families if isinstance(each, Mapping)]
-        # Names that are there twice are refused where they are given.
-        inputs = [name for place, name in enumerate(names) if name not in names[:place]]
+        # Names that are there twice, or are no text, are refused where they are given.
+        inputs = list(dict.fromkeys(name for name in names if isinstance(name, str)))
         return {**given, "combination": [{"name": "all", "inputs": inputs}]}
 
     @model_validator(mode="after")
     def _names_agree(self) -> Description:
         names = [family.name for family in self.family]
+        families, known_names = set(names), set(names)
         for combination in self.combination:
             for name in combination.inputs:
-                if name not in names:
+                if name not in known_names:
                     raise ValueError(
                         f"combination {combination.name!r} has the input {name!r}; families and "
                         f"combinations above it are {', '.join(names)}"
                     )
-                if combination.how == "marginal-coverage" and not any(
-                    family.name == name for family in self.family
-                ):
+                if combination.how == "marginal-coverage" and name not in families:
                     raise ValueError(
                         f"combination {combination.name!r} has the input {name!r}, which has no "
                         "marginals; marginal-coverage is for families"
                     )
             names.append(combination.name)
-        for name in names:
-            if names.count(name) > 1:
-                raise ValueError(
-                    f"{names.count(name)} families or combinations are called {name!r}"
-                )
+            known_names.add(combination.name)
+        for name, number in Counter(names).items():
+            if number > 1:
+                raise ValueError(f"{number} families or combinations are called {name!r}")
             if "/" in name or name.startswith("."):
                 raise ValueError(f"{name!r} can't name a file, as names must")
             if len(name.encode()) > _LONGEST_NAME:
@@ -247,15 +269,6 @@ class Description(WithSettings):
                     f"a family or combination has a name of {len(name.encode())} bytes; names of "
                     f"files, which they become, have room for {_LONGEST_NAME}"
                 )
-        return self
-
-    @model_validator(mode="after")
-    def _settings_serve(self) -> Description:
-        tables = [("the file", self.settings)]
-        tables += [(f"family {family.name!r}", family.settings) for family in self.family]
-        for where, settings in tables:
-            for name in sorted(_NOT_FOR_MEMBERS & settings.keys()):
-                raise ValueError(f"{where} has the table or key {name}; members can't have it")
         return self
 
     @property
@@ -289,11 +302,10 @@ class Description(WithSettings):
                         Member("-".join([*parts, str(copy)]), family.name, options, number)
                     )
                     number += 1
-        names = [member.name for member in members]
-        for name in names:
-            if names.count(name) > 1:
+        for name, times in Counter(member.name for member in members).items():
+            if times > 1:
                 raise SettingsError(
-                    f"{names.count(name)} members would be called {name!r}; other names of "
+                    f"{times} members would be called {name!r}; other names of "
                     "families, or strengths that differ more, would tell them apart"
                 )
         return members

@@ -53,7 +53,7 @@ class Noise:
                 f"scheme is {self.scheme!r}; it must be one of {', '.join(SCHEMES)}"
             )
         if not 0 <= self.sigma < np.inf:
-            raise SettingsError(f"sigma is {self.sigma}; it must be at least 0")
+            raise SettingsError(f"sigma is {self.sigma}; it must be finite, and at least 0")
         if self.scheme == "none" and self.sigma > 0:
             raise SettingsError(f"sigma is {self.sigma}, but the scheme none has no noise")
         if self.scheme == "dropout" and self.sigma >= 1:
