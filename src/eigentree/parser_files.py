@@ -18,6 +18,7 @@ from eigentree.corpus.cleaning import CleaningOptions
 from eigentree.corpus.lexicon import Lexicon, LexiconOptions
 from eigentree.corpus.trees import FORBIDDEN_IN_LABEL
 from eigentree.errors import EigentreeError, ModelFileError
+from eigentree.grammar.kruskal import KruskalGrammar
 from eigentree.grammar.lpcfg import COUNTS, LPCFG, NO_MATRIX, ROUNDED, LatentParameters
 from eigentree.grammar.pcfg import PCFG, WordTable
 from eigentree.grammar.symbols import SymbolTable
@@ -29,6 +30,7 @@ from eigentree.words.tagger import Tagger
 KIND = "parser"
 _BACKBONE = ("parent", "left", "right", "probability", "root")
 _WORDS = ("word", "symbol", "count")
+_KRUSKAL = ("weights", "parent", "left", "right")
 # Latent parameters that say nothing where everything that was seen is stored as counts.
 IMPLIED = ("dense_start", "dense", "sample_start", "samples", "lexical_start", "lexical")
 
@@ -127,6 +129,8 @@ def save_parser(parser: Parser, path: str | Path) -> None:
     for name in _stored(has_counts=has_counts, counts_alone=has_counts and is_implied):
         array = getattr(parameters, name)
         arrays[f"latent.{name}"] = array.astype(np.float32) if name in ROUNDED else array
+    if parser.kruskal is not None:
+        arrays |= {f"kruskal.{name}": getattr(parser.kruskal, name) for name in _KRUSKAL}
     blobs = {} if parser.tagger is None else {"tagger": parser.tagger.to_bytes()}
     save_model(path, header, arrays, blobs)
 
@@ -212,7 +216,10 @@ def _assemble(file: ModelFile) -> Parser:
     tagger = Tagger.from_bytes(file.blobs["tagger"]) if "tagger" in file.blobs else None
     # Kept as it was written, for it may tell more than is checked.
     description = file.header["description"]
-    return Parser(grammar, tagger, header.options, header.wrapper, description)
+    kruskal = None
+    if "kruskal.weights" in file.arrays:
+        kruskal = KruskalGrammar(grammar, *arrays("kruskal", _KRUSKAL))
+    return Parser(grammar, tagger, header.options, header.wrapper, description, kruskal)
 
 
 def _checked(header: dict[str, Any]) -> _Header:

@@ -26,15 +26,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from eigentree.chart.decode import Decoded, Objective, bracket_marginals, decode, gains
+from eigentree.chart.decode import OF_ITEMS, Decoded, Objective, bracket_marginals, decode, gains
 from eigentree.chart.forest import Forest
 from eigentree.chart.inside_outside import Marginals, inside_outside
+from eigentree.chart.kruskal import Factors, kruskal_prune
 from eigentree.chart.pruning import DEFAULT_THRESHOLD, Leaves, Pruned, prune
 from eigentree.corpus.binarise import BinariseOptions, Direction, unbinarise
 from eigentree.corpus.cleaning import CleaningOptions
 from eigentree.corpus.lexicon import LexiconOptions
 from eigentree.corpus.trees import FORBIDDEN_IN_LABEL, SEPARATORS, Tree, with_tags
 from eigentree.errors import GrammarError, SettingsError, counted
+from eigentree.grammar.kruskal import KruskalGrammar
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.over_words import under_guesses, under_tags
 
@@ -232,6 +234,9 @@ class Parser:
         then lets every word take any tag that it was seen with.
     options
         How it parses.
+    kruskal
+        The grammar in Kruskal form, which then takes its place in the chart; the rules that trees
+        may use stay those of the grammar.
     wrapper
         Label of the outer bracket that the treebank puts round its trees, None for none.
     description
@@ -243,9 +248,20 @@ class Parser:
     options: ParserOptions = field(default_factory=ParserOptions)
     wrapper: str | None = None
     description: dict[str, Any] = field(default_factory=dict)
+    kruskal: KruskalGrammar | None = None
+    _factors: Factors | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
         backbone = self.grammar.backbone
+        if self.kruskal is not None:
+            if self.kruskal.exact is not self.grammar:
+                raise GrammarError("the Kruskal form is that of another grammar")
+            if self.options.objective not in OF_ITEMS:
+                raise SettingsError(
+                    f"objective is {self.options.objective!r}; a grammar in Kruskal form has no "
+                    f"marginals of rules, so it must be one of {', '.join(OF_ITEMS)}"
+                )
+            object.__setattr__(self, "_factors", Factors.of(self.kruskal))
         if np.any(backbone.root[backbone.symbols.of_kind("intermediate")] > 0):
             raise GrammarError("a part of a phrase may stand at the root; only whole ones may")
 
@@ -256,6 +272,7 @@ class Parser:
             counted(int(grammar.n_states.sum()), "state"),
             counted(len(grammar.backbone.symbols), "symbol"),
             counted(grammar.backbone.n_rules, "rule"),
+            *([] if self.kruskal is None else [f"Kruskal form of rank {self.kruskal.rank}"]),
             "no tagger" if self.tagger is None else "tagger",
         ]
         return f"<Parser: {', '.join(parts)}>"
@@ -411,7 +428,10 @@ class Parser:
                 leaves = Leaves.of(under_tags(backbone, words, given, free=free))
             for number, least in enumerate(dict.fromkeys((*thresholds, 0.0))):
                 # Only the first try is beamed, lest what it drops be missed.
-                pruned = prune(backbone, leaves, least, beam=0.0 if number else None)
+                if self.kruskal is not None:
+                    pruned = kruskal_prune(self.kruskal, leaves, least, self._factors)
+                else:
+                    pruned = prune(backbone, leaves, least, beam=0.0 if number else None)
                 if pruned is None and number:
                     break  # there is no tree at all, however little is pruned
                 if pruned is None:
@@ -436,8 +456,10 @@ class Parser:
     ) -> tuple[Decoded, Forest, Marginals, bool] | None:
         """Refine and decode; with the coarse marginals where the fine ones fail."""
         forest, options = pruned.forest, self.options
-        fine = inside_outside(forest, self.grammar)
-        for marginals in (fine, pruned.marginals()):
+        # The Kruskal form has done all that there is to do.
+        of_pruning = pruned.marginals()
+        fine = of_pruning if self.kruskal else inside_outside(forest, self.grammar)
+        for marginals in (fine,) if fine is of_pruning else (fine, of_pruning):
             if marginals is None:
                 continue
             objective = options.objective if marginals is fine else "spans"

@@ -78,7 +78,7 @@ def test_coarse_marginals(sentence: Sentence):
     assert pruned is not None
     assert same(item_names(pruned.forest), pruned.marginal, oracle.items, ROUNDING)
     assert set(edge_names(pruned.forest)) == set(oracle.edges)
-    assert close(pruned.log_probability, math.log(oracle.total), rtol=1e-12, atol=1e-12)
+    assert close(pruned.log_value, math.log(oracle.total), rtol=1e-12, atol=1e-12)
 
 
 @given(sentences())

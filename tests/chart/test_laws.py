@@ -53,7 +53,7 @@ def test_counting(n_words: int):
     catalan = math.comb(2 * n_words - 2, n_words - 1) // n_words
     # A PCFG's probabilities are at most 1/2 here: each tree has n - 1 rules.
     expected = math.log(catalan) - (n_words - 1) * math.log(2.0)
-    assert close(pruned.log_probability, expected, rtol=1e-14, atol=1e-14)
+    assert close(pruned.log_value, expected, rtol=1e-14, atol=1e-14)
     counting = weights(one_state(backbone), dense=np.ones(4))
     marginals = inside_outside(pruned.forest, counting)
     assert close(marginals.log_value, math.log(catalan), rtol=1e-14, atol=1e-14)
@@ -230,7 +230,7 @@ def test_three_hundred_words(word_probability: float):
         + (n_words - 1) * math.log(0.25)
         + n_words * math.log(word_probability)
     )
-    assert close(pruned.log_probability, expected, rtol=1e-12)
+    assert close(pruned.log_value, expected, rtol=1e-12)
     assert close(pruned.marginal[-1], 1.0, rtol=1e-12)
     assert np.array_equal(pruned.marginal[:n_words] >= 1.0 - 1e-9, np.ones(n_words, dtype=bool))
 
@@ -274,7 +274,7 @@ def test_scaling_by_powers_of_two_changes_no_bit(each: Sentence, shift: int):
     assume(plain is not None)
     assert plain.marginal.tobytes() == moved.marginal.tobytes()
     by_words = each.n_words * shift * math.log(2.0)
-    assert close(plain.log_probability - by_words, moved.log_probability, rtol=1e-13, atol=1e-13)
+    assert close(plain.log_value - by_words, moved.log_value, rtol=1e-13, atol=1e-13)
     fine, fine_moved = (inside_outside(these.forest, each.grammar) for these in (plain, moved))
     assume(fine is not None)
     assert fine.item.tobytes() == fine_moved.item.tobytes()
@@ -309,7 +309,7 @@ def test_scaled_values_equal_unscaled_ones_bit_for_bit(each: Sentence, seed: int
     # Scaled by the power of two that brings the largest entry of the top cell below 1.
     _, exponent = math.frexp(max(top))
     mantissa = float(total / Fraction(2) ** exponent)
-    assert pruned.log_probability == float(np.log(mantissa) + exponent * np.log(2.0))
+    assert pruned.log_value == float(np.log(mantissa) + exponent * np.log(2.0))
 
     marginals = inside_outside(pruned.forest, each.grammar)
     roots = pruned.forest.item_symbol[pruned.forest.roots]

@@ -52,7 +52,7 @@ def test_the_beam_compares_inside_values_times_priors(beam, kept, probability):
     found = pruned(grammar, beam=beam)
     assert found is not None
     assert phrases(found, grammar) == kept
-    assert close(np.exp(found.log_probability), probability, rtol=1e-12)
+    assert close(np.exp(found.log_value), probability, rtol=1e-12)
 
 
 def test_the_beam_is_for_charts_with_a_threshold(monkeypatch: pytest.MonkeyPatch):

@@ -38,7 +38,7 @@ def results() -> dict[str, object]:
         "coarse": pruned.marginal.tolist(),
         "items": marginals.item.tolist(),
         "edges": marginals.edge.tolist(),
-        "value": [pruned.log_probability, marginals.log_value, marginals.sign],
+        "value": [pruned.log_value, marginals.log_value, marginals.sign],
         "forest": [array.tolist() for array in pruned.forest],
         "trees": trees,
     }

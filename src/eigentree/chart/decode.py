@@ -39,6 +39,8 @@ from eigentree.grammar.symbols import SymbolTable
 
 Objective = Literal["rules", "spans", "brackets", "max-rule", "viterbi"]
 OBJECTIVES: tuple[str, ...] = get_args(Objective)
+# Those that look at marginals of items alone.
+OF_ITEMS = ("spans", "brackets")
 
 # What a bracket costs in the objective ``brackets``: one that is likelier wrong than right
 # makes the tree worse.

@@ -67,17 +67,21 @@ class Pruned(NamedTuple):
         The items that reach the threshold, and all rules between them.
     marginal : float64, axes (items)
         Each item's probability under the coarse grammar.
-    log_probability : float
-        Of the sentence under the coarse grammar, in nats.
+    log_value : float
+        Of the sentence under the coarse grammar, in nats: a logarithm of its probability, or of
+        the absolute value where the grammar is in Kruskal form.
+    sign : int
+        Of the value.
     """
 
     forest: Forest
     marginal: NDArray[np.float64]
-    log_probability: float
+    log_value: float
+    sign: int = 1
 
     def marginals(self) -> Marginals:
         """The items' marginals alone, for decoding without a finer grammar."""
-        return Marginals(self.marginal, np.zeros(self.forest.n_edges), self.log_probability, 1)
+        return Marginals(self.marginal, np.zeros(self.forest.n_edges), self.log_value, self.sign)
 
 
 def prune(
@@ -130,13 +134,22 @@ def prune(
     span_items = np.empty(len(chart.n_live) + 1, dtype=np.int32)
     symbols, marginals = np.empty(most, dtype=np.int32), np.empty(most)
     n_items = kernels.list_items(n_words, chart, least, span_items, symbols, marginals)
-    forest = _link(grammar, leaves, span_items, symbols[:n_items])
+    forest = link(grammar, leaves, span_items, symbols[:n_items])
     exponent = int(chart.exponent[0, n_words])
-    log_probability = float(np.log(total) + exponent * np.log(2.0))
-    return Pruned(forest, marginals[:n_items].copy(), log_probability)
+    log_value = float(np.log(total) + exponent * np.log(2.0))
+    return Pruned(forest, marginals[:n_items].copy(), log_value)
 
 
-def _link(grammar: PCFG, leaves: Leaves, span_items: Ints, symbol: Ints) -> Forest:
+def link(grammar: PCFG, leaves: Leaves, span_items: Ints, symbol: Ints) -> Forest:
+    """The forest of some items, with all rules between them.
+
+    Parameters
+    ----------
+    span_items : int32, axes (spans + 1)
+        Items of each span, spans by width, then by start.
+    symbol : int32, axes (items)
+        Rising within each span; at single words among the leaves.
+    """
     n_words, n_items = leaves.n_words, len(symbol)
     item_groups = np.zeros(n_items + 1, dtype=np.int32)
     capacity = 16 * n_items
