@@ -32,7 +32,7 @@ def first(n: int, width: int) -> int:
 
 @kernel
 def add_product(power: int, one: Floats, other: Floats, factor: Floats, total: Floats) -> None:
-    """total += one * other * 2**power, element by element; ``factor`` is room for the last."""
+    """Total += one * other * 2**power, element by element; ``factor`` is room for the last."""
     if power > LOST:
         factor[0] = 2.0**power  # in the precision of the rows
         by = factor[0]

@@ -14,6 +14,7 @@ that was decomposed (Cohen, Satta and Collins 2013).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +25,9 @@ from eigentree.grammar.pcfg import PCFG
 from eigentree.shapes import check_shapes, check_types
 
 Floats = NDArray[np.float64]
+
+# More entries of a rule tensor than this are refused: factors would take hours, and memory.
+MOST_ENTRIES = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,3 +103,49 @@ class KruskalGrammar:
     def dense(self) -> Floats:
         """Axes (states, states, states): the tensor (1), formed in full."""
         return np.einsum("s,as,bs,cs->abc", self.weights, self.parent, self.left, self.right)
+
+
+class RuleTensor(NamedTuple):
+    """All binary rules of a grammar as one sparse tensor.
+
+    Attributes
+    ----------
+    subscripts : int32, axes (entries, 3)
+        States of parent, left and right child, among the states of all symbols.
+    values : float64, axes (entries)
+        Not 0.
+    shape
+        Number of states, three times.
+    """
+
+    subscripts: NDArray[np.int32]
+    values: Floats
+    shape: tuple[int, int, int]
+
+    @classmethod
+    def of(cls, grammar: LPCFG) -> RuleTensor:
+        """Collect the tensors of all rules.
+
+        Raises
+        ------
+        GrammarError
+            When it would have more than `MOST_ENTRIES` entries.
+        """
+        start = grammar.parameters.state_start
+        symbols = grammar.parameters.rule_symbols
+        most = int(grammar.n_states[symbols].astype(np.int64).prod(axis=1).sum())
+        if most > MOST_ENTRIES:
+            raise GrammarError(
+                f"the rules have {most:,} entries over their latent states; at most "
+                f"{MOST_ENTRIES:,} can be decomposed, so use fewer states"
+            )
+        subscripts, values = [], []
+        for rule, of_rule in enumerate(symbols):
+            tensor = grammar.tensor(rule)
+            entries = np.argwhere(tensor)
+            values.append(tensor[tuple(entries.T)])
+            subscripts.append(entries + start[of_rule])
+        size = int(start[-1])
+        return cls(
+            np.concatenate(subscripts).astype(np.int32), np.concatenate(values), (size, size, size)
+        )
