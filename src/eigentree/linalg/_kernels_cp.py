@@ -8,16 +8,20 @@ written for the row serves four of them.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from eigentree._accel import kernel
 
 if TYPE_CHECKING:
+    from eigentree.linalg.cp import Scratch
     from eigentree.linalg.multilinear import ByMode, Floats, Ints, Longs
 
 # Smaller numbers are 0 from here on: products of three of them would leave the range of normal
 # numbers, where arithmetic is many times slower.
 LEAST = 1e-100
+# Rows with at most one positive number in so many are read by lists of those.
+SPARSE = 4
 
 
 @kernel
@@ -46,89 +50,99 @@ def mttkrp_rows(layout: ByMode, left: Floats, right: Floats, out: Floats) -> Non
 
 
 @kernel
+def positive_places(factor: Floats, start: Longs, places: Longs) -> None:
+    """Where each row's positive numbers are, one row after another."""
+    n = 0
+    start[0] = 0
+    for row in range(len(factor)):
+        for k in range(factor.shape[1]):
+            if factor[row, k] > 0.0:
+                places[n] = k
+                n += 1
+        start[row + 1] = n
+
+
+@kernel
 def poisson_rows(
     layout: ByMode,
     left: Floats,
     right: Floats,
+    positive: tuple[Longs, Longs],
     updates: int,
-    tolerance: float,
     floor: float,
     factor: Floats,
     ratio: Floats,
-    products: Floats,
-    packed: Floats,
-    places: Longs,
-    vectors: Floats,
-    shares: Floats,
-) -> float:
+    scratch: Scratch,
+) -> tuple[float, float]:
     """Multiplicative updates of the rows of one factor, its weights within it.
 
     With t a non-zero of the row, p = left * right its product and b the row, an update is
 
         share = t / max(b . p, floor),    ratio = sum of share * p,    b = b * ratio.
 
-    Row by row at most `updates` of them, until no positive number of the row violates its
-    condition, min(b, 1 - ratio) = 0, by the tolerance.  The ratios that remain are those before
-    the last update.  Returns the largest violation of all rows before their first update.
+    After a few iterations nearly all numbers are 0 and stay so: only the others, packed together,
+    take part in updates.  The ratios of all are found once, with those positive numbers of `left`
+    that `positive` tells, as they were before the last update.
 
-    After a few iterations nearly all numbers are 0 and stay so.  Then only the others, the packed
-    ones, are updated, and the ratios of the zeros are found at the first update and the last.
+    Returns the largest |min(b, 1 - ratio)| of all rows before their first update, and the sum of
+    t log(b . p) after the last.
     """
-    violation = 0.0
+    violation, log_likelihood = 0.0, 0.0
     size = factor.shape[1]
+    places, first_ratios = scratch.places, scratch.vectors[2]
     for at in range(len(layout.rows)):
         begin = layout.start[at]
         n = layout.start[at + 1] - begin
         values = layout.values[begin : begin + n]
-        row, ratios = factor[layout.rows[at]], ratio[layout.rows[at]]
-        for each in range(n):
-            x, y = left[layout.left[begin + each]], right[layout.right[begin + each]]
-            product = products[each * size : (each + 1) * size]
-            for k in range(size):
-                product[k] = x[k] * y[k]
+        row = factor[layout.rows[at]]
         n_packed = 0
         for k in range(size):
             if row[k] > 0.0:
                 places[n_packed] = k
                 n_packed += 1
-        b, changed = vectors[0, :n_packed], vectors[1, :n_packed]
+        b, ratios = scratch.vectors[0, :n_packed], scratch.vectors[1, :n_packed]
         for k in range(n_packed):
             b[k] = row[places[k]]
         for each in range(n):
-            product = products[each * size : (each + 1) * size]
-            own = packed[each * n_packed : (each + 1) * n_packed]
-            for k in range(n_packed):
-                own[k] = product[places[k]]
-        for update in range(updates):
-            shares_of_row(values, packed, floor, b, shares)
-            if update == 0:
-                ratios_of_row(n, shares, products, ratios)
+            x, y = left[layout.left[begin + each]], right[layout.right[begin + each]]
+            product = scratch.products[each * n_packed : (each + 1) * n_packed]
+            if n_packed == size:
                 for k in range(size):
-                    violation = max(violation, abs(min(row[k], 1.0 - ratios[k])))
-            ratios_of_row(n, shares, packed, changed)
-            # A count, unlike a largest number, is found in vector registers.
-            far = 0
+                    product[k] = x[k] * y[k]
+            else:
+                for k in range(n_packed):
+                    product[k] = x[places[k]] * y[places[k]]
+        models = scratch.models[:n]
+        first, last = scratch.shares[0, :n], scratch.shares[1, :n]
+        for update in range(updates):
+            models_of_row(scratch.products, b, models)
+            for each in range(n):
+                last[each] = values[each] / max(models[each], floor)
+            if update == 0:
+                for each in range(n):
+                    first[each] = last[each]
+            ratios_of_row(last, scratch.products, ratios)
             for k in range(n_packed):
-                room = 1.0 - changed[k]
-                least = room if room < b[k] else b[k]
-                far += 1 if (least >= tolerance or least <= -tolerance) else 0
-            if far == 0:
-                break
-            for k in range(n_packed):
-                larger = b[k] * changed[k]
-                b[k] = larger if larger > LEAST else 0.0
-        ratios_of_row(n, shares, products, ratios)
+                changed = b[k] * ratios[k]
+                b[k] = changed if changed > LEAST else 0.0
+        models_of_row(scratch.products, b, models)
+        for each in range(n):
+            if values[each] > 0.0:
+                logarithm = math.log(models[each]) if models[each] > 0.0 else -math.inf
+                log_likelihood += values[each] * logarithm
+        last_ratios = ratio[layout.rows[at]]
+        all_ratios(layout, left, right, positive, begin, first, last, first_ratios, last_ratios)
+        for k in range(size):
+            violation = max(violation, abs(min(row[k], 1.0 - first_ratios[k])))
         for k in range(n_packed):
             row[places[k]] = b[k]
-    return violation
+    return violation, log_likelihood
 
 
 @kernel
-def shares_of_row(
-    values: Floats, products: Floats, floor: float, b: Floats, shares: Floats
-) -> None:
-    """Each non-zero over what the model gives it."""
-    size, n = len(b), len(values)
+def models_of_row(products: Floats, b: Floats, models: Floats) -> None:
+    """What the model gives each non-zero of a row."""
+    size, n = len(b), len(models)
     each = 0
     while each + 3 < n:
         start = each * size
@@ -141,23 +155,21 @@ def shares_of_row(
             m1 += b[k] * p1[k]
             m2 += b[k] * p2[k]
             m3 += b[k] * p3[k]
-        shares[each] = values[each] / max(m0, floor)
-        shares[each + 1] = values[each + 1] / max(m1, floor)
-        shares[each + 2] = values[each + 2] / max(m2, floor)
-        shares[each + 3] = values[each + 3] / max(m3, floor)
+        models[each], models[each + 1], models[each + 2], models[each + 3] = m0, m1, m2, m3
         each += 4
     while each < n:
         p0 = products[each * size : (each + 1) * size]
         m0 = 0.0
         for k in range(size):
             m0 += b[k] * p0[k]
-        shares[each] = values[each] / max(m0, floor)
+        models[each] = m0
         each += 1
 
 
 @kernel
-def ratios_of_row(n: int, shares: Floats, products: Floats, ratios: Floats) -> None:
-    size = len(ratios)
+def ratios_of_row(shares: Floats, products: Floats, ratios: Floats) -> None:
+    """Sums of products, each times its share."""
+    size, n = len(ratios), len(shares)
     for k in range(size):
         ratios[k] = 0.0
     each = 0
@@ -176,6 +188,41 @@ def ratios_of_row(n: int, shares: Floats, products: Floats, ratios: Floats) -> N
         for k in range(size):
             ratios[k] += t0 * p0[k]
         each += 1
+
+
+@kernel
+def all_ratios(
+    layout: ByMode,
+    left: Floats,
+    right: Floats,
+    positive: tuple[Longs, Longs],
+    begin: int,
+    first: Floats,
+    last: Floats,
+    first_ratios: Floats,
+    last_ratios: Floats,
+) -> None:
+    """Ratios of all numbers of a row, with the shares of its first update and its last."""
+    start, places = positive
+    size = len(last_ratios)
+    for k in range(size):
+        first_ratios[k] = last_ratios[k] = 0.0
+    for each in range(len(last)):
+        of_left = layout.left[begin + each]
+        x, y = left[of_left], right[layout.right[begin + each]]
+        t0, t1 = first[each], last[each]
+        # Addresses that must be looked up cost more than multiplying with some zeros.
+        if SPARSE * (start[of_left + 1] - start[of_left]) < size:
+            for place in range(start[of_left], start[of_left + 1]):
+                k = places[place]
+                product = x[k] * y[k]
+                first_ratios[k] += t0 * product
+                last_ratios[k] += t1 * product
+        else:
+            for k in range(size):
+                product = x[k] * y[k]
+                first_ratios[k] += t0 * product
+                last_ratios[k] += t1 * product
 
 
 @kernel

@@ -25,7 +25,7 @@ Only non-zeros of T and rows of factors are visited.  The objectives have many l
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import as_completed
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -40,7 +40,9 @@ from eigentree.linalg.multilinear import (
     MODES,
     ByMode,
     Floats,
+    Ints,
     Kruskal,
+    Longs,
     SparseTensor,
     mttkrp,
     others,
@@ -56,10 +58,11 @@ METHODS: tuple[Method, ...] = get_args(Method)
 STAGE = "decomposition"
 
 # Of alternating Poisson regression.  Model values below FLOOR divide as FLOOR; numbers below
-# ZERO_BELOW whose ratio is above 1 have OFFSET added: these are the values of the paper's
+# ZERO_BELOW whose ratio is above LIFT_ABOVE have OFFSET added: these are the values of the paper's
 # implementation, for columns that sum to 1 and tensors whose largest value is about 1.
-FLOOR = 1e-10
+FLOOR = 1e-200
 ZERO_BELOW = 1e-10
+LIFT_ABOVE = 1.0
 OFFSET = 0.01
 # How much of the identity is added to Gram matrices, whose diagonal is 1.
 PROXIMAL = 1e-10
@@ -78,7 +81,7 @@ class CPOptions:
     iterations
         Most iterations over all modes.
     inner_iterations
-        Most updates, or passes, in each mode's turn; ``als`` needs none.
+        Updates in each mode's turn with ``apr``, most passes with ``hals``; ``als`` has none.
     tolerance
         ``apr`` stops when no number violates its condition of optimality by more, ``als`` and
         ``hals`` when an iteration makes the relative error less than this smaller.  0 never
@@ -137,7 +140,7 @@ class Decomposition(NamedTuple):
     kruskal: Kruskal
     objective: Floats
     violation: Floats
-    offset: np.ndarray[tuple[int], np.dtype[np.int64]]
+    offset: Longs
     stopped: Stopped
     restart: int
     finals: Floats
@@ -295,66 +298,62 @@ def cp_apr(
     Algorithm 3 of the paper.  A number that has become 0 stays so under multiplication, though a
     ratio above 1 tells that the objective would fall if it grew: before a mode's turn such
     numbers have `OFFSET` added to them.  That may raise the objective for an iteration; otherwise
-    it never rises.
+    it never rises.  An outer product whose weight has become 0 stays 0.
 
-    Departures: the rows of a mode are independent problems, so each stops its updates by itself;
-    and the tensor is divided by the power of two below its largest value, so that tolerance,
-    floor and offset mean the same whatever it is measured in.  An outer product whose weight has
-    become 0 stays 0.
+    Departures: every turn makes all its updates, where the paper's ends once the whole mode is
+    optimal; and the tensor is divided by the power of two below its largest value, so that
+    tolerance, floor and offset mean the same whatever it is measured in.
 
     References
     ----------
     chi-2012, section 4 and algorithm 3.
     """
-    from eigentree.linalg._kernels_cp import poisson_rows
+    from eigentree.linalg._kernels_cp import poisson_rows, positive_places
 
     _refuse_negative(tensor)
     _check_start(tensor, start, signed=False)
-    scaled, scale = _scaled(tensor)
-    mass = float(scaled.values.sum())
-    layouts = [scaled.by_mode(mode) for mode in MODES]
-    longest = max(int(np.diff(layout.start).max()) for layout in layouts)
-    products, packed = np.empty((2, longest * start.rank))
-    places = np.empty(start.rank, dtype=np.int64)
-    vectors, shares = np.empty((2, start.rank)), np.empty(longest)
-    weights, factors = _normalised(start, scale, order=1)
+    problem = _Problem.of(tensor)
+    weights, factors = problem.begin(start, order=1)
     ratios = [np.zeros_like(factor) for factor in factors]
+    scratch = Scratch.of(problem.layouts, start.rank)
+    mass = float(problem.layouts[0].values.sum())
 
     record = _Record(options, progress)
     for iteration in range(options.iterations):
-        violation, lifted = 0.0, 0
-        for mode, layout in enumerate(layouts):
+        violation, offset, log_likelihood = 0.0, 0, 0.0
+        for mode, layout in enumerate(problem.layouts):
             low, high = others(mode)
-            factor = _rows_only(factors[mode], layout)
+            factor = factors[mode]
             if iteration:
                 # Ratios are those of this mode's last turn, as in the paper.
-                wrong = (factor < ZERO_BELOW) & (ratios[mode] > 1.0)
+                wrong = (factor < ZERO_BELOW) & (ratios[mode] > LIFT_ABOVE)
                 factor[wrong] += OFFSET
-                lifted += int(np.count_nonzero(wrong))
+                offset += int(np.count_nonzero(wrong))
             factor *= weights
-            reached = poisson_rows(
+            positive = (
+                np.empty(len(factors[low]) + 1, np.int64),
+                np.empty(factors[low].size, np.int64),
+            )
+            positive_places(factors[low], *positive)
+            reached, log_likelihood = poisson_rows(
                 layout,
                 factors[low],
                 factors[high],
+                positive,
                 options.inner_iterations,
-                options.tolerance,
                 FLOOR,
                 factor,
                 ratios[mode],
-                products,
-                packed,
-                places,
-                vectors,
-                shares,
+                scratch,
             )
             violation = max(violation, reached)
             weights, factors[mode] = _columns(factor, order=1)
         # Columns sum to 1, so the entries sum to the weights.
-        current = _kruskal(weights, factors)
-        objective = scale * (current.divergence(scaled) - math.log(scale) * mass)
-        if record.add(objective, violation, lifted, violation < options.tolerance):
+        objective = float(weights.sum()) - log_likelihood - math.log(problem.scale) * mass
+        converged = violation < options.tolerance
+        if record.add(problem.scale * objective, violation, offset, converged):
             break
-    return record.result(_kruskal(weights * scale, factors).normalised(1))
+    return record.result(problem.result(weights, factors, order=1))
 
 
 def cp_als(
@@ -384,7 +383,7 @@ def cp_als(
 
     Cost
     ----
-    O(nonzeros * r + rows * r^2 + r^3) an iteration, and a quarter of a GB of memory at r = 3000.
+    O(nonzeros * r + rows * r^2 + r^3) an iteration; O(rows * r + r^2) memory.
 
     Notes
     -----
@@ -468,36 +467,115 @@ def _least_squares(
     *,
     signed: bool,
 ) -> Decomposition:
-    """Turns that bring |B G B' / 2 - M B'| down, given M, G and B of the rows with non-zeros."""
+    """Turns that bring |B G B' / 2 - M B'| down, by a function of M, G and B."""
     _check_start(tensor, start, signed=signed)
-    scaled, scale = _scaled(tensor)
-    squares = scaled.norm**2
-    layouts = [scaled.by_mode(mode) for mode in MODES]
-    weights, factors = _normalised(start, scale, order=2)
+    problem = _Problem.of(tensor)
+    weights, factors = problem.begin(start, order=2)
+    values = problem.layouts[0].values
+    squares = float(values @ values)
     record = _Record(options, progress)
-    before = math.inf
+    before, inner, norm = math.inf, 0.0, 0.0
     with one_thread():
         for _ in range(options.iterations):
-            for mode, layout in enumerate(layouts):
+            for mode, layout in enumerate(problem.layouts):
                 low, high = others(mode)
-                factor = _rows_only(factors[mode], layout)[layout.rows] * weights
-                target = mttkrp(layout, factors[low], factors[high], len(factors[mode]))
-                target = target[layout.rows]
+                target = mttkrp(layout, factors[low], factors[high], len(layout.rows))
                 gram = (factors[low].T @ factors[low]) * (factors[high].T @ factors[high])
-                factor = solve(target, gram, factor)
+                factor = solve(target, gram, factors[mode] * weights)
                 inner, norm = float(np.vdot(target, factor)), float(np.vdot(factor @ gram, factor))
-                whole = np.zeros_like(factors[mode])
-                whole[layout.rows] = factor
-                weights, factors[mode] = _columns(whole, order=2)
-            # Of the last turn, after which nothing has changed.
+                weights, factors[mode] = _columns(factor, order=2)
+            # As the last turn left it.
             objective = max(0.0, squares - 2.0 * inner + norm)
             error = math.sqrt(objective / squares)
-            fall = before - error
-            before = error
-            if record.add(objective * scale**2, fall, 0, fall < options.tolerance):
+            before, fall = error, before - error
+            if record.add(problem.scale**2 * objective, fall, 0, fall < options.tolerance):
                 break
-    found = _kruskal(weights * scale, factors)
-    return record.result(found.normalised(2 if signed else 1))
+    return record.result(problem.result(weights, factors, order=2 if signed else 1))
+
+
+class Scratch(NamedTuple):
+    """Room for one row of a factor in alternating Poisson regression.
+
+    Attributes
+    ----------
+    products : float64, axes (most non-zeros of a row * r)
+    places : int64, axes (r)
+    vectors : float64, axes (3, r)
+    models : float64, axes (most non-zeros of a row)
+    shares : float64, axes (2, most non-zeros of a row)
+    """
+
+    products: Floats
+    places: Longs
+    vectors: Floats
+    models: Floats
+    shares: Floats
+
+    @staticmethod
+    def of(layouts: Sequence[ByMode], rank: int) -> Scratch:
+        """Enough for the longest row of some modes."""
+        longest = max(int(np.diff(layout.start).max()) for layout in layouts)
+        return Scratch(
+            np.empty(longest * rank),
+            np.empty(rank, dtype=np.int64),
+            np.empty((3, rank)),
+            np.empty(longest),
+            np.empty((2, longest)),
+        )
+
+
+class _Problem(NamedTuple):
+    """A tensor as the methods see it: small numbers, and no slices without non-zeros.
+
+    In such slices rows of zeros are best, so they are left out.  Values are divided by the power
+    of two that leaves the largest in [1, 2): no digit changes, and nothing overflows.
+    """
+
+    layouts: tuple[ByMode, ...]
+    rows: tuple[Ints, ...]  # of the whole factors
+    shape: tuple[int, int, int]
+    scale: float
+
+    @staticmethod
+    def of(tensor: SparseTensor) -> _Problem:
+        _, exponent = math.frexp(float(np.abs(tensor.values).max()))
+        scale = math.ldexp(1.0, exponent - 1)
+        whole = [tensor.by_mode(mode) for mode in MODES]
+        rows = tuple(layout.rows for layout in whole)
+        layouts = []
+        for mode, layout in enumerate(whole):
+            low, high = others(mode)
+            layouts.append(
+                ByMode(
+                    np.arange(len(layout.rows), dtype=np.int32),
+                    layout.start,
+                    np.searchsorted(rows[low], layout.left).astype(np.int32),
+                    np.searchsorted(rows[high], layout.right).astype(np.int32),
+                    layout.values / scale,
+                )
+            )
+        return _Problem(tuple(layouts), rows, tensor.shape, scale)
+
+    def begin(self, start: Kruskal, order: int) -> tuple[Floats, list[Floats]]:
+        """Weights and factors of a start, each column with its norm in the weights.
+
+        The norm is that of whole columns, so that the first turns are those of the papers.
+        """
+        weights = start.weights / self.scale
+        factors: list[Floats] = []
+        for factor, rows in zip(start.factors, self.rows, strict=True):
+            norms, columns = _columns(factor, order)
+            weights = weights * norms
+            factors.append(columns[rows])
+        return weights, factors
+
+    def result(self, weights: Floats, factors: Sequence[Floats], order: int) -> Kruskal:
+        """Weights and factors with all rows, normalised."""
+        whole = [np.zeros((size, len(weights))) for size in self.shape]
+        for factor, rows, own in zip(whole, self.rows, factors, strict=True):
+            factor[rows] = own
+        first, second, third = whole
+        return Kruskal(weights * self.scale, (first, second, third)).normalised(order)
 
 
 class _Record:
@@ -508,9 +586,9 @@ class _Record:
         self._notes: list[tuple[float, float, int]] = []
         self._stopped: Stopped = "iterations"
 
-    def add(self, objective: float, violation: float, lifted: int, converged: bool) -> bool:
+    def add(self, objective: float, violation: float, offset: int, converged: bool) -> bool:
         """Note an iteration; returns whether it is the last."""
-        self._notes.append((objective, violation, lifted))
+        self._notes.append((objective, violation, offset))
         if self._progress:
             self._progress(STAGE, 1.0 if converged else len(self._notes) / self._options.iterations)
         if converged:
@@ -518,12 +596,12 @@ class _Record:
         return converged
 
     def result(self, kruskal: Kruskal) -> Decomposition:
-        objective, violation, lifted = zip(*self._notes, strict=True)
+        objective, violation, offset = zip(*self._notes, strict=True)
         return Decomposition(
             kruskal,
             np.array(objective),
             np.array(violation),
-            np.array(lifted, dtype=np.int64),
+            np.array(offset, dtype=np.int64),
             self._stopped,
             0,
             np.array(objective[-1:]),
@@ -549,42 +627,9 @@ def _check_start(tensor: SparseTensor, start: Kruskal, *, signed: bool) -> None:
         raise TensorError("the start holds a negative number; this method takes none")
 
 
-def _scaled(tensor: SparseTensor) -> tuple[SparseTensor, float]:
-    """The tensor over the power of two that leaves its largest value in [1, 2), and the power.
-
-    No digit changes, so neither does any result but for its weights.
-    """
-    _, exponent = math.frexp(float(np.abs(tensor.values).max()))
-    scale = math.ldexp(1.0, exponent - 1)
-    return SparseTensor(tensor.subscripts, tensor.values / scale, tensor.shape), scale
-
-
-def _normalised(start: Kruskal, scale: float, order: int) -> tuple[Floats, list[Floats]]:
-    """Weights and factors of a start, each column with its norm in the weights."""
-    weights = start.weights / scale
-    factors: list[Floats] = []
-    for factor in start.factors:
-        norms, columns = _columns(factor, order)
-        weights = weights * norms
-        factors.append(columns)
-    return weights, factors
-
-
 def _columns(factor: Floats, order: int) -> tuple[Floats, Floats]:
     """The norm of each column, and the columns divided by it; zeros stay."""
     norms = np.linalg.norm(factor, ord=order, axis=0)
     divided = np.zeros_like(factor, order="C")
     np.divide(factor, norms, out=divided, where=norms > 0)
     return np.asarray(norms), divided
-
-
-def _rows_only(factor: Floats, layout: ByMode) -> Floats:
-    """A copy with zeros in the rows of slices without non-zeros, where nothing else is best."""
-    kept = np.zeros_like(factor)
-    kept[layout.rows] = factor[layout.rows]
-    return kept
-
-
-def _kruskal(weights: Floats, factors: list[Floats]) -> Kruskal:
-    first, second, third = factors
-    return Kruskal(weights, (first, second, third))
