@@ -35,3 +35,7 @@ class ModelFileError(EigentreeError):
 
 class SettingsError(EigentreeError):
     """An option, or a combination of options, that has no meaning."""
+
+
+class TensorError(EigentreeError):
+    """A tensor that can't be decomposed, or a start that doesn't suit it."""

@@ -1,0 +1,261 @@
+"""Kernels of the CP decomposition: loops over the non-zeros of a tensor, sorted by one mode.
+
+The rows of a mode's factor are independent problems as long as the other factors stand, so a row
+is brought to its end before the next begins: the few vectors of length r that its non-zeros need
+then stay in the nearest cache.  Non-zeros are taken four at a time, so that what is read and
+written for the row serves four of them.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from eigentree._accel import kernel
+
+if TYPE_CHECKING:
+    from eigentree.linalg.cp import Scratch
+    from eigentree.linalg.multilinear import ByMode, Floats, Ints, Longs
+
+# Smaller numbers are 0 from here on: products of three of them would leave the range of normal
+# numbers, where arithmetic is many times slower.
+LEAST = 1e-100
+# Rows with at most one positive number in so many are read by lists of those.
+SPARSE = 4
+
+
+@kernel
+def entries(subscripts: Ints, first: Floats, second: Floats, third: Floats, out: Floats) -> None:
+    """Entries of a tensor in Kruskal form, its weights within the first factor."""
+    for at in range(len(out)):
+        x, y, z = first[subscripts[at, 0]], second[subscripts[at, 1]], third[subscripts[at, 2]]
+        total = 0.0
+        for k in range(len(x)):
+            total += x[k] * y[k] * z[k]
+        out[at] = total
+
+
+@kernel
+def mttkrp_rows(layout: ByMode, left: Floats, right: Floats, out: Floats) -> None:
+    """Fill the rows that have non-zeros."""
+    for at in range(len(layout.rows)):
+        row = out[layout.rows[at]]
+        for k in range(len(row)):
+            row[k] = 0.0
+        for each in range(layout.start[at], layout.start[at + 1]):
+            value = layout.values[each]
+            x, y = left[layout.left[each]], right[layout.right[each]]
+            for k in range(len(row)):
+                row[k] += value * x[k] * y[k]
+
+
+@kernel
+def positive_places(factor: Floats, start: Longs, places: Longs) -> None:
+    """Where each row's positive numbers are, one row after another."""
+    n = 0
+    start[0] = 0
+    for row in range(len(factor)):
+        for k in range(factor.shape[1]):
+            if factor[row, k] > 0.0:
+                places[n] = k
+                n += 1
+        start[row + 1] = n
+
+
+@kernel
+def poisson_rows(
+    layout: ByMode,
+    left: Floats,
+    right: Floats,
+    positive: tuple[Longs, Longs],
+    updates: int,
+    floor: float,
+    factor: Floats,
+    ratio: Floats,
+    scratch: Scratch,
+) -> tuple[float, float]:
+    """Multiplicative updates of the rows of one factor, its weights within it.
+
+    With t a non-zero of the row, p = left * right its product and b the row, an update is
+
+        share = t / max(b . p, floor),    ratio = sum of share * p,    b = b * ratio.
+
+    After a few iterations nearly all numbers are 0 and stay so: only the others, packed together,
+    take part in updates.  The ratios of all are found once, with those positive numbers of `left`
+    that `positive` tells, as they were before the last update.
+
+    Returns the largest |min(b, 1 - ratio)| of all rows before their first update, and the sum of
+    t log(b . p) after the last.
+    """
+    violation, log_likelihood = 0.0, 0.0
+    size = factor.shape[1]
+    places, first_ratios = scratch.places, scratch.vectors[2]
+    for at in range(len(layout.rows)):
+        begin = layout.start[at]
+        n = layout.start[at + 1] - begin
+        values = layout.values[begin : begin + n]
+        row = factor[layout.rows[at]]
+        n_packed = 0
+        for k in range(size):
+            if row[k] > 0.0:
+                places[n_packed] = k
+                n_packed += 1
+        b, ratios = scratch.vectors[0, :n_packed], scratch.vectors[1, :n_packed]
+        for k in range(n_packed):
+            b[k] = row[places[k]]
+        for each in range(n):
+            x, y = left[layout.left[begin + each]], right[layout.right[begin + each]]
+            product = scratch.products[each * n_packed : (each + 1) * n_packed]
+            if n_packed == size:
+                for k in range(size):
+                    product[k] = x[k] * y[k]
+            else:
+                for k in range(n_packed):
+                    product[k] = x[places[k]] * y[places[k]]
+        models = scratch.models[:n]
+        first, last = scratch.shares[0, :n], scratch.shares[1, :n]
+        for update in range(updates):
+            models_of_row(scratch.products, b, models)
+            for each in range(n):
+                last[each] = values[each] / max(models[each], floor)
+            if update == 0:
+                for each in range(n):
+                    first[each] = last[each]
+            ratios_of_row(last, scratch.products, ratios)
+            for k in range(n_packed):
+                changed = b[k] * ratios[k]
+                b[k] = changed if changed > LEAST else 0.0
+        models_of_row(scratch.products, b, models)
+        for each in range(n):
+            if values[each] > 0.0:
+                logarithm = math.log(models[each]) if models[each] > 0.0 else -math.inf
+                log_likelihood += values[each] * logarithm
+        last_ratios = ratio[layout.rows[at]]
+        all_ratios(layout, left, right, positive, begin, first, last, first_ratios, last_ratios)
+        for k in range(size):
+            violation = max(violation, abs(min(row[k], 1.0 - first_ratios[k])))
+        for k in range(n_packed):
+            row[places[k]] = b[k]
+    return violation, log_likelihood
+
+
+@kernel
+def models_of_row(products: Floats, b: Floats, models: Floats) -> None:
+    """What the model gives each non-zero of a row."""
+    size, n = len(b), len(models)
+    each = 0
+    while each + 3 < n:
+        start = each * size
+        p0, p1 = products[start : start + size], products[start + size : start + 2 * size]
+        start += 2 * size
+        p2, p3 = products[start : start + size], products[start + size : start + 2 * size]
+        m0, m1, m2, m3 = 0.0, 0.0, 0.0, 0.0
+        for k in range(size):
+            m0 += b[k] * p0[k]
+            m1 += b[k] * p1[k]
+            m2 += b[k] * p2[k]
+            m3 += b[k] * p3[k]
+        models[each], models[each + 1], models[each + 2], models[each + 3] = m0, m1, m2, m3
+        each += 4
+    while each < n:
+        p0 = products[each * size : (each + 1) * size]
+        m0 = 0.0
+        for k in range(size):
+            m0 += b[k] * p0[k]
+        models[each] = m0
+        each += 1
+
+
+@kernel
+def ratios_of_row(shares: Floats, products: Floats, ratios: Floats) -> None:
+    """Sums of products, each times its share."""
+    size, n = len(ratios), len(shares)
+    for k in range(size):
+        ratios[k] = 0.0
+    each = 0
+    while each + 3 < n:
+        t0, t1, t2, t3 = shares[each], shares[each + 1], shares[each + 2], shares[each + 3]
+        start = each * size
+        p0, p1 = products[start : start + size], products[start + size : start + 2 * size]
+        start += 2 * size
+        p2, p3 = products[start : start + size], products[start + size : start + 2 * size]
+        for k in range(size):
+            ratios[k] += t0 * p0[k] + t1 * p1[k] + t2 * p2[k] + t3 * p3[k]
+        each += 4
+    while each < n:
+        t0 = shares[each]
+        p0 = products[each * size : (each + 1) * size]
+        for k in range(size):
+            ratios[k] += t0 * p0[k]
+        each += 1
+
+
+@kernel
+def all_ratios(
+    layout: ByMode,
+    left: Floats,
+    right: Floats,
+    positive: tuple[Longs, Longs],
+    begin: int,
+    first: Floats,
+    last: Floats,
+    first_ratios: Floats,
+    last_ratios: Floats,
+) -> None:
+    """Ratios of all numbers of a row, with the shares of its first update and its last."""
+    start, places = positive
+    size = len(last_ratios)
+    for k in range(size):
+        first_ratios[k] = last_ratios[k] = 0.0
+    for each in range(len(last)):
+        of_left = layout.left[begin + each]
+        x, y = left[of_left], right[layout.right[begin + each]]
+        t0, t1 = first[each], last[each]
+        # Addresses that must be looked up cost more than multiplying with some zeros.
+        if SPARSE * (start[of_left + 1] - start[of_left]) < size:
+            for place in range(start[of_left], start[of_left + 1]):
+                k = places[place]
+                product = x[k] * y[k]
+                first_ratios[k] += t0 * product
+                last_ratios[k] += t1 * product
+        else:
+            for k in range(size):
+                product = x[k] * y[k]
+                first_ratios[k] += t0 * product
+                last_ratios[k] += t1 * product
+
+
+@kernel
+def coordinate_rows(
+    target: Floats, gram: Floats, passes: int, factor: Floats, gradient: Floats
+) -> None:
+    """Non-negative least squares of the rows of one factor, by coordinate descent.
+
+    Row b is to bring |b G b' / 2 - m b'| down, with G the Gram matrix and m the row of the
+    target.  A pass sets each coordinate in turn to its best value that is not negative, the
+    others standing; the gradient g = m - b G follows every change.
+    """
+    for row in range(len(factor)):
+        b, m = factor[row], target[row]
+        for k in range(len(b)):
+            gradient[k] = m[k]
+        for k in range(len(b)):
+            value = b[k]
+            if value != 0.0:
+                of_k = gram[k]
+                for other in range(len(b)):
+                    gradient[other] -= value * of_k[other]
+        for _ in range(passes):
+            moved = False
+            for k in range(len(b)):
+                of_k = gram[k]
+                if of_k[k] > 0.0:
+                    best = max(0.0, b[k] + gradient[k] / of_k[k])
+                    change = best - b[k]
+                    if change != 0.0:
+                        moved = True
+                        b[k] = best
+                        for other in range(len(b)):
+                            gradient[other] -= change * of_k[other]
+            if not moved:
+                break

@@ -1,0 +1,635 @@
+"""CP decomposition: a sparse third-order tensor as a sum of few outer products.
+
+A tensor in Kruskal form that is close to a sparse one is found by turns: with two factors held,
+the third is improved, mode after mode, in *iterations* over all three.  What "close" means makes
+the methods:
+
+``apr``
+    Alternating Poisson regression (Chi and Kolda 2012) brings the Kullback-Leibler objective
+    sum of K - sum of T log K down with everything non-negative.  With B the mode's factor times
+    the weights, and Pi the products of the other two, a turn makes a few updates
+    B <- B * Phi, with Phi = (T / (B Pi)) Pi', number by number.
+``als``
+    Alternating least squares: |T - K|^2, numbers of any sign.  A turn solves B G = M, with M
+    the product of T and the other two factors (MTTKRP) and G the Hadamard product of their Gram
+    matrices.
+``hals``
+    The same objective with everything non-negative, by coordinate descent in each row of B
+    (Cichocki and Phan 2009).  Unlike multiplicative updates it finds zeros in finitely many
+    steps, gets out of them, and divides by nothing that may vanish.
+
+Only non-zeros of T and rows of factors are visited.  The objectives have many local minima, so
+`decompose` begins several times and keeps the best.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from concurrent.futures import as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from scipy import linalg
+
+from eigentree._random import generator
+from eigentree.errors import SettingsError, ShapeError, TensorError
+from eigentree.linalg.multilinear import (
+    MODES,
+    ByMode,
+    Floats,
+    Ints,
+    Kruskal,
+    Longs,
+    SparseTensor,
+    mttkrp,
+    others,
+)
+from eigentree.linalg.threads import one_thread
+from eigentree.workers import worker_pool
+
+Method = Literal["apr", "als", "hals"]
+Stopped = Literal["converged", "iterations"]
+Progress = Callable[[str, float], None]
+
+METHODS: tuple[Method, ...] = get_args(Method)
+STAGE = "decomposition"
+
+# Of alternating Poisson regression.  Model values below FLOOR divide as FLOOR; numbers below
+# ZERO_BELOW whose ratio is above LIFT_ABOVE have OFFSET added: these are the values of the paper's
+# implementation, for columns that sum to 1 and tensors whose largest value is about 1.
+FLOOR = 1e-200
+ZERO_BELOW = 1e-10
+LIFT_ABOVE = 1.0
+OFFSET = 0.01
+# How much of the identity is added to Gram matrices, whose diagonal is 1.
+PROXIMAL = 1e-10
+
+
+@dataclass(frozen=True, slots=True)
+class CPOptions:
+    """Settings of a CP decomposition.
+
+    Attributes
+    ----------
+    rank
+        Number of outer products, r; it may exceed the lengths of the modes.
+    method
+        ``apr``, ``als`` or ``hals``; see `eigentree.linalg.cp`.
+    iterations
+        Most iterations over all modes.
+    inner_iterations
+        Updates in each mode's turn with ``apr``, most passes with ``hals``; ``als`` has none.
+    tolerance
+        ``apr`` stops when no number violates its condition of optimality by more, ``als`` and
+        ``hals`` when an iteration makes the relative error less than this smaller.  0 never
+        stops before the last iteration.
+    restarts
+        How often to begin anew; the result with the least objective is kept.
+    seed
+        Of all starts, at least 0.
+    """
+
+    rank: int
+    method: Method = "apr"
+    iterations: int = 100
+    inner_iterations: int = 10
+    tolerance: float = 1e-4
+    restarts: int = 1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise SettingsError(
+                f"method is {self.method!r}; it must be one of {', '.join(METHODS)}"
+            )
+        for name in ("rank", "iterations", "inner_iterations", "restarts"):
+            if getattr(self, name) < 1:
+                raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if not 0 <= self.tolerance < math.inf:
+            raise SettingsError(f"tolerance is {self.tolerance}; it must be at least 0")
+        if self.seed < 0:
+            raise SettingsError(f"seed is {self.seed}; it must be at least 0")
+
+
+class Decomposition(NamedTuple):
+    """What a decomposition found, and how it went.
+
+    Attributes
+    ----------
+    kruskal
+        The result, as by `Kruskal.normalised`: columns sum to 1, and have unit length for
+        ``als``.
+    objective : float64, axes (iterations)
+        After each iteration: `Kruskal.divergence` for ``apr``, else |T - K|^2.
+    violation : float64, axes (iterations)
+        What was held against the tolerance: for ``apr`` the largest violation of a condition of
+        optimality, as each mode's turn began; else by how much the relative error fell.
+    offset : int64, axes (iterations)
+        How many numbers were lifted from a zero that was not the best value; 0 but for ``apr``.
+    stopped
+        ``converged`` by the tolerance, or ``iterations`` when there were no more.
+    restart
+        Number of the start that it came from.
+    finals : float64, axes (restarts)
+        The last objective from every start.
+    """
+
+    kruskal: Kruskal
+    objective: Floats
+    violation: Floats
+    offset: Longs
+    stopped: Stopped
+    restart: int
+    finals: Floats
+
+
+def decompose(
+    tensor: SparseTensor,
+    options: CPOptions,
+    *,
+    processes: int = 1,
+    progress: Progress | None = None,
+) -> Decomposition:
+    """The best of several decompositions of a tensor, each from a random start of its own.
+
+    Parameters
+    ----------
+    tensor
+        Not negative for ``apr``.
+    options
+        Rank, method, when to stop, starts.
+    processes
+        Starts are shared out among as many; the result is the same for any number.
+    progress
+        Called with the stage's name and the share done, 0 to 1.
+
+    Returns
+    -------
+    Decomposition
+        The one with the least final objective; of equals the first.
+
+    Raises
+    ------
+    TensorError
+        When a value is negative and the method is ``apr``.
+
+    Cost
+    ----
+    For each start and iteration O(inner iterations * nonzeros * r) with ``apr``; with ``als``
+    O(nonzeros * r + rows * r^2 + r^3), and with ``hals`` up to inner iterations * rows * r^2.
+
+    References
+    ----------
+    chi-2012; kolda-2009; cichocki-2009.
+    """
+    if options.method == "apr":
+        _refuse_negative(tensor)
+    processes = min(processes, options.restarts)
+    found: list[Decomposition | None] = [None] * options.restarts
+    if processes <= 1:
+        for restart in range(options.restarts):
+            told = _share_of(progress, restart, options.restarts)
+            found[restart] = _from_start(tensor, options, restart, told)
+    else:
+        try:
+            with worker_pool(processes, _start_worker, tensor, options) as pool:
+                futures = {pool.submit(_from_start_here, each): each for each in range(len(found))}
+                for n_done, future in enumerate(as_completed(futures), start=1):
+                    found[futures[future]] = future.result()
+                    if progress:
+                        progress(STAGE, n_done / options.restarts)
+        except BrokenProcessPool as error:
+            raise SettingsError(
+                "a process ended, perhaps for want of memory; use fewer processes"
+            ) from error
+    every = [each for each in found if each is not None]
+    finals = np.array([each.objective[-1] for each in every])
+    best = int(np.argmin(finals))
+    return every[best]._replace(restart=best, finals=finals)
+
+
+_here: tuple[SparseTensor, CPOptions]
+
+
+def _start_worker(tensor: SparseTensor, options: CPOptions) -> None:
+    global _here  # what a worker process is started for
+    _here = (tensor, options)
+
+
+def _from_start_here(restart: int) -> Decomposition:
+    return _from_start(*_here, restart, None)
+
+
+def _share_of(progress: Progress | None, part: int, parts: int) -> Progress | None:
+    """A callback for one of several equal parts of the work."""
+    if progress is None:
+        return None
+
+    def told(stage: str, share: float) -> None:
+        progress(stage, (part + share) / parts)
+
+    return told
+
+
+def _from_start(
+    tensor: SparseTensor, options: CPOptions, restart: int, progress: Progress | None
+) -> Decomposition:
+    start = random_start(tensor.shape, options.rank, generator(options.seed, restart))
+    method = {"apr": cp_apr, "als": cp_als, "hals": cp_hals}[options.method]
+    return method(tensor, start, options, progress=progress)
+
+
+def random_start(shape: tuple[int, int, int], rank: int, rng: np.random.Generator) -> Kruskal:
+    """Factors of numbers drawn evenly from 0 to 1, and weights of 1.
+
+    Parameters
+    ----------
+    shape
+        Length of each mode.
+    rank
+        Number of outer products, r.
+    rng
+        Draws mode after mode, row after row.
+    """
+    first, second, third = (rng.uniform(size=(size, rank)) for size in shape)
+    return Kruskal(np.ones(rank), (first, second, third))
+
+
+def cp_apr(
+    tensor: SparseTensor,
+    start: Kruskal,
+    options: CPOptions,
+    *,
+    progress: Progress | None = None,
+) -> Decomposition:
+    """Non-negative decomposition by alternating Poisson regression with multiplicative updates.
+
+    Parameters
+    ----------
+    tensor
+        Not negative.
+    start
+        Not negative, of the tensor's shape; its rank and scale count, those of the options
+        don't.
+    options
+        Iterations and tolerance.
+    progress
+        Called with the stage's name and the share done, 0 to 1.
+
+    Returns
+    -------
+    Decomposition
+        Slices of the tensor without non-zeros have rows of zeros.
+
+    Raises
+    ------
+    TensorError
+        When a value of the tensor, or a number of the start, is negative.
+
+    Cost
+    ----
+    O(inner iterations * nonzeros * r) an iteration; O(nonzeros + rows * r) memory.
+
+    Notes
+    -----
+    Algorithm 3 of the paper.  A number that has become 0 stays so under multiplication, though a
+    ratio above 1 tells that the objective would fall if it grew: before a mode's turn such
+    numbers have `OFFSET` added to them.  That may raise the objective for an iteration; otherwise
+    it never rises.  An outer product whose weight has become 0 stays 0.
+
+    Departures: every turn makes all its updates, where the paper's ends once the whole mode is
+    optimal; and the tensor is divided by the power of two below its largest value, so that
+    tolerance, floor and offset mean the same whatever it is measured in.
+
+    References
+    ----------
+    chi-2012, section 4 and algorithm 3.
+    """
+    from eigentree.linalg._kernels_cp import poisson_rows, positive_places
+
+    _refuse_negative(tensor)
+    _check_start(tensor, start, signed=False)
+    problem = _Problem.of(tensor)
+    weights, factors = problem.begin(start, order=1)
+    ratios = [np.zeros_like(factor) for factor in factors]
+    scratch = Scratch.of(problem.layouts, start.rank)
+    mass = float(problem.layouts[0].values.sum())
+
+    record = _Record(options, progress)
+    for iteration in range(options.iterations):
+        violation, offset, log_likelihood = 0.0, 0, 0.0
+        for mode, layout in enumerate(problem.layouts):
+            low, high = others(mode)
+            factor = factors[mode]
+            if iteration:
+                # Ratios are those of this mode's last turn, as in the paper.
+                wrong = (factor < ZERO_BELOW) & (ratios[mode] > LIFT_ABOVE)
+                factor[wrong] += OFFSET
+                offset += int(np.count_nonzero(wrong))
+            factor *= weights
+            positive = (
+                np.empty(len(factors[low]) + 1, np.int64),
+                np.empty(factors[low].size, np.int64),
+            )
+            positive_places(factors[low], *positive)
+            reached, log_likelihood = poisson_rows(
+                layout,
+                factors[low],
+                factors[high],
+                positive,
+                options.inner_iterations,
+                FLOOR,
+                factor,
+                ratios[mode],
+                scratch,
+            )
+            violation = max(violation, reached)
+            weights, factors[mode] = _columns(factor, order=1)
+        # Columns sum to 1, so the entries sum to the weights.
+        objective = float(weights.sum()) - log_likelihood - math.log(problem.scale) * mass
+        converged = violation < options.tolerance
+        if record.add(problem.scale * objective, violation, offset, converged):
+            break
+    return record.result(problem.result(weights, factors, order=1))
+
+
+def cp_als(
+    tensor: SparseTensor,
+    start: Kruskal,
+    options: CPOptions,
+    *,
+    progress: Progress | None = None,
+) -> Decomposition:
+    """Decomposition by alternating least squares, with numbers of any sign.
+
+    Parameters
+    ----------
+    tensor
+        Of any sign.
+    start
+        Of the tensor's shape; its rank counts, that of the options doesn't.
+    options
+        Iterations and tolerance.
+    progress
+        Called with the stage's name and the share done, 0 to 1.
+
+    Returns
+    -------
+    Decomposition
+        Slices of the tensor without non-zeros have rows of zeros.
+
+    Cost
+    ----
+    O(nonzeros * r + rows * r^2 + r^3) an iteration; O(rows * r + r^2) memory.
+
+    Notes
+    -----
+    The Gram matrix is singular if outer products have become alike or r exceeds what the modes
+    can hold.  A turn minimises |T - K|^2 + `PROXIMAL` |B - previous B|^2: that always has one
+    solution, moves nothing that makes no difference, and never raises the objective.
+
+    References
+    ----------
+    kolda-2009, figure 3.3.
+    """
+
+    def solve(target: Floats, gram: Floats, factor: Floats) -> Floats:
+        right = (target + PROXIMAL * factor).T
+        left = gram + PROXIMAL * np.eye(len(gram))
+        solved = linalg.cho_solve(linalg.cho_factor(left, check_finite=False), right)
+        return np.ascontiguousarray(solved.T)
+
+    return _least_squares(tensor, start, options, solve, progress, signed=True)
+
+
+def cp_hals(
+    tensor: SparseTensor,
+    start: Kruskal,
+    options: CPOptions,
+    *,
+    progress: Progress | None = None,
+) -> Decomposition:
+    """Non-negative decomposition by least squares.
+
+    Parameters
+    ----------
+    tensor
+        Of any sign; what is negative can only be met by 0.
+    start
+        Not negative, of the tensor's shape; its rank counts, that of the options doesn't.
+    options
+        Iterations, passes over each row in a turn, tolerance.
+    progress
+        Called with the stage's name and the share done, 0 to 1.
+
+    Returns
+    -------
+    Decomposition
+        Slices of the tensor without non-zeros have rows of zeros.
+
+    Raises
+    ------
+    TensorError
+        When a number of the start is negative.
+
+    Cost
+    ----
+    O(nonzeros * r + r^2 * numbers that change) an iteration.
+
+    Notes
+    -----
+    The objective never rises.  An outer product that has become 0 stays 0.
+
+    References
+    ----------
+    cichocki-2009.
+    """
+    from eigentree.linalg._kernels_cp import coordinate_rows
+
+    gradient = np.empty(start.rank)
+
+    def solve(target: Floats, gram: Floats, factor: Floats) -> Floats:
+        coordinate_rows(target, gram, options.inner_iterations, factor, gradient)
+        return factor
+
+    return _least_squares(tensor, start, options, solve, progress, signed=False)
+
+
+def _least_squares(
+    tensor: SparseTensor,
+    start: Kruskal,
+    options: CPOptions,
+    solve: Callable[[Floats, Floats, Floats], Floats],
+    progress: Progress | None,
+    *,
+    signed: bool,
+) -> Decomposition:
+    """Turns that bring |B G B' / 2 - M B'| down, by a function of M, G and B."""
+    _check_start(tensor, start, signed=signed)
+    problem = _Problem.of(tensor)
+    weights, factors = problem.begin(start, order=2)
+    values = problem.layouts[0].values
+    squares = float(values @ values)
+    record = _Record(options, progress)
+    before, inner, norm = math.inf, 0.0, 0.0
+    with one_thread():
+        for _ in range(options.iterations):
+            for mode, layout in enumerate(problem.layouts):
+                low, high = others(mode)
+                target = mttkrp(layout, factors[low], factors[high], len(layout.rows))
+                gram = (factors[low].T @ factors[low]) * (factors[high].T @ factors[high])
+                factor = solve(target, gram, factors[mode] * weights)
+                inner, norm = float(np.vdot(target, factor)), float(np.vdot(factor @ gram, factor))
+                weights, factors[mode] = _columns(factor, order=2)
+            # As the last turn left it.
+            objective = max(0.0, squares - 2.0 * inner + norm)
+            error = math.sqrt(objective / squares)
+            before, fall = error, before - error
+            if record.add(problem.scale**2 * objective, fall, 0, fall < options.tolerance):
+                break
+    return record.result(problem.result(weights, factors, order=2 if signed else 1))
+
+
+class Scratch(NamedTuple):
+    """Room for one row of a factor in alternating Poisson regression.
+
+    Attributes
+    ----------
+    products : float64, axes (most non-zeros of a row * r)
+    places : int64, axes (r)
+    vectors : float64, axes (3, r)
+    models : float64, axes (most non-zeros of a row)
+    shares : float64, axes (2, most non-zeros of a row)
+    """
+
+    products: Floats
+    places: Longs
+    vectors: Floats
+    models: Floats
+    shares: Floats
+
+    @staticmethod
+    def of(layouts: Sequence[ByMode], rank: int) -> Scratch:
+        """Enough for the longest row of some modes."""
+        longest = max(int(np.diff(layout.start).max()) for layout in layouts)
+        return Scratch(
+            np.empty(longest * rank),
+            np.empty(rank, dtype=np.int64),
+            np.empty((3, rank)),
+            np.empty(longest),
+            np.empty((2, longest)),
+        )
+
+
+class _Problem(NamedTuple):
+    """A tensor as the methods see it: small numbers, and no slices without non-zeros.
+
+    In such slices rows of zeros are best, so they are left out.  Values are divided by the power
+    of two that leaves the largest in [1, 2): no digit changes, and nothing overflows.
+    """
+
+    layouts: tuple[ByMode, ...]
+    rows: tuple[Ints, ...]  # of the whole factors
+    shape: tuple[int, int, int]
+    scale: float
+
+    @staticmethod
+    def of(tensor: SparseTensor) -> _Problem:
+        _, exponent = math.frexp(float(np.abs(tensor.values).max()))
+        scale = math.ldexp(1.0, exponent - 1)
+        whole = [tensor.by_mode(mode) for mode in MODES]
+        rows = tuple(layout.rows for layout in whole)
+        layouts = []
+        for mode, layout in enumerate(whole):
+            low, high = others(mode)
+            layouts.append(
+                ByMode(
+                    np.arange(len(layout.rows), dtype=np.int32),
+                    layout.start,
+                    np.searchsorted(rows[low], layout.left).astype(np.int32),
+                    np.searchsorted(rows[high], layout.right).astype(np.int32),
+                    layout.values / scale,
+                )
+            )
+        return _Problem(tuple(layouts), rows, tensor.shape, scale)
+
+    def begin(self, start: Kruskal, order: int) -> tuple[Floats, list[Floats]]:
+        """Weights and factors of a start, each column with its norm in the weights.
+
+        The norm is that of whole columns, so that the first turns are those of the papers.
+        """
+        weights = start.weights / self.scale
+        factors: list[Floats] = []
+        for factor, rows in zip(start.factors, self.rows, strict=True):
+            norms, columns = _columns(factor, order)
+            weights = weights * norms
+            factors.append(columns[rows])
+        return weights, factors
+
+    def result(self, weights: Floats, factors: Sequence[Floats], order: int) -> Kruskal:
+        """Weights and factors with all rows, normalised."""
+        whole = [np.zeros((size, len(weights))) for size in self.shape]
+        for factor, rows, own in zip(whole, self.rows, factors, strict=True):
+            factor[rows] = own
+        first, second, third = whole
+        return Kruskal(weights * self.scale, (first, second, third)).normalised(order)
+
+
+class _Record:
+    """What is noted after each iteration."""
+
+    def __init__(self, options: CPOptions, progress: Progress | None) -> None:
+        self._options, self._progress = options, progress
+        self._notes: list[tuple[float, float, int]] = []
+        self._stopped: Stopped = "iterations"
+
+    def add(self, objective: float, violation: float, offset: int, converged: bool) -> bool:
+        """Note an iteration; returns whether it is the last."""
+        self._notes.append((objective, violation, offset))
+        if self._progress:
+            self._progress(STAGE, 1.0 if converged else len(self._notes) / self._options.iterations)
+        if converged:
+            self._stopped = "converged"
+        return converged
+
+    def result(self, kruskal: Kruskal) -> Decomposition:
+        objective, violation, offset = zip(*self._notes, strict=True)
+        return Decomposition(
+            kruskal,
+            np.array(objective),
+            np.array(violation),
+            np.array(offset, dtype=np.int64),
+            self._stopped,
+            0,
+            np.array(objective[-1:]),
+        )
+
+
+def _refuse_negative(tensor: SparseTensor) -> None:
+    if tensor.values.min() < 0:
+        at = int(np.argmin(tensor.values))
+        where = tuple(int(each) for each in tensor.subscripts[at])
+        raise TensorError(
+            f"the value at {where} is {tensor.values[at]}; the method apr takes none that is "
+            "negative, als and hals do"
+        )
+
+
+def _check_start(tensor: SparseTensor, start: Kruskal, *, signed: bool) -> None:
+    if start.shape != tensor.shape:
+        raise ShapeError(
+            f"the start has shape {start.shape}, it must have the tensor's, {tensor.shape}"
+        )
+    if not signed and min(each.min() for each in (start.weights, *start.factors)) < 0:
+        raise TensorError("the start holds a negative number; this method takes none")
+
+
+def _columns(factor: Floats, order: int) -> tuple[Floats, Floats]:
+    """The norm of each column, and the columns divided by it; zeros stay."""
+    norms = np.linalg.norm(factor, ord=order, axis=0)
+    divided = np.zeros_like(factor, order="C")
+    np.divide(factor, norms, out=divided, where=norms > 0)
+    return np.asarray(norms), divided
