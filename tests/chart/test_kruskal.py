@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from eigentree.chart.kruskal import kruskal_marginals, kruskal_prune, kruskal_value
 from eigentree.chart.pruning import Leaves, prune
 from eigentree.errors import GrammarError, SettingsError, ShapeError
-from eigentree.grammar.kruskal import KruskalGrammar, RuleTensor
+from eigentree.grammar.kruskal import KruskalGrammar, rule_tensor
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.plain import one_state
 from eigentree.parsers import Parser, ParserOptions
@@ -28,10 +28,10 @@ LONG = 200
 
 def exact_form(grammar: LPCFG) -> KruskalGrammar:
     """One component for each entry of the rule tensor."""
-    subscripts, values, (size, _, _) = RuleTensor.of(grammar)
-    one = np.eye(size)
-    parent, left, right = (one[:, column].copy() for column in subscripts.T)
-    return KruskalGrammar(grammar, values, parent, left, right)
+    tensor = rule_tensor(grammar)
+    one = np.eye(tensor.shape[0])
+    parent, left, right = (one[:, column].copy() for column in tensor.subscripts.T)
+    return KruskalGrammar(grammar, tensor.values, parent, left, right)
 
 
 def random_form(grammar: LPCFG, seed: int, rank: int, *, signed: bool) -> KruskalGrammar:
@@ -210,7 +210,7 @@ def test_forms_that_fit_nothing_are_refused(lexical_grammar: LPCFG):
 def test_rule_tensors_have_a_limit(lexical_grammar: LPCFG, monkeypatch):
     monkeypatch.setattr("eigentree.grammar.kruskal.MOST_ENTRIES", 3)
     with pytest.raises(GrammarError, match="at most 3 can be decomposed, so use fewer states"):
-        RuleTensor.of(lexical_grammar)
+        rule_tensor(lexical_grammar)
 
 
 def test_parsers_decode_only_trees_that_rules_allow(lexical_grammar: LPCFG):

@@ -13,21 +13,25 @@ that was decomposed (Cohen, Satta and Collins 2013).
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eigentree.errors import GrammarError
+from eigentree.errors import GrammarError, SettingsError
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.pcfg import PCFG
+from eigentree.linalg.multilinear import Kruskal, SparseTensor
 from eigentree.shapes import check_shapes, check_types
 
 Floats = NDArray[np.float64]
 
 # More entries of a rule tensor than this are refused: factors would take hours, and memory.
 MOST_ENTRIES = 50_000_000
+# e to this power is nearly too large for a number.
+LARGEST_POWER = 700.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,12 @@ class KruskalGrammar:
         if np.any(self.parent[self.n_inner_states :] != 0.0):
             raise GrammarError("a preterminal is the parent of a binary rule in Kruskal form")
 
+    @classmethod
+    def of(cls, exact: LPCFG, form: Kruskal, *, single: bool = False) -> KruskalGrammar:
+        """A grammar with its `rule_tensor` in a form, in single precision if wanted."""
+        kind = np.float32 if single else np.float64
+        return cls(exact, form.weights.astype(kind), *(f.astype(kind) for f in form.factors))
+
     @property
     def backbone(self) -> PCFG:
         """The plain PCFG: rules that trees may use, words, roots."""
@@ -105,47 +115,117 @@ class KruskalGrammar:
         return np.einsum("s,as,bs,cs->abc", self.weights, self.parent, self.left, self.right)
 
 
-class RuleTensor(NamedTuple):
+def rule_tensor(grammar: LPCFG) -> SparseTensor:
     """All binary rules of a grammar as one sparse tensor.
+
+    Its modes are the states of parents, left and right children, among those of all symbols.
+
+    Raises
+    ------
+    GrammarError
+        When it would have more than `MOST_ENTRIES` entries.
+    """
+    start = grammar.parameters.state_start
+    symbols = grammar.parameters.rule_symbols
+    most = int(grammar.n_states[symbols].astype(np.int64).prod(axis=1).sum())
+    if most > MOST_ENTRIES:
+        raise GrammarError(
+            f"the rules have {most:,} entries over their latent states; at most "
+            f"{MOST_ENTRIES:,} can be decomposed, so use fewer states"
+        )
+    subscripts, values = [], []
+    for rule, of_rule in enumerate(symbols):
+        tensor = grammar.tensor(rule)
+        entries = np.argwhere(tensor)
+        values.append(tensor[tuple(entries.T)])
+        subscripts.append(entries + start[of_rule])
+    size = int(start[-1])
+    return SparseTensor(
+        np.concatenate(subscripts).astype(np.int32), np.concatenate(values), (size, size, size)
+    )
+
+
+class Multiplications(NamedTuple):
+    """How many multiplications the charts of one sentence take, inside and outside.
 
     Attributes
     ----------
-    subscripts : int32, axes (entries, 3)
-        States of parent, left and right child, among the states of all symbols.
-    values : float64, axes (entries)
-        Not 0.
-    shape
-        Number of states, three times.
+    by_rules
+        Every rule at every split point: two for the inside, four for the outside.
+    in_kruskal_form
+        r for each split point and each of three sums, and a product with each of three factors
+        for each span, inside and outside.
     """
 
-    subscripts: NDArray[np.int32]
-    values: Floats
-    shape: tuple[int, int, int]
+    by_rules: int
+    in_kruskal_form: int
 
     @classmethod
-    def of(cls, grammar: LPCFG) -> RuleTensor:
-        """Collect the tensors of all rules.
-
-        Raises
-        ------
-        GrammarError
-            When it would have more than `MOST_ENTRIES` entries.
-        """
-        start = grammar.parameters.state_start
-        symbols = grammar.parameters.rule_symbols
-        most = int(grammar.n_states[symbols].astype(np.int64).prod(axis=1).sum())
-        if most > MOST_ENTRIES:
-            raise GrammarError(
-                f"the rules have {most:,} entries over their latent states; at most "
-                f"{MOST_ENTRIES:,} can be decomposed, so use fewer states"
-            )
-        subscripts, values = [], []
-        for rule, of_rule in enumerate(symbols):
-            tensor = grammar.tensor(rule)
-            entries = np.argwhere(tensor)
-            values.append(tensor[tuple(entries.T)])
-            subscripts.append(entries + start[of_rule])
-        size = int(start[-1])
+    def of(cls, grammar: KruskalGrammar, n_words: int) -> Multiplications:
+        """Those of a sentence of some length, at least 2."""
+        spans = n_words * (n_words - 1) // 2
+        splits = (n_words + 1) * spans // 3
+        entries = int(grammar.n_states[grammar.exact.parameters.rule_symbols].prod(axis=1).sum())
+        rank = grammar.rank
         return cls(
-            np.concatenate(subscripts).astype(np.int32), np.concatenate(values), (size, size, size)
+            6 * entries * splits, 3 * rank * splits + 6 * rank * grammar.n_inner_states * spans
         )
+
+
+def probability_bound(error: float, least: float, n_parents: int, n_words: int) -> float:
+    """How far the values of all trees of a length can be from their probabilities, at most.
+
+    Parameters
+    ----------
+    error
+        Frobenius norm of the difference of the rule tensors.
+    least
+        The smallest probability of a rule.
+    n_parents
+        Number of symbols.
+    n_words
+        Length of the sentences, or inner nodes of their trees.
+
+    Returns
+    -------
+    float
+        A bound of the sum of absolute differences over all trees, infinite where it is too large
+        for a number.
+
+    References
+    ----------
+    cohen-2013-tensor, lemma 2.
+    """
+    power = n_words * math.log1p(error / least)
+    return n_parents * math.expm1(power) if power < LARGEST_POWER else math.inf
+
+
+def error_for_bound(bound: float, least: float, n_parents: int, n_words: int) -> float:
+    """How small the error of a rule tensor must be, for a bound below 1/4 of the same sum.
+
+    Parameters are those of `probability_bound`.
+
+    References
+    ----------
+    cohen-2013-tensor, theorem 1.
+    """
+    if not 0 < bound < 0.25:
+        raise SettingsError(f"the bound is {bound}; it must be above 0 and below 1/4")
+    return bound * least / (2 * n_words * n_parents)
+
+
+def truncation_bound(weights: Floats, rank: int) -> float:
+    """The error of the best form of a rank, at most, by the weights of an exact one.
+
+    Parameters
+    ----------
+    weights : float64, axes (components)
+        Of an exact form with factors of unit length; they need not fall.
+    rank
+        Components that are kept, those of the largest weights.
+
+    References
+    ----------
+    cohen-2013-tensor, theorem 2.
+    """
+    return float(np.sort(np.abs(weights))[: max(0, len(weights) - rank)].sum())

@@ -1,0 +1,177 @@
+"""From a grammar to one in Kruskal form (Cohen, Satta and Collins 2013).
+
+``apr``, ``als`` and ``hals`` bring the whole rule tensor into Kruskal form
+(`eigentree.linalg.cp`).  ``slices`` takes a singular value decomposition of each parent's matrix
+of left and right children (section 7.3) and keeps the largest singular values of all:
+
+    T[a, b, c] = sum over s of sigma_as left_as[b] right_as[c],
+
+a Kruskal form whose parent factor holds one 1 a column.  It is the best of those forms, in
+Frobenius norm, but each component serves one parent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from eigentree.errors import SettingsError
+from eigentree.grammar.kruskal import KruskalGrammar, rule_tensor
+from eigentree.linalg.cp import METHODS as CP_METHODS
+from eigentree.linalg.cp import CPOptions, Progress, decompose
+from eigentree.linalg.multilinear import Kruskal, SparseTensor
+from eigentree.parsers import Parser
+
+Method = Literal["apr", "als", "hals", "slices"]
+METHODS: tuple[str, ...] = get_args(Method)
+
+
+@dataclass(frozen=True, slots=True)
+class DecompositionOptions:
+    """How a grammar is brought into Kruskal form.
+
+    Attributes
+    ----------
+    rank
+        Number of components.
+    method
+        ``apr``, ``als``, ``hals`` or ``slices``.
+    iterations, restarts
+        Of all methods but ``slices``: most iterations, and how often to begin anew.
+    single
+        Whether charts are to be of single precision.
+    """
+
+    rank: int = 260
+    method: Method = "apr"
+    iterations: int = 100
+    restarts: int = 1
+    single: bool = False
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise SettingsError(
+                f"method is {self.method!r}; it must be one of {', '.join(METHODS)}"
+            )
+        self.of_cp(0)
+
+    def of_cp(self, seed: int) -> CPOptions:
+        """The options of a CP decomposition."""
+        method = next((each for each in CP_METHODS if each == self.method), "als")
+        return CPOptions(
+            self.rank, method, iterations=self.iterations, restarts=self.restarts, seed=seed
+        )
+
+
+def decompose_parser(
+    parser: Parser,
+    options: DecompositionOptions = DecompositionOptions(),
+    *,
+    seed: int = 0,
+    processes: int = 1,
+    progress: Progress | None = None,
+) -> Parser:
+    """A parser whose rules are applied in Kruskal form.
+
+    Parameters
+    ----------
+    parser
+        With any grammar; one that is in Kruskal form already is decomposed anew.
+    options
+        Rank, method, restarts.
+    seed
+        Of all starts.
+    processes
+        Restarts are shared out among as many; the parser is the same for any number.
+    progress
+        Called with the stage and the share of it that is done.
+
+    Raises
+    ------
+    GrammarError
+        When the rules have too many entries.
+    TensorError
+        When the method is ``apr`` and the grammar has negative values.
+
+    Cost
+    ----
+    That of `eigentree.linalg.cp.decompose`, or of a dense SVD for each parent.
+    """
+    tensor = rule_tensor(parser.grammar)
+    details: dict[str, Any] = {}
+    if options.method == "slices":
+        form = slices(tensor, options.rank)
+    else:
+        found = decompose(tensor, options.of_cp(seed), processes=processes, progress=progress)
+        form = found.kruskal
+        details = {
+            "objective": found.objective.tolist(),
+            "stopped": found.stopped,
+            "finals": found.finals.tolist(),
+        }
+    kruskal = KruskalGrammar.of(parser.grammar, form, single=options.single)
+    difference = np.abs(form.at(tensor.subscripts) - tensor.values)
+    described = {
+        **asdict(options),
+        "rank": form.rank,
+        "seed": seed,
+        "relative_error": form.error(tensor) / tensor.norm,
+        "error": form.error(tensor),
+        "largest_rule_error": float(difference.max()),
+        "divergence": None if kruskal.signed else _per_rule_mass(form, tensor),
+        **details,
+    }
+    description = {**parser.description, "decomposition": described}
+    return replace(parser, kruskal=kruskal, description=description)
+
+
+def _per_rule_mass(form: Kruskal, tensor: SparseTensor) -> float | None:
+    """Kullback-Leibler divergence of the form from the tensor, 0 where they are the same."""
+    own = tensor.values > 0
+    values = tensor.values[own]
+    least = float(values.sum() - values @ np.log(values))
+    found = form.divergence(tensor) - least
+    return found if np.isfinite(found) else None
+
+
+def slices(tensor: SparseTensor, rank: int) -> Kruskal:
+    """The Kruskal form with the largest singular values of all slices of the first mode.
+
+    Parameters
+    ----------
+    rank
+        Components; there are fewer where the slices have fewer singular values that are not 0.
+
+    Returns
+    -------
+    Kruskal
+        With columns of unit length, and an error of the root of the sum of squares of the singular
+        values that were left out.
+
+    Cost
+    ----
+    A dense SVD for each slice, of its rows and columns that are not 0.
+    """
+    layout = tensor.by_mode(0)
+    found: list[tuple[float, int, np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
+    for row, first, last in zip(layout.rows, layout.start, layout.start[1:], strict=False):
+        here = slice(int(first), int(last))
+        lefts, left = np.unique(layout.left[here], return_inverse=True)
+        rights, right = np.unique(layout.right[here], return_inverse=True)
+        matrix = np.zeros((len(lefts), len(rights)))
+        matrix[left, right] = layout.values[here]
+        u, sigma, v = np.linalg.svd(matrix, full_matrices=False)
+        for which in np.flatnonzero(sigma > 1e-14 * sigma[0]):
+            by_left, by_right = np.zeros(tensor.shape[1]), np.zeros(tensor.shape[2])
+            by_left[lefts], by_right[rights] = u[:, which], v[which]
+            found.append((float(sigma[which]), int(row), by_left, by_right))
+    found = sorted(found, key=lambda each: -each[0])[:rank]
+    parent = np.zeros((tensor.shape[0], len(found)))
+    parent[[row for _, row, _, _ in found], np.arange(len(found))] = 1.0
+    weights = np.array([sigma for sigma, _, _, _ in found])
+    lefts_of, rights_of = (
+        np.stack([each[place] for each in found], axis=1) for place in (2, 3)
+    )
+    return Kruskal(weights, (parent, lefts_of, rights_of)).normalised(2)
