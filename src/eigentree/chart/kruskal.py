@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eigentree.chart import _kernels_kruskal as kernels
+from eigentree.chart.decode import group_sums
 from eigentree.chart.forest import Floats, Longs
 from eigentree.chart.pruning import Leaves, Pruned, link
 from eigentree.grammar.kruskal import KruskalGrammar
@@ -169,7 +170,7 @@ def kruskal_marginals(
     state_start = grammar.exact.parameters.state_start
     first_states = state_start[: np.searchsorted(state_start, len(f.parent))]
     return KruskalMarginals(
-        np.bincount(words.candidate, leaf, len(leaves.symbol)),
+        group_sums(words.candidate, leaf, len(leaves.symbol)),
         np.add.reduceat(inner, first_states, axis=1),
         math.log(abs(value)) + int(exponent[-1]) * math.log(2.0),
         1 if value > 0 else -1,

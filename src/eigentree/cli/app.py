@@ -34,6 +34,9 @@ VERBS = {
     "ensemble": Verb(
         "eigentree.cli.ensemble", "Train many parsers that differ and combine their trees."
     ),
+    "decompose": Verb(
+        "eigentree.cli.decompose", "Bring a model's rules into Kruskal form, for fast charts."
+    ),
     "evaluate": Verb("eigentree.cli.evaluate", "Score parsed trees against gold trees."),
     "inspect": Verb("eigentree.cli.inspect", "Say what is in a model."),
     "experiment": Verb("eigentree.cli.experiment", "Compare estimators on a treebank."),

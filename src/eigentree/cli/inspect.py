@@ -13,10 +13,13 @@ from eigentree.cli._common import JsonOption, result_console
 from eigentree.errors import SettingsError, counted
 
 if TYPE_CHECKING:
+    from eigentree.grammar.kruskal import KruskalGrammar
     from eigentree.parsers import Parser
 
 _WIDTH_IN_PIPES = 100
 _SHOWN_VALUES = 5
+# Words of the sentences for which costs of charts are told.
+_LENGTHS = (10, 20, 40, 80)
 
 
 def inspect(
@@ -97,8 +100,30 @@ def _describe(parser: Parser, path: str) -> dict[str, Any]:
             "latent states": int(n_states.sum()),
             "parameters that are not zero": grammar.n_parameters,
         },
-        "signed": grammar.signed,
+        "signed": grammar.signed or (parser.kruskal is not None and parser.kruskal.signed),
+        "kruskal": None if parser.kruskal is None else _costs(parser.kruskal),
         "nonterminals": table,
+    }
+
+
+def _costs(form: KruskalGrammar) -> dict[str, Any]:
+    """What charts in Kruskal form cost beside those that look at every rule."""
+    from eigentree.grammar.kruskal import Multiplications
+
+    at = {n: Multiplications.of(form, n) for n in _LENGTHS}
+    return {
+        "rank": form.rank,
+        "numbers that are not zero": form.n_parameters,
+        "precision": str(form.weights.dtype),
+        "multiplications": {
+            n: {
+                "by rules": found.by_rules,
+                "in Kruskal form": found.in_kruskal_form,
+                "ratio": found.by_rules / found.in_kruskal_form,
+            }
+            for n, found in at.items()
+        },
+        "bytes of a chart": {n: form.chart_bytes(n) for n in _LENGTHS},
     }
 
 
@@ -143,6 +168,8 @@ def _show(report: dict[str, Any], most: int, ascii_only: bool) -> None:
         _show_search(console, trained["state_search"], report["nonterminals"])
     if "em" in trained:
         _show_iterations(console, trained["em"], trained.get("trees", 1))
+    if report["kruskal"] is not None:
+        _show_costs(console, trained.get("decomposition", {}), report["kruskal"])
     console.print(f"\nparsing: {_plain(report['parsing'])}\n")
     # Only what is learned from projections has singular values.
     has_spectra = any(row["singular_values"] for row in report["nonterminals"])
@@ -166,6 +193,32 @@ def _show_settings(console: Any, settings: dict[str, Any]) -> None:
     for name, value in settings.items():
         if value != {}:
             console.print(f"  {name}: {_plain(value)}")
+
+
+def _show_costs(console: Any, decomposition: dict[str, Any], costs: dict[str, Any]) -> None:
+    from rich.table import Table
+
+    console.print("\nKruskal form", style="bold")
+    for name in ("rank", "numbers that are not zero", "precision"):
+        console.print(f"  {name}: {costs[name]}")
+    for name in ("method", "restarts", "seed", "stopped"):
+        if name in decomposition:
+            console.print(f"  {name}: {decomposition[name]}")
+    for name in ("error", "relative_error", "largest_rule_error", "divergence"):
+        if decomposition.get(name) is not None:
+            console.print(f"  {name.replace('_', ' ')}: {decomposition[name]:.4g}")
+    table = Table("words", "multiplications by rules", "in Kruskal form", "ratio", "MB", box=None)
+    for column in table.columns:
+        column.justify = "right"
+    for n, found in costs["multiplications"].items():
+        table.add_row(
+            str(n),
+            f"{found['by rules']:,}",
+            f"{found['in Kruskal form']:,}",
+            f"{found['ratio']:.1f}",
+            f"{costs['bytes of a chart'][n] / 1e6:.1f}",
+        )
+    console.print(table)
 
 
 def _show_search(console: Any, search: dict[str, Any], nonterminals: list[dict[str, Any]]) -> None:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,8 +75,9 @@ class KruskalGrammar:
     @classmethod
     def of(cls, exact: LPCFG, form: Kruskal, *, single: bool = False) -> KruskalGrammar:
         """A grammar with its `rule_tensor` in a form, in single precision if wanted."""
-        kind = np.float32 if single else np.float64
-        return cls(exact, form.weights.astype(kind), *(f.astype(kind) for f in form.factors))
+        kind: type[Any] = np.float32 if single else np.float64
+        parent, left, right = (factor.astype(kind) for factor in form.factors)
+        return cls(exact, form.weights.astype(kind), parent, left, right)
 
     @property
     def backbone(self) -> PCFG:
@@ -104,6 +105,12 @@ class KruskalGrammar:
         parts = (self.weights, self.parent, self.left, self.right)
         return self.exact.signed or any(bool(np.any(part < 0.0)) for part in parts)
 
+    def chart_bytes(self, n_words: int) -> int:
+        """Memory of the chart of a sentence: 3 r numbers a span, and vectors of wider ones."""
+        spans = n_words * (n_words + 1) // 2
+        numbers = 3 * self.rank * spans + 2 * self.n_inner_states * (spans - n_words)
+        return numbers * int(self.weights.dtype.itemsize)
+
     @property
     def n_inner_states(self) -> int:
         """States of all symbols that are no preterminals; they come first."""
@@ -112,7 +119,8 @@ class KruskalGrammar:
 
     def dense(self) -> Floats:
         """Axes (states, states, states): the tensor (1), formed in full."""
-        return np.einsum("s,as,bs,cs->abc", self.weights, self.parent, self.left, self.right)
+        parts = (self.weights, self.parent, self.left, self.right)
+        return np.asarray(np.einsum("s,as,bs,cs->abc", *parts), dtype=np.float64)
 
 
 def rule_tensor(grammar: LPCFG) -> SparseTensor:

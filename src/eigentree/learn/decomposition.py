@@ -19,8 +19,8 @@ import numpy as np
 
 from eigentree.errors import SettingsError
 from eigentree.grammar.kruskal import KruskalGrammar, rule_tensor
-from eigentree.linalg.cp import METHODS as CP_METHODS
 from eigentree.linalg.cp import CPOptions, Progress, decompose
+from eigentree.linalg.cp import Method as CPMethod
 from eigentree.linalg.multilinear import Kruskal, SparseTensor
 from eigentree.parsers import Parser
 
@@ -59,7 +59,7 @@ class DecompositionOptions:
 
     def of_cp(self, seed: int) -> CPOptions:
         """The options of a CP decomposition."""
-        method = next((each for each in CP_METHODS if each == self.method), "als")
+        method: CPMethod = "als" if self.method == "slices" else self.method
         return CPOptions(
             self.rank, method, iterations=self.iterations, restarts=self.restarts, seed=seed
         )
@@ -171,7 +171,5 @@ def slices(tensor: SparseTensor, rank: int) -> Kruskal:
     parent = np.zeros((tensor.shape[0], len(found)))
     parent[[row for _, row, _, _ in found], np.arange(len(found))] = 1.0
     weights = np.array([sigma for sigma, _, _, _ in found])
-    lefts_of, rights_of = (
-        np.stack([each[place] for each in found], axis=1) for place in (2, 3)
-    )
+    lefts_of, rights_of = (np.stack([each[place] for each in found], axis=1) for place in (2, 3))
     return Kruskal(weights, (parent, lefts_of, rights_of)).normalised(2)

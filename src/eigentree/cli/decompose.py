@@ -1,0 +1,53 @@
+"""The verb ``decompose``: from a model to one whose rules are in Kruskal form."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import typer
+
+from eigentree.cli._common import JobsOption, QuietOption, SeedOption, message
+from eigentree.cli._training import Stages
+
+
+def decompose(
+    model: Annotated[str, typer.Argument(help="A model file made by train.")],
+    output: Annotated[str, typer.Option("--output-file", "-o", help="The model file to write.")],
+    rank: Annotated[int, typer.Option(min=1, help="Number of components.")] = 260,
+    method: Annotated[
+        Literal["apr", "als", "hals", "slices"],
+        typer.Option(
+            help="Poisson regression, least squares, the same without negative numbers, or a "
+            "singular value decomposition for each parent."
+        ),
+    ] = "apr",
+    iterations: Annotated[int, typer.Option(min=1, help="Most iterations.")] = 100,
+    restarts: Annotated[
+        int, typer.Option(min=1, help="How often to begin anew; the best is kept.")
+    ] = 1,
+    single: Annotated[
+        bool, typer.Option("--single", help="Charts of single precision, which are faster.")
+    ] = False,
+    seed: SeedOption = 0,
+    jobs: JobsOption = 1,
+    quiet: QuietOption = False,
+) -> None:
+    """Bring a model's binary rules into Kruskal form.
+
+    The chart of such a model takes no longer for more rules; its trees are those that the rules
+    allow.  eigentree inspect tells how good the form is and what a chart costs.
+    """
+    from eigentree.learn.decomposition import DecompositionOptions, decompose_parser
+    from eigentree.parsers import Parser
+
+    parser = Parser.load(model)
+    options = DecompositionOptions(rank, method, iterations, restarts, single)
+    with Stages(quiet) as told:
+        found = decompose_parser(parser, options, seed=seed, processes=jobs, progress=told)
+    found.save(output)
+    described = found.description["decomposition"]
+    message(
+        f"{output}: {described['rank']} components, relative error "
+        f"{described['relative_error']:.3f}",
+        quiet=quiet,
+    )
