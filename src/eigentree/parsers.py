@@ -27,6 +27,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from eigentree.chart.decode import OF_ITEMS, Decoded, Objective, bracket_marginals, decode, gains
+from eigentree.chart.exhaustive import exhaustive_prune
 from eigentree.chart.forest import Forest
 from eigentree.chart.inside_outside import Marginals, inside_outside
 from eigentree.chart.kruskal import Factors, kruskal_prune
@@ -182,12 +183,15 @@ class ParserOptions:
         Longer sentences are parsed in pieces of at most this many words.
     absolute
         Whether negative marginals count by their size.
+    exhaustive
+        Whether the plain PCFG's chart looks at every rule at every split point, for comparisons.
     """
 
     objective: Objective = "brackets"
     threshold: float = DEFAULT_THRESHOLD
     max_words: int = 400
     absolute: bool = True
+    exhaustive: bool = False
 
     def __post_init__(self) -> None:
         if not 0 <= self.threshold < 1:
@@ -430,6 +434,8 @@ class Parser:
                 # Only the first try is beamed, lest what it drops be missed.
                 if self.kruskal is not None:
                     pruned = kruskal_prune(self.kruskal, leaves, least, self._factors)
+                elif self.options.exhaustive:
+                    pruned = exhaustive_prune(backbone, leaves, least)
                 else:
                     pruned = prune(backbone, leaves, least, beam=0.0 if number else None)
                 if pruned is None and number:

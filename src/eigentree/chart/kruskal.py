@@ -29,7 +29,7 @@ import numpy as np
 from eigentree.chart import _kernels_kruskal as kernels
 from eigentree.chart.decode import group_sums
 from eigentree.chart.forest import Floats, Longs
-from eigentree.chart.pruning import Leaves, Pruned, link
+from eigentree.chart.pruning import Leaves, Pruned, kept
 from eigentree.grammar.kruskal import KruskalGrammar
 
 
@@ -200,18 +200,7 @@ def kruskal_prune(
     marginals = kruskal_marginals(grammar, leaves, factors)
     if marginals is None:
         return None
-    least = max(threshold, float(np.finfo(np.float64).tiny))
-    n = leaves.n_words
-    word = np.repeat(np.arange(n), np.diff(leaves.start))
-    order = np.lexsort((leaves.symbol, word))
-    order = order[np.abs(marginals.leaf[order]) >= least]
-    span, symbol = np.nonzero(np.abs(marginals.inner) >= least)
-    sizes = np.bincount(np.concatenate((word[order], n + span)), minlength=n * (n + 1) // 2)
-    span_items = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
-    symbols = np.concatenate((leaves.symbol[order], symbol)).astype(np.int32)
-    marginal = np.concatenate((marginals.leaf[order], marginals.inner[span, symbol]))
-    forest = link(grammar.backbone, leaves, span_items, symbols)
-    return Pruned(forest, marginal, marginals.log_value, marginals.sign)
+    return kept(grammar.backbone, leaves, threshold=threshold, **marginals._asdict())
 
 
 class _Words(NamedTuple):

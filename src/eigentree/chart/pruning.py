@@ -140,6 +140,44 @@ def prune(
     return Pruned(forest, marginals[:n_items].copy(), log_value)
 
 
+def kept(
+    grammar: PCFG,
+    leaves: Leaves,
+    leaf: NDArray[np.float64],
+    inner: NDArray[np.float64],
+    threshold: float,
+    log_value: float,
+    sign: int = 1,
+) -> Pruned:
+    """The forest of what a full chart finds likely.
+
+    Parameters
+    ----------
+    grammar
+        Whose rules join the items.
+    leaf : float64, axes (candidates)
+        Marginal of each candidate of each word.
+    inner : float64, axes (spans, inner symbols)
+        Of each symbol that is no preterminal over each span of two words or more, spans by
+        width, then by start.
+    threshold
+        Least absolute marginal of an item; those of 0 always go.
+    log_value, sign
+        Of the sentence.
+    """
+    least = max(threshold, float(np.finfo(np.float64).tiny))
+    n = leaves.n_words
+    word = np.repeat(np.arange(n), np.diff(leaves.start))
+    order = np.lexsort((leaves.symbol, word))
+    order = order[np.abs(leaf[order]) >= least]
+    span, symbol = np.nonzero(np.abs(inner) >= least)
+    sizes = np.bincount(np.concatenate((word[order], n + span)), minlength=n * (n + 1) // 2)
+    span_items = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
+    symbols = np.concatenate((leaves.symbol[order], symbol)).astype(np.int32)
+    marginal = np.concatenate((leaf[order], inner[span, symbol]))
+    return Pruned(link(grammar, leaves, span_items, symbols), marginal, log_value, sign)
+
+
 def link(grammar: PCFG, leaves: Leaves, span_items: Ints, symbol: Ints) -> Forest:
     """The forest of some items, with all rules between them.
 

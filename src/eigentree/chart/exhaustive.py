@@ -1,0 +1,63 @@
+"""Inside-outside by every rule at every split point of every span, as textbooks have it.
+
+It is what other charts are compared with: linear in the number of rules, whatever words can stand
+under them.  `eigentree.chart.pruning` finds the same marginals from live symbols alone.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from eigentree.chart import _kernels_exhaustive as kernels
+from eigentree.chart._kernels_kruskal import MOST, first, scale_rows
+from eigentree.chart.pruning import Leaves, Pruned, kept
+from eigentree.grammar.pcfg import PCFG
+
+
+def exhaustive_prune(grammar: PCFG, leaves: Leaves, threshold: float) -> Pruned | None:
+    """The packed forest of a sentence under a plain PCFG; as `eigentree.chart.pruning.prune`.
+
+    Parameters
+    ----------
+    grammar
+        Of which every rule is looked at.
+    leaves
+        Preterminals over at least one word.
+    threshold
+        Least marginal of an item; those of 0 always go.
+
+    Returns
+    -------
+    Pruned or None
+        None when the grammar has no tree for the sentence.
+
+    Cost
+    ----
+    O(R N^3) for R rules; memory for two vectors over all symbols for each span.
+
+    References
+    ----------
+    cohen-2013-tensor, figure 2; baker-1979.
+    """
+    n, n_symbols = leaves.n_words, len(grammar.symbols)
+    inside, outside = np.zeros((2, first(n, n + 1), n_symbols))
+    exponent, outer_exponent = np.zeros((2, len(inside)), dtype=np.int64)
+    word = np.repeat(np.arange(n), np.diff(leaves.start))
+    inside[word, leaves.symbol] = leaves.weight
+    scale_rows(inside[:n], exponent[:n])
+    rules = grammar.parent, grammar.left, grammar.right, grammar.probability
+    kernels.inside_pass(n, *rules, inside, exponent)
+    total = float(inside[-1] @ grammar.root)
+    if not total > 0.0:
+        return None
+    outside[-1] = grammar.root
+    kernels.outside_pass(n, *rules, inside, exponent, outside, outer_exponent)
+    power = (exponent + outer_exponent - exponent[-1]).clip(-MOST, MOST)
+    marginal = np.ldexp(inside * outside, power[:, None]) / total
+    n_inner = int(np.sum(grammar.symbols.tag < 0))
+    log_value = math.log(total) + int(exponent[-1]) * math.log(2.0)
+    return kept(
+        grammar, leaves, marginal[word, leaves.symbol], marginal[n:, :n_inner], threshold, log_value
+    )
