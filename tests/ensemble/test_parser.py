@@ -238,34 +238,53 @@ def test_where_not_even_the_plain_grammar_has_a_tree_the_words_lie_flat(ensemble
     assert result.tree.label == "S"
 
 
+@pytest.mark.parametrize("most", [0, 40])
+def test_forests_of_a_lot_are_not_all_kept_at_a_time(ensemble, monkeypatch, most):
+    expected = list(ensemble.parse_many(SENTENCES))
+    reader = module.Reader
+    kept: list[list[int]] = []
+
+    def watched(*given):
+        made = reader(*given)
+        kept.append([desk.n_edges for desk in made._desks])
+        return made
+
+    monkeypatch.setattr(module, "Reader", watched)
+    monkeypatch.setattr(module, "MOST_EDGES", most)
+    assert list(ensemble.parse_many(SENTENCES)) == expected
+    assert len(kept) > 2 * len(ensemble.backbones)
+    assert all(sum(edges[:-1]) < most or len(edges) == 1 for edges in kept)
+    assert any(len(edges) > 1 for edges in kept) == (most > 0)
+
+
 def test_lots_that_do_not_fit_into_memory_are_parsed_one_by_one(monkeypatch):
     ensemble = any_length()
     sentences = [(["a", "b"] * length, None) for length in (1, 3, 5)]
     expected = list(ensemble.parse_many(sentences))
-    reader = module.Reader
+    results = EnsembleParser._results
     asked: list[int] = []
 
-    def failing(given, plain):
+    def failing(self, given):
         asked.append(len(given))
         if len(given) > 1:
             raise MemoryError
-        return reader(given, plain)
+        return results(self, given)
 
-    monkeypatch.setattr(module, "Reader", failing)
+    monkeypatch.setattr(EnsembleParser, "_results", failing)
     assert list(ensemble.parse_many(sentences)) == expected
     assert asked == [3, 1, 1, 1]
 
 
 def test_a_sentence_that_does_not_fit_into_memory_is_cut(monkeypatch):
     ensemble = any_length()
-    reader = module.Reader
+    results = EnsembleParser._results
 
-    def failing(given, plain):
+    def failing(self, given):
         if max(len(sentence.words) for sentence in given) > 5 or len(given) > 4:
             raise MemoryError
-        return reader(given, plain)
+        return results(self, given)
 
-    monkeypatch.setattr(module, "Reader", failing)
+    monkeypatch.setattr(EnsembleParser, "_results", failing)
     words = ["a", "b"] * 8
     result, other = ensemble.parse_many([(words, None), (["a"], None)])
     check_whole(result, words)

@@ -10,7 +10,7 @@ import pytest
 from eigentree.chart.inside_outside import inside_outside
 from eigentree.corpus.brackets import parse_tree
 from eigentree.ensemble.combine import Chains, Evidence
-from eigentree.ensemble.reading import Reader, Reading, joined_readings
+from eigentree.ensemble.reading import Reader, Reading, given_up, joined_readings
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.plain import one_state
 from eigentree.parsers import Parser, Sentence
@@ -62,9 +62,11 @@ def test_each_member_gives_its_own_tree(method, tagged):
         assert any(len(reading.trees) > 1 for reading in readings)
 
 
-@pytest.mark.parametrize("method", ["clustering", "spectral"])
-def test_evidence_is_the_sum_of_the_members_marginals(method):
-    parsers = members(method)
+@pytest.mark.parametrize(
+    ("method", "sigma"), [("clustering", 2.0), ("spectral", 2.0), ("spectral", 20.0)]
+)
+def test_evidence_is_the_sum_of_the_members_marginals_cut_to_1(method, sigma):
+    parsers = members(method, sigma=sigma)
     sentences = [Sentence(tree.words(), tree.tags()) for tree in HELD_OUT]
     chains = Chains()
     for sentence, reading in zip(sentences, read(sentences, parsers, chains), strict=True):
@@ -74,6 +76,17 @@ def test_evidence_is_the_sum_of_the_members_marginals(method):
         assert reading.evidence.total == len(parsers)
         assert np.array_equal(reading.evidence.key, expected.key)
         assert close(reading.evidence.weight, expected.weight, rtol=1e-12, atol=1e-15)
+
+
+def test_some_signed_marginals_have_to_be_cut():
+    """Or else the test above tells nothing of it."""
+    sizes = [
+        np.abs(inside_outside(attempt.pruned.forest, parser.grammar).item).max()
+        for parser in members("spectral", sigma=20.0)
+        for tree in HELD_OUT
+        for attempt in [next(iter(parser.attempts(Sentence(tree.words(), tree.tags()))))]
+    ]
+    assert max(sizes) > 2.0
 
 
 def test_families_are_read_apart_and_in_any_order():
@@ -147,6 +160,26 @@ def test_what_is_given_up_is_told_and_tags_that_were_given_stay():
     (reading,) = read([Sentence(tree.words(), tags)], parsers)
     assert reading.fallback == "tags"
     assert {tuple(each.tags()) for each in reading.trees} == {tuple(tags)}
+
+
+def test_what_one_family_did_without_was_not_given_up():
+    given = {
+        name: reading_of([ONE] if choice else [], choice or [-1], Chains(), fallback)
+        for name, choice, fallback in [
+            ("whole", [0], None),
+            ("relaxed", [0], "threshold"),
+            ("tags", [0], "tags"),
+            ("none", [], None),
+        ]
+    }
+    for names, expected in [
+        (["relaxed", "whole", "tags"], None),
+        (["tags", "relaxed"], "tags"),
+        (["none", "relaxed"], "threshold"),
+        (["none"], "coarse"),
+        ([], "coarse"),
+    ]:
+        assert given_up([given[name] for name in names]) == expected
 
 
 def test_no_sentences_and_no_members():

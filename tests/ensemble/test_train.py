@@ -21,7 +21,15 @@ from eigentree.errors import EigentreeError, SettingsError
 from eigentree.held_out import equal_backbones
 from eigentree.model_files import open_model
 from eigentree.parsers import Parser
-from tests.ensemble.samples import ADDITIVE, COARSE, RERANKER, contents, described, sampled_trees
+from tests.ensemble.samples import (
+    ADDITIVE,
+    COARSE,
+    DROPOUT,
+    RERANKER,
+    contents,
+    described,
+    sampled_trees,
+)
 
 SMALL: dict[str, Any] = {
     "family": [{**ADDITIVE, "copies": 1, "states": 2}],
@@ -42,6 +50,10 @@ def train_small(
     folder: Path, trees: Sequence[Tree] = TREES, description: Description | None = None, **named
 ) -> EnsembleParser:
     return train_ensemble(trees, description or small(), folder, tagger=False, **named)
+
+
+# No file of it has a name that SMALL has, but for the reranker.
+OTHER = small(family=[DROPOUT], combination=[{**SMALL["combination"][0], "inputs": ["dropout"]}])
 
 
 @pytest.fixture(scope="module")
@@ -204,6 +216,60 @@ def test_an_ensemble_that_is_trained_anew_is_none_until_the_end(tmp_path, small_
         EnsembleParser.load(folder)
 
 
+def stop_at_tagger(stage: str, _share: float) -> None:
+    if stage == "tagger":
+        raise InterruptedError
+
+
+def test_an_ensemble_stays_until_something_of_it_is_overwritten(tmp_path, small_folder):
+    folder = copytree(small_folder, tmp_path / "copy")
+    sentence = TREES[0].words(), TREES[0].tags()
+    expected = EnsembleParser.load(folder).parse(*sentence)
+    table = tmp_path / "mine.heads"
+    table.write_text("* nowhere\n")
+    failing: list[dict[str, Any]] = [
+        {"trees": []},
+        {"trees": TREES[:5]},
+        {"description": small(treebank={"heads": str(table)})},
+        {"trees": [TREES[1]] * 10, "description": OTHER},
+    ]
+    for named in failing:
+        with pytest.raises(EigentreeError):
+            train_small(folder, **named)
+        assert EnsembleParser.load(folder).parse(*sentence) == expected
+    # Neither do other members do any harm, whenever the work is stopped.
+    with pytest.raises(InterruptedError):
+        train_small(
+            folder, description=small(family=[COARSE], combination=[]), progress=stop_at_tagger
+        )
+    assert EnsembleParser.load(folder).parse(*sentence) == expected
+    reranker = {**SMALL["combination"][0], "reranker": {"least": 2}}
+    with pytest.raises(InterruptedError):
+        train_small(folder, description=small(combination=[reranker]), progress=stop_at_tagger)
+    with pytest.raises(EigentreeError, match="whose training has not ended"):
+        EnsembleParser.load(folder)
+
+
+def test_what_is_left_of_an_earlier_ensemble_goes_at_the_end(tmp_path, small_folder):
+    folder = copytree(small_folder, tmp_path / "copy")
+    for name in ("notes.txt", "members/notes.txt", "rerankers/one.txt"):
+        (folder / name).write_text("mine")
+    old = contents(folder)
+    with pytest.raises(InterruptedError):
+        train_small(folder, description=OTHER, progress=stop_at_tagger)
+    assert old.keys() <= contents(folder).keys() | {"ensemble.egt"}
+    train_small(folder, description=OTHER)
+    parts = {name for name in contents(folder) if not name.startswith("work/")}
+    assert parts == {
+        "ensemble.egt",
+        *(f"members/dropout-0.3-{number}.egt" for number in (1, 2, 3)),
+        "rerankers/one.egt",
+        "notes.txt",
+        "members/notes.txt",
+        "rerankers/one.txt",
+    }
+
+
 def test_progress_reaches_the_end_of_each_stage(tmp_path):
     told: list[tuple[str, float]] = []
     train_small(tmp_path, progress=lambda stage, share: told.append((stage, share)))
@@ -357,7 +423,8 @@ def test_no_trees(tmp_path):
 
 
 def test_trees_without_choice_teach_no_reranker(tmp_path):
-    with pytest.raises(SettingsError, match="no sentence has two different candidates, so there"):
+    message = "^combination 'one': no sentence has two different candidates, so there"
+    with pytest.raises(SettingsError, match=message):
         train_small(tmp_path, [TREES[1]] * 10)
 
 

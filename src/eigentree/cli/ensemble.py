@@ -226,7 +226,7 @@ def _sizes(folder: Path, described: Description) -> tuple[int, int]:
     """Bytes of the files that the ensemble is made of, and of those of ``work``."""
     from eigentree.ensemble.files import index_path, member_path, reranker_path
 
-    # The folder may hold members of an earlier description, too.
+    # The folder may hold parts of another ensemble, whose training was begun later.
     parts = [index_path(folder)]
     parts += [member_path(folder, member.name) for member in described.members()]
     parts += [reranker_path(folder, each.name) for each in described.combination if each.is_trained]

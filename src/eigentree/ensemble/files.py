@@ -10,7 +10,7 @@ work/                  what rerankers were trained on; only more training needs 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -81,6 +81,22 @@ def reranker_path(folder: Path, name: str) -> Path:
 def readings_path(folder: Path, fold: int, name: str) -> Path:
     """Where the readings of a group of members of one fold are."""
     return folder / "work" / f"fold-{fold + 1}" / f"{name}.egt"
+
+
+def make_way(folder: Path, part: Path) -> None:
+    """Before a part is written anew the index goes, which may list what is there now."""
+    if part.exists():
+        index_path(folder).unlink(missing_ok=True)
+
+
+def tidy(folder: Path, members: Iterable[str], rerankers: Iterable[str]) -> None:
+    """Remove the parts of earlier ensembles, once there is an index that lists these alone."""
+    kept = {member_path(folder, name) for name in members}
+    kept |= {reranker_path(folder, name) for name in rerankers}
+    for example in (member_path(folder, "any"), reranker_path(folder, "any")):
+        for path in example.parent.glob(f"*{example.suffix}"):
+            if path not in kept:
+                path.unlink()
 
 
 def save_index(

@@ -33,6 +33,9 @@ from eigentree.words.tagger import Tagger
 LOT = 32
 # With members that are opened for each lot anew, more sentences make the opening worth it.
 LEAN_LOT = 512
+# Edges of the forests that are kept at a time, some 200 MB.  A lot with tags has far fewer; where
+# there are more, members have so much to do that asking them for once more costs nothing beside it.
+MOST_EDGES = 20_000_000
 
 Members = Callable[[int], Iterable[tuple[str, LPCFG]]]
 
@@ -46,8 +49,8 @@ class EnsembleParser:
     backbones
         Parsers of the plain grammars that members share, without taggers.
     members
-        Called for each lot of sentences with the number of a backbone; gives family and grammar
-        of each member that has it.
+        Called for each lot of sentences, or more often where their forests are large, with the
+        number of a backbone; gives family and grammar of each member that has it.
     network
         How the outputs are combined.
     tagger
@@ -159,7 +162,11 @@ class EnsembleParser:
         found: list[dict[str, Reading]] = [{} for _ in sentences]
         chains = Chains()
         for number, plain in enumerate(self.backbones):
-            each = Reader(sentences, plain).read(self.members(number), chains)
+            waiting = iter(sentences)
+            each: list[dict[str, Reading]] = []
+            while len(each) < len(sentences):
+                # No name, lest a reader's forests be kept while the next one prunes.
+                each += Reader(waiting, plain, MOST_EDGES).read(self.members(number), chains)
             for of_sentence, readings in zip(found, each, strict=True):
                 of_sentence.update(readings)
         return found

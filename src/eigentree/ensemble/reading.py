@@ -86,17 +86,30 @@ class Reader:
     Parameters
     ----------
     sentences
-        At most as long as the parser allows.
+        At most as long as the parser allows.  Of an iterator no more are taken than forests
+        have room for; it may be given to the next reader.
     plain
         A parser of the backbone, which prunes.
+    most_edges
+        No more sentences are taken once their forests have so many edges.
 
     Cost
     ----
-    A pruning a sentence; memory for the forests of all, some 100 kB each.
+    A pruning a sentence; memory for the forests of all, some 12 bytes an edge.  A sentence of 25
+    words with tags has some 5,000 edges; their number grows with more than the square of the
+    length, and without tags it is a hundred times as large.
     """
 
-    def __init__(self, sentences: Sequence[Sentence], plain: Parser) -> None:
-        self._desks = [_Desk(sentence, plain) for sentence in sentences]
+    def __init__(
+        self, sentences: Iterable[Sentence], plain: Parser, most_edges: float = np.inf
+    ) -> None:
+        self._desks: list[_Desk] = []
+        n_edges = 0
+        for sentence in sentences:
+            self._desks.append(_Desk(sentence, plain))
+            n_edges += self._desks[-1].n_edges
+            if n_edges >= most_edges:
+                break
 
     def read(
         self, members: Iterable[tuple[str, LPCFG]], chains: Chains
@@ -147,6 +160,10 @@ class _Desk:
         if self._attempt is not None:
             self._labels = Labels.of(self._attempt.pruned.forest, self._symbols)
         self.clear()
+
+    @property
+    def n_edges(self) -> int:
+        return 0 if self._attempt is None else self._attempt.pruned.forest.n_edges
 
     def clear(self) -> None:
         self._tallies: dict[str, _Tally] = {}

@@ -28,15 +28,16 @@ from eigentree.corpus.trees import Tree
 from eigentree.ensemble.combine import Chains
 from eigentree.ensemble.description import Combination, Description, Member
 from eigentree.ensemble.files import (
-    index_path,
     load_reranker,
     make_folders,
+    make_way,
     member_path,
     readings_path,
     reranker_path,
     save_index,
     save_reranker,
     stored_heads,
+    tidy,
 )
 from eigentree.ensemble.network import Network, Question
 from eigentree.ensemble.parser import EnsembleParser
@@ -104,7 +105,8 @@ def train_ensemble(
         Members and combinations.
     folder
         Where it is written; what an earlier run with the same trees, description and seed has
-        done is not done again.
+        done is not done again.  An ensemble that is there stays until one of its files is
+        overwritten, and goes when this one is complete.
     wrapper
         Label of the outer bracket for parsed trees.
     tagger
@@ -119,7 +121,7 @@ def train_ensemble(
     Raises
     ------
     SettingsError
-        When there are fewer trees than folds.
+        When there are too few trees for the folds, or they teach a reranker nothing.
     """
     if description.has_rerankers and len(trees) < 2 * description.jackknife.folds:
         raise SettingsError(
@@ -130,8 +132,6 @@ def train_ensemble(
     make_folders(folder, description.jackknife.folds if description.has_rerankers else 0)
     told = progress or (lambda _stage, _share: None)
     workshop = _Workshop(list(trees), description, folder, wrapper, seed)
-    # Until the end this is no ensemble, for its parts may be of several.
-    index_path(folder).unlink(missing_ok=True)
     waiting = workshop.jobs(jobs)
     n_members = sum(len(group.members) for job in waiting for group in job.groups)
     done = 0
@@ -147,16 +147,18 @@ def train_ensemble(
         own_tagger = Tagger.train(
             sentences, progress=lambda part, most: told("tagger", part / most)
         )
+    members, rerankers = workshop.entries(), workshop.rerankers()
     save_index(
         folder,
         description.tables(),
-        workshop.entries(),
-        workshop.rerankers(),
+        members,
+        rerankers,
         stored_heads(workshop.heads),
         wrapper,
         workshop.about(),
         own_tagger,
     )
+    tidy(folder, [each["name"] for each in members], rerankers)
     return EnsembleParser.load(folder, verify=False)
 
 
@@ -434,7 +436,9 @@ def _save_member(
     }
     description = json.loads(json.dumps(description))
     parser = Parser(grammar, None, options.parsing, workshop.wrapper, description)
-    parser.save(member_path(workshop.folder, member.name))
+    path = member_path(workshop.folder, member.name)
+    make_way(workshop.folder, path)
+    parser.save(path)
 
 
 def _train_rerankers(workshop: _Workshop, told: Progress) -> None:
@@ -451,6 +455,7 @@ def _train_rerankers(workshop: _Workshop, told: Progress) -> None:
             told(stage, 0.0)
             reranker = lesson.train(combination, partial(told, stage))
             path = reranker_path(workshop.folder, combination.name)
+            make_way(workshop.folder, path)
             save_reranker(path, reranker, digests[combination.name])
         later = [each for each in combinations[number + 1 :] if each.name in left]
         if any(combination.name in each.inputs for each in later):
@@ -552,11 +557,14 @@ class _Lesson:
         told: Callable[[float], None],
     ) -> Reranker:
         kept = np.flatnonzero(chosen).tolist()
-        return train_reranker(
-            [candidates[place] for place in kept],
-            [self._trees[place] for place in kept],
-            self._network.column_names(combination),
-            self._heads,
-            combination.reranker,
-            progress=told,
-        )
+        try:
+            return train_reranker(
+                [candidates[place] for place in kept],
+                [self._trees[place] for place in kept],
+                self._network.column_names(combination),
+                self._heads,
+                combination.reranker,
+                progress=told,
+            )
+        except SettingsError as error:
+            raise SettingsError(f"combination {combination.name!r}: {error}") from None
