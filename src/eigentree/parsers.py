@@ -20,7 +20,7 @@ up, and the result says which (`ParseResult.fallback`):
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -42,6 +42,7 @@ from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.over_words import under_guesses, under_tags
 
 if TYPE_CHECKING:
+    from eigentree.learn.decomposition import DecompositionOptions
     from eigentree.training import TrainingOptions
     from eigentree.words.tagger import Tagger, TagProbability
 
@@ -326,6 +327,33 @@ class Parser:
         return training.train(
             trees, settings, held_out=held_out, wrapper=wrapper, seed=seed, progress=progress
         )
+
+    def in_kruskal_form(
+        self,
+        options: DecompositionOptions | None = None,
+        *,
+        seed: int = 0,
+        processes: int = 1,
+        progress: Progress | None = None,
+    ) -> Parser:
+        """The same parser with its rules in Kruskal form, made by a tensor decomposition.
+
+        Parameters
+        ----------
+        options, seed, processes, progress
+            As of `eigentree.learn.decomposition.decompose_grammar`, which tells errors and cost.
+        """
+        from eigentree.learn.decomposition import DecompositionOptions, decompose_grammar
+
+        kruskal, details = decompose_grammar(
+            self.grammar,
+            options or DecompositionOptions(),
+            seed=seed,
+            processes=processes,
+            progress=progress,
+        )
+        description = {**self.description, "decomposition": details}
+        return replace(self, kruskal=kruskal, description=description)
 
     def save(self, path: str | Path) -> None:
         """Write the parser to a model file."""

@@ -23,6 +23,7 @@ from eigentree.grammar.plain import one_state
 from eigentree.held_out import HeldOut
 from eigentree.learn.clustering import ClusteringOptions, cluster_states, learn_clustering
 from eigentree.learn.counting import count_pcfg
+from eigentree.learn.decomposition import DecompositionOptions
 from eigentree.learn.em import EMOptions, learn_em
 from eigentree.learn.examples import Examples
 from eigentree.learn.noise import NO_NOISE, Noise
@@ -75,6 +76,8 @@ class TrainingOptions:
     unseen
         Rules that the treebank lacks, for grammars with latent states; None for none.  The
         plain PCFG stays a count of the treebank.
+    decomposition
+        Of the rules into Kruskal form, once all is learned; None for none.
     parsing
         How the parser will parse.
     tagger
@@ -92,6 +95,7 @@ class TrainingOptions:
     state_search: StateSearchOptions | None = None
     em: EMOptions = field(default_factory=EMOptions)
     unseen: UnseenOptions | None = field(default_factory=UnseenOptions)
+    decomposition: DecompositionOptions | None = None
     parsing: ParserOptions = field(default_factory=ParserOptions)
     tagger: bool = True
     jackknife: bool = False
@@ -129,6 +133,8 @@ class TrainingOptions:
                 del settings[name]
         if self.noise.scheme == "none":
             del settings["noise"]
+        if self.decomposition is None:
+            del settings["decomposition"]
         return settings
 
     def with_shortcuts(self, method: Method | None, states: int | None) -> TrainingOptions:
@@ -501,7 +507,10 @@ def train(
     }
     # As JSON will give it back, so that a loaded parser equals this one.
     description = json.loads(json.dumps(description))
-    return Parser(grammar.rounded(), tagger, options.parsing, wrapper, description)
+    parser = Parser(grammar.rounded(), tagger, options.parsing, wrapper, description)
+    if options.decomposition is None:
+        return parser
+    return parser.in_kruskal_form(options.decomposition, seed=seed, progress=progress)
 
 
 # Settings that are tuned, in this order, and the values that are tried.

@@ -22,7 +22,7 @@ from eigentree.grammar.kruskal import (
     truncation_bound,
 )
 from eigentree.grammar.lpcfg import LPCFG
-from eigentree.learn.decomposition import DecompositionOptions, decompose_parser, slices
+from eigentree.learn.decomposition import DecompositionOptions, slices
 from eigentree.linalg.multilinear import SparseTensor
 from eigentree.parsers import Parser, ParserOptions
 from tests.demo import HELD_OUT, demo_parser, demo_trees
@@ -133,7 +133,7 @@ def sentences() -> Iterator[tuple[list[str], list[str]]]:
 
 def test_a_form_of_full_rank_parses_as_the_rules_do(plain: Parser):
     options = DecompositionOptions(rank=10_000, method="slices")
-    found = decompose_parser(plain, options)
+    found = plain.in_kruskal_form(options)
     described = found.description["decomposition"]
     assert described["relative_error"] < 1e-7
     assert described["largest_rule_error"] < 1e-12
@@ -151,8 +151,8 @@ def test_a_form_of_full_rank_parses_as_the_rules_do(plain: Parser):
 )
 def test_parsers_in_kruskal_form_are_kept_in_files(plain: Parser, tmp_path, method, single):
     options = DecompositionOptions(rank=12, method=method, single=single, iterations=20)
-    found = decompose_parser(plain, options, seed=3)
-    again = decompose_parser(plain, options, seed=3)
+    found = plain.in_kruskal_form(options, seed=3)
+    again = plain.in_kruskal_form(options, seed=3)
     found.save(tmp_path / "one.egt")
     again.save(tmp_path / "two.egt")
     assert (tmp_path / "one.egt").read_bytes() == (tmp_path / "two.egt").read_bytes()
@@ -184,11 +184,11 @@ def test_options_and_negative_values_are_refused():
     with pytest.raises(SettingsError, match="rank is 0; it must be at least 1"):
         DecompositionOptions(rank=0, method="slices")
     with pytest.raises(TensorError, match="apr"):
-        decompose_parser(demo_parser(), DecompositionOptions(rank=2))
+        demo_parser().in_kruskal_form(DecompositionOptions(rank=2))
 
 
 def test_multiplications_are_those_of_the_loops(plain: Parser):
-    form = decompose_parser(plain, DecompositionOptions(rank=5, method="slices")).kruskal
+    form = plain.in_kruskal_form(DecompositionOptions(rank=5, method="slices")).kruskal
     assert isinstance(form, KruskalGrammar)
     n = 7
     spans = [(i, j) for i in range(n) for j in range(i + 2, n + 1)]

@@ -37,13 +37,13 @@ def decompose(
     The chart of such a model takes no longer for more rules; its trees are those that the rules
     allow.  eigentree inspect tells how good the form is and what a chart costs.
     """
-    from eigentree.learn.decomposition import DecompositionOptions, decompose_parser
+    from eigentree.learn.decomposition import DecompositionOptions
     from eigentree.parsers import Parser
 
     parser = Parser.load(model)
     options = DecompositionOptions(rank, method, iterations, restarts, single)
     with Stages(quiet) as told:
-        found = decompose_parser(parser, options, seed=seed, processes=jobs, progress=told)
+        found = parser.in_kruskal_form(options, seed=seed, processes=jobs, progress=told)
     found.save(output)
     described = found.description["decomposition"]
     message(

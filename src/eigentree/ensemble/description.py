@@ -61,8 +61,8 @@ How = Literal["tree-coverage", "marginal-coverage", "maxent"]
 # Bytes of a name, which leave room for a strength, a number and an ending in a file's name.
 _LONGEST_NAME = 200
 
-# The noise is the family's, and nothing is held out for a search.
-_OF_MEMBERS = SETTINGS - {"noise", "jackknife", "state_search"}
+# The noise is the family's, nothing is held out for a search, and rules stay as they are.
+_OF_MEMBERS = SETTINGS - {"noise", "jackknife", "state_search", "decomposition"}
 
 # Trees of one sentence; memory grows with them.
 _MOST_TREES = 1000

@@ -12,17 +12,17 @@ Frobenius norm, but each component serves one parent.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 
 from eigentree.errors import SettingsError
 from eigentree.grammar.kruskal import KruskalGrammar, rule_tensor
+from eigentree.grammar.lpcfg import LPCFG
 from eigentree.linalg.cp import CPOptions, Progress, decompose
 from eigentree.linalg.cp import Method as CPMethod
 from eigentree.linalg.multilinear import Kruskal, SparseTensor
-from eigentree.parsers import Parser
 
 Method = Literal["apr", "als", "hals", "slices"]
 METHODS: tuple[str, ...] = get_args(Method)
@@ -65,28 +65,34 @@ class DecompositionOptions:
         )
 
 
-def decompose_parser(
-    parser: Parser,
+def decompose_grammar(
+    grammar: LPCFG,
     options: DecompositionOptions = DecompositionOptions(),
     *,
     seed: int = 0,
     processes: int = 1,
     progress: Progress | None = None,
-) -> Parser:
-    """A parser whose rules are applied in Kruskal form.
+) -> tuple[KruskalGrammar, dict[str, Any]]:
+    """Bring the rules of a grammar into Kruskal form.
 
     Parameters
     ----------
-    parser
-        With any grammar; one that is in Kruskal form already is decomposed anew.
+    grammar
+        Any grammar.
     options
         Rank, method, restarts.
     seed
         Of all starts.
     processes
-        Restarts are shared out among as many; the parser is the same for any number.
+        Restarts are shared out among as many; the form is the same for any number.
     progress
         Called with the stage and the share of it that is done.
+
+    Returns
+    -------
+    KruskalGrammar
+    dict
+        What a model file says of it: settings, errors, how the method went.
 
     Raises
     ------
@@ -99,7 +105,7 @@ def decompose_parser(
     ----
     That of `eigentree.linalg.cp.decompose`, or of a dense SVD for each parent.
     """
-    tensor = rule_tensor(parser.grammar)
+    tensor = rule_tensor(grammar)
     details: dict[str, Any] = {}
     if options.method == "slices":
         form = slices(tensor, options.rank)
@@ -111,23 +117,21 @@ def decompose_parser(
             "stopped": found.stopped,
             "finals": found.finals.tolist(),
         }
-    kruskal = KruskalGrammar.of(parser.grammar, form, single=options.single)
-    difference = np.abs(form.at(tensor.subscripts) - tensor.values)
-    described = {
+    kruskal = KruskalGrammar.of(grammar, form, single=options.single)
+    error = form.error(tensor)
+    return kruskal, {
         **asdict(options),
         "rank": form.rank,
         "seed": seed,
-        "relative_error": form.error(tensor) / tensor.norm,
-        "error": form.error(tensor),
-        "largest_rule_error": float(difference.max()),
-        "divergence": None if kruskal.signed else _per_rule_mass(form, tensor),
+        "error": error,
+        "relative_error": error / tensor.norm,
+        "largest_rule_error": float(np.abs(form.at(tensor.subscripts) - tensor.values).max()),
+        "divergence": None if kruskal.signed else _divergence(form, tensor),
         **details,
     }
-    description = {**parser.description, "decomposition": described}
-    return replace(parser, kruskal=kruskal, description=description)
 
 
-def _per_rule_mass(form: Kruskal, tensor: SparseTensor) -> float | None:
+def _divergence(form: Kruskal, tensor: SparseTensor) -> float | None:
     """Kullback-Leibler divergence of the form from the tensor, 0 where they are the same."""
     own = tensor.values > 0
     values = tensor.values[own]
