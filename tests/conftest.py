@@ -13,6 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from eigentree._accel import needs_compiling
 from eigentree.chart import _kernels_latent
+from eigentree.linalg import _kernels_cp
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -34,10 +35,14 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
-# Learns and parses with every kind of grammar that tests compare between processes.
+# Learns, parses and decomposes in every way that tests compare between processes.
 _COMPILE = """
+import numpy as np
+
 from eigentree.ensemble.description import make_description
 from eigentree.ensemble.train import train_ensemble
+from eigentree.linalg.cp import METHODS, CPOptions, decompose
+from eigentree.linalg.multilinear import SparseTensor
 from tests.demo import demo_trees
 
 families = [
@@ -51,6 +56,8 @@ trees = demo_trees()[:60]
 parser = train_ensemble(trees, make_description(tables), FOLDER)
 list(parser.parse_many([(tree.words(), tree.tags()) for tree in trees[:20]]))
 list(parser.parse_many([(tree.words(), None) for tree in trees[:20]]))
+for method in METHODS:
+    decompose(SparseTensor(np.zeros((1, 3), np.int32), np.ones(1), (1, 1, 1)), CPOptions(1, method))
 """
 
 
@@ -61,7 +68,7 @@ def _compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
     The process that compiles a kernel may run other code than those that find it on disk, with
     sums in another order; tests of equality to the byte want all processes to be of one kind.
     """
-    if needs_compiling(_kernels_latent.outside_pass):
+    if needs_compiling(_kernels_latent.outside_pass) or needs_compiling(_kernels_cp.poisson_rows):
         folder = str(tmp_path_factory.mktemp("compiled"))
         code = _COMPILE.replace("FOLDER", repr(folder))
         subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

@@ -123,7 +123,7 @@ class Decomposition(NamedTuple):
         The result, as by `Kruskal.normalised`: columns sum to 1, and have unit length for
         ``als``.
     objective : float64, axes (iterations)
-        After each iteration: `Kruskal.divergence` for ``apr``, else |T - K|^2.
+        After each iteration: `Kruskal.divergence` for ``apr``, else `Kruskal.error`.
     violation : float64, axes (iterations)
         What was held against the tolerance: for ``apr`` the largest violation of a condition of
         optimality, as each mode's turn began; else by how much the relative error fell.
@@ -298,7 +298,8 @@ def cp_apr(
     Algorithm 3 of the paper.  A number that has become 0 stays so under multiplication, though a
     ratio above 1 tells that the objective would fall if it grew: before a mode's turn such
     numbers have `OFFSET` added to them.  That may raise the objective for an iteration; otherwise
-    it never rises.  An outer product whose weight has become 0 stays 0.
+    it never rises.  What no outer product of the start gives any mass is not found again: a row of
+    zeros throughout, or an outer product of weight 0.
 
     Departures: every turn makes all its updates, where the paper's ends once the whole mode is
     optimal; and the tensor is divided by the power of two below its largest value, so that
@@ -485,10 +486,11 @@ def _least_squares(
                 inner, norm = float(np.vdot(target, factor)), float(np.vdot(factor @ gram, factor))
                 weights, factors[mode] = _columns(factor, order=2)
             # As the last turn left it.
-            objective = max(0.0, squares - 2.0 * inner + norm)
-            error = math.sqrt(objective / squares)
-            before, fall = error, before - error
-            if record.add(problem.scale**2 * objective, fall, 0, fall < options.tolerance):
+            error = math.sqrt(max(0.0, squares - 2.0 * inner + norm))
+            before, fall = error, (before - error) / math.sqrt(squares)
+            # Rounding may let the error rise, which is no reason to stop if nothing else is.
+            converged = fall < options.tolerance and options.tolerance > 0
+            if record.add(problem.scale * error, fall, 0, converged):
                 break
     return record.result(problem.result(weights, factors, order=2 if signed else 1))
 
