@@ -10,8 +10,7 @@ import math
 
 import numpy as np
 
-from eigentree.chart import _kernels_exhaustive as kernels
-from eigentree.chart._kernels_kruskal import MOST, first, scale_rows
+from eigentree.chart import _kernels_full as kernels
 from eigentree.chart.pruning import Leaves, Pruned, kept
 from eigentree.grammar.pcfg import PCFG
 
@@ -39,22 +38,22 @@ def exhaustive_prune(grammar: PCFG, leaves: Leaves, threshold: float) -> Pruned 
 
     References
     ----------
-    cohen-2013-tensor, figure 2; baker-1979.
+    cohen-satta-2013, figure 2; baker-1979.
     """
     n, n_symbols = leaves.n_words, len(grammar.symbols)
-    inside, outside = np.zeros((2, first(n, n + 1), n_symbols))
+    inside, outside = np.zeros((2, kernels.first(n, n + 1), n_symbols))
     exponent, outer_exponent = np.zeros((2, len(inside)), dtype=np.int64)
     word = np.repeat(np.arange(n), np.diff(leaves.start))
     inside[word, leaves.symbol] = leaves.weight
-    scale_rows(inside[:n], exponent[:n])
+    kernels.scale_rows(inside[:n], exponent[:n])
     rules = grammar.parent, grammar.left, grammar.right, grammar.probability
-    kernels.inside_pass(n, *rules, inside, exponent)
+    kernels.inside_by_rules(n, *rules, inside, exponent)
     total = float(inside[-1] @ grammar.root)
     if not total > 0.0:
         return None
     outside[-1] = grammar.root
-    kernels.outside_pass(n, *rules, inside, exponent, outside, outer_exponent)
-    power = (exponent + outer_exponent - exponent[-1]).clip(-MOST, MOST)
+    kernels.outside_by_rules(n, *rules, inside, exponent, outside, outer_exponent)
+    power = (exponent + outer_exponent - exponent[-1]).clip(-kernels.MOST, kernels.MOST)
     marginal = np.ldexp(inside * outside, power[:, None]) / total
     n_inner = int(np.sum(grammar.symbols.tag < 0))
     log_value = math.log(total) + int(exponent[-1]) * math.log(2.0)

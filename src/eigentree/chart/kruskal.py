@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eigentree.chart import _kernels_kruskal as kernels
+from eigentree.chart import _kernels_full as kernels
 from eigentree.chart.decode import group_sums
 from eigentree.chart.forest import Floats, Longs
 from eigentree.chart.pruning import Leaves, Pruned, kept
@@ -118,7 +118,7 @@ def kruskal_marginals(
 
     References
     ----------
-    cohen-2013-tensor, section 4.3.
+    cohen-satta-2013, section 4.3.
     """
     f = factors or Factors.of(grammar)
     n, rank, kind = leaves.n_words, f.parent.shape[1], f.parent.dtype

@@ -202,7 +202,7 @@ def probability_bound(error: float, least: float, n_parents: int, n_words: int) 
 
     References
     ----------
-    cohen-2013-tensor, lemma 2.
+    cohen-satta-2013, lemma 2.
     """
     power = n_words * math.log1p(error / least)
     return n_parents * math.expm1(power) if power < LARGEST_POWER else math.inf
@@ -215,7 +215,7 @@ def error_for_bound(bound: float, least: float, n_parents: int, n_words: int) ->
 
     References
     ----------
-    cohen-2013-tensor, theorem 1.
+    cohen-satta-2013, theorem 1.
     """
     if not 0 < bound < 0.25:
         raise SettingsError(f"the bound is {bound}; it must be above 0 and below 1/4")
@@ -234,6 +234,6 @@ def truncation_bound(weights: Floats, rank: int) -> float:
 
     References
     ----------
-    cohen-2013-tensor, theorem 2.
+    cohen-satta-2013, theorem 2.
     """
     return float(np.sort(np.abs(weights))[: max(0, len(weights) - rank)].sum())

@@ -1,4 +1,4 @@
-"""Kernels of the chart in Kruskal form: sums of products of cached projections.
+"""Kernels of charts that hold every span, in Kruskal form or by every rule.
 
 Spans are laid out by width: that of ``width`` words from ``start`` has number
 ``first(n, width) + start``.  A row that stands for a span is to be multiplied by 2 to the
@@ -14,7 +14,7 @@ import numpy as np
 from eigentree._accel import kernel
 
 if TYPE_CHECKING:
-    from eigentree.chart.forest import Floats, Longs
+    from eigentree.chart.forest import Floats, Ints, Longs
 
 # Exponent of a row of zeros: lower than any other, and several still add up.
 ZERO = -(1 << 40)
@@ -125,3 +125,91 @@ def scale_rows(rows: Floats, exponent: Longs) -> None:
             rows[at] *= 2.0**-power
         else:
             exponent[at] = ZERO
+
+
+@kernel
+def inside_by_rules(
+    n: int,
+    parent: Ints,
+    left: Ints,
+    right: Ints,
+    probability: Floats,
+    inside: Floats,
+    exponent: Longs,
+) -> None:
+    """Fill the inside vectors, axes (spans, N), of all spans of two words or more."""
+    for width in range(2, n + 1):
+        for start in range(n - width + 1):
+            here = first(n, width) + start
+            highest = ZERO
+            for before in range(1, width):
+                one = first(n, before) + start
+                other = first(n, width - before) + start + before
+                highest = max(highest, exponent[one] + exponent[other])
+            exponent[here] = max(highest, ZERO)
+            total = inside[here]
+            for before in range(1, width):
+                one = first(n, before) + start
+                other = first(n, width - before) + start + before
+                power = exponent[one] + exponent[other] - highest
+                if power > LOST:
+                    factor = 2.0**power
+                    x, y = inside[one], inside[other]
+                    for rule in range(len(parent)):
+                        total[parent[rule]] += (
+                            factor * probability[rule] * x[left[rule]] * y[right[rule]]
+                        )
+            scale_rows(inside[here : here + 1], exponent[here : here + 1])
+
+
+@kernel
+def outside_by_rules(
+    n: int,
+    parent: Ints,
+    left: Ints,
+    right: Ints,
+    probability: Floats,
+    inside: Floats,
+    exponent: Longs,
+    outside: Floats,
+    outer_exponent: Longs,
+) -> None:
+    """Fill the outside vectors of all spans, when that of the whole is there."""
+    for width in range(n - 1, 0, -1):
+        for start in range(n - width + 1):
+            end = start + width
+            here = first(n, width) + start
+            highest = ZERO
+            for stop in range(end + 1, n + 1):
+                whole = first(n, stop - start) + start
+                sister = first(n, stop - end) + end
+                highest = max(highest, outer_exponent[whole] + exponent[sister])
+            for begin in range(start):
+                whole = first(n, end - begin) + begin
+                sister = first(n, start - begin) + begin
+                highest = max(highest, outer_exponent[whole] + exponent[sister])
+            outer_exponent[here] = max(highest, ZERO)
+            total = outside[here]
+            for stop in range(end + 1, n + 1):
+                whole = first(n, stop - start) + start
+                sister = first(n, stop - end) + end
+                power = outer_exponent[whole] + exponent[sister] - highest
+                if power > LOST:
+                    factor = 2.0**power
+                    z, y = outside[whole], inside[sister]
+                    for rule in range(len(parent)):
+                        total[left[rule]] += (
+                            factor * probability[rule] * z[parent[rule]] * y[right[rule]]
+                        )
+            for begin in range(start):
+                whole = first(n, end - begin) + begin
+                sister = first(n, start - begin) + begin
+                power = outer_exponent[whole] + exponent[sister] - highest
+                if power > LOST:
+                    factor = 2.0**power
+                    z, x = outside[whole], inside[sister]
+                    for rule in range(len(parent)):
+                        total[right[rule]] += (
+                            factor * probability[rule] * z[parent[rule]] * x[left[rule]]
+                        )
+            scale_rows(outside[here : here + 1], outer_exponent[here : here + 1])
