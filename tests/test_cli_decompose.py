@@ -1,0 +1,72 @@
+"""The verb decompose: what it writes, says and refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from eigentree.learn.decomposition import DecompositionOptions
+from eigentree.parsers import Parser
+from tests.demo import HELD_OUT, TREEBANK, run_verb
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("decompose") / "plain.egt"
+    options = ("--method", "pcfg", "--quiet")
+    assert run_verb("train", TREEBANK, "-o", path, *options)[0] == 0
+    return path
+
+
+def test_a_model_is_decomposed_inspected_and_parses(model, tmp_path):
+    path = tmp_path / "fast.egt"
+    options = ("--rank", "40", "--restarts", "2", "--iterations", "30", "--seed", "4")
+    code, out, err = run_verb("decompose", model, "-o", path, *options)
+    assert (code, out) == (0, "")
+    assert "fast.egt: 40 components, relative error 0." in err
+    found = Parser.load(path)
+    expected = Parser.load(model).in_kruskal_form(
+        DecompositionOptions(40, iterations=30, restarts=2), seed=4
+    )
+    assert found.description == expected.description
+    shown = run_verb("inspect", path)[1]
+    for text in ("Kruskal form", "rank: 40", "relative error: 0.", "multiplications by rules"):
+        assert text in shown
+    told = json.loads(run_verb("inspect", path, "--json")[1])
+    assert told["kruskal"]["rank"] == 40
+    assert told["kruskal"]["bytes of a chart"]["40"] == found.kruskal.chart_bytes(40)
+    code, parsed, _ = run_verb("parse", "--model", path, "--input", "trees", HELD_OUT, "--quiet")
+    assert code == 0
+    assert len(parsed.splitlines()) == len(HELD_OUT.read_text().splitlines())
+
+
+def test_jobs_change_nothing(model, tmp_path):
+    written = []
+    for jobs in ("1", "2"):
+        path = tmp_path / f"{jobs}.egt"
+        options = ("--rank", "5", "--restarts", "3", "--iterations", "5", "--jobs", jobs, "-q")
+        assert run_verb("decompose", model, "-o", path, *options) == (0, "", "")
+        written.append(path.read_bytes())
+    assert written[0] == written[1]
+
+
+def test_single_precision_and_slices(model, tmp_path):
+    path = tmp_path / "slices.egt"
+    options = ("--method", "slices", "--rank", "9", "--single", "-q")
+    assert run_verb("decompose", model, "-o", path, *options)[0] == 0
+    assert "precision: float32" in run_verb("inspect", path)[1]
+
+
+def test_what_cannot_be_decomposed_is_refused(tmp_path):
+    spectral = tmp_path / "spectral.egt"
+    options = ("--method", "spectral", "--states", "2", "--quiet")
+    assert run_verb("train", TREEBANK, "-o", spectral, *options)[0] == 0
+    code, out, err = run_verb("decompose", spectral, "-o", tmp_path / "x.egt", "-q")
+    assert (code, out) == (2, "")
+    assert "apr" in err
+    assert not (tmp_path / "x.egt").exists()
+    code, _, err = run_verb("decompose", tmp_path / "none.egt", "-o", tmp_path / "x.egt")
+    assert code == 2
+    assert "none.egt" in err
