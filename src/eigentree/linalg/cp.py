@@ -307,7 +307,7 @@ def cp_apr(
 
     References
     ----------
-    chi-2012, section 4 and algorithm 3.
+    chi-2012, algorithm 3.
     """
     from eigentree.linalg._kernels_cp import poisson_rows, positive_places
 

@@ -244,7 +244,7 @@ class Kruskal:
 
         References
         ----------
-        chi-2012, equation 3.1.
+        chi-2012.
         """
         own = tensor.values != 0
         entries = self.at(tensor.subscripts[own])
@@ -255,14 +255,13 @@ class Kruskal:
     def normalised(self, order: int) -> Kruskal:
         """The same tensor in the form that results have.
 
-        Weights are not negative and fall.  Columns have the norm of the given order 1, but those
-        of outer products that are 0, which are 0.  The largest entry of a column is positive in
-        the first two factors.
+        Weights are not negative and fall.  Columns have norm 1, but those of outer products that
+        are 0, which are 0.  The largest entry of a column is positive in the first two factors.
 
         Parameters
         ----------
         order
-            1 for columns whose absolute values sum to 1, 2 for unit length.
+            Of the norm: 1 for the sum of absolute values, 2 for the length.
         """
         weights = self.weights.copy()
         factors = [factor.copy() for factor in self.factors]
