@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eigentree.chart.forest import Floats
 from eigentree.corpus.trees import Tree
 from eigentree.ensemble.combine import Combined, Evidence, combine
 from eigentree.ensemble.description import Combination, Description
@@ -190,14 +191,8 @@ class Network:
                 shares = (readings[name].votes / max(1, readings[name].members)).tolist()
             for tree, share in zip(trees, shares, strict=True):
                 votes.setdefault(tree, [0.0] * len(combination.inputs))[column] += share
-        families = self._needed[combination.name]
-        said = [shares_of(readings[name].evidence) for name in families]
-        weights = [float(readings[name].members) for name in families]
-        columns = np.empty((len(votes), len(self.column_names(combination))))
-        for row, (tree, own) in enumerate(votes.items()):
-            brackets = [(span.label, span.start, span.end) for span in tree.spans()]
-            columns[row] = _columns(brackets, own, said, weights)
-        return Candidates(list(votes), columns)
+        readings_of = [readings[name] for name in self._needed[combination.name]]
+        return Candidates(list(votes), _columns(votes, len(combination.inputs), readings_of))
 
     def column_names(self, combination: Combination) -> list[str]:
         """What the numbers are that members say of each candidate."""
@@ -216,21 +211,34 @@ _MEASURES = ("expected gain", "log shares")
 
 
 def _columns(
-    brackets: Sequence[Bracket],
-    votes: Sequence[float],
-    said: Sequence[Mapping[Bracket, float]],
-    weights: Sequence[float],
-) -> list[float]:
-    shares = np.array([[of.get(bracket, 0.0) for bracket in brackets] for of in said])
-    shares = shares.reshape(len(said), len(brackets))
-    total = sum(weights)
-    overall = np.asarray(weights) @ shares / total if total else np.zeros(len(brackets))
-    row = [float(len(brackets)), float(np.mean(votes)), *votes]
-    for each in [overall, *shares]:
-        row.append(float(np.sum(each - 0.5)))
-        row.append(float(np.sum(np.log(np.clip(each, LEAST_SHARE, 1.0)))))
-    row.append(float(overall.min(initial=1.0)))
-    return row
+    votes: Mapping[Tree, Sequence[float]], n_inputs: int, readings: Sequence[Reading]
+) -> Floats:
+    """Axes (trees, columns): what `Network.column_names` tells of."""
+    numbers: dict[Bracket, int] = {}
+    brackets = [
+        [
+            numbers.setdefault((span.label, span.start, span.end), len(numbers))
+            for span in tree.spans()
+        ]
+        for tree in votes
+    ]
+    # Families, the first of which is all of them together, and distinct brackets.
+    shares = np.zeros((1 + len(readings), len(numbers)))
+    for row, reading in zip(shares[1:], readings, strict=True):
+        said = shares_of(reading.evidence)
+        row[:] = [said.get(bracket, 0.0) for bracket in numbers]
+    weights = np.array([float(reading.members) for reading in readings])
+    if weights.any():
+        shares[0] = weights @ shares[1:] / weights.sum()
+    uses = np.zeros((len(votes), len(numbers)))
+    for row, own in zip(uses, brackets, strict=True):
+        np.add.at(row, own, 1.0)
+    gain = uses @ (shares - 0.5).T
+    logs = uses @ np.log(np.clip(shares, LEAST_SHARE, 1.0)).T
+    measures = np.stack((gain, logs), axis=2).reshape(len(votes), 2 * len(shares))
+    least = np.min(np.where(uses > 0.0, shares[0], 1.0), axis=1, initial=1.0)
+    given = np.array(list(votes.values())).reshape(len(votes), n_inputs)
+    return np.column_stack((uses.sum(axis=1), given.mean(axis=1), given, measures, least))
 
 
 def shares_of(evidence: Evidence) -> dict[Bracket, float]:
