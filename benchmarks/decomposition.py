@@ -25,6 +25,8 @@ import numpy as np
 from eigentree._random import generator
 from eigentree.corpus.binarise import BinariseOptions
 from eigentree.corpus.treebank import read_treebank
+from eigentree.grammar.kruskal import rule_tensor
+from eigentree.grammar.plain import one_state
 from eigentree.learn.counting import count_pcfg
 from eigentree.linalg.cp import CPOptions, Method, cp_apr, decompose, random_start
 from eigentree.linalg.multilinear import SparseTensor
@@ -35,23 +37,22 @@ ITERATIONS = 30
 STARTS = 3
 
 
-def rule_tensor(folder: Path, siblings: int) -> SparseTensor:
-    """The probability of each binary rule, by parent, left and right child."""
+def read_tensor(folder: Path, siblings: int) -> SparseTensor:
+    """The rules of a treebank's PCFG."""
     trees = read_treebank(folder / "train.mrg").trees
     options = TreebankOptions(binarise=BinariseOptions(horizontal=siblings))
-    examples = prepare(trees, options).examples
-    pcfg = count_pcfg(examples)
-    subscripts = np.column_stack([pcfg.parent, pcfg.left, pcfg.right])
-    n_symbols = len(examples.symbols)
-    slices = [len(np.unique(column)) for column in subscripts.T]
-    print(f"{n_symbols} symbols, {len(subscripts)} rules, {slices} slices that are not empty")
-    return SparseTensor(subscripts, pcfg.probability, (n_symbols, n_symbols, n_symbols))
+    tensor = rule_tensor(one_state(count_pcfg(prepare(trees, options).examples)))
+    slices = [len(np.unique(column)) for column in tensor.subscripts.T]
+    print(
+        f"{tensor.shape[0]} symbols, {len(tensor.values)} rules, {slices} slices that are not empty"
+    )
+    return tensor
 
 
 def sweep(folder: Path, siblings: int, rank: int) -> None:
     import pyttb
 
-    tensor = rule_tensor(folder, siblings)
+    tensor = read_tensor(folder, siblings)
     start = random_start(tensor.shape, rank, generator(0, 0))
     options = CPOptions(rank, iterations=ITERATIONS, tolerance=0.0)
     cp_apr(tensor, start, CPOptions(rank, iterations=1))  # compiles
@@ -88,7 +89,7 @@ def follow_the_paper() -> None:
 
 
 def ranks(folder: Path, siblings: int, wanted: list[int], method: Method, iterations: int) -> None:
-    tensor = rule_tensor(folder, siblings)
+    tensor = read_tensor(folder, siblings)
     least = float(np.sum(tensor.values - tensor.values * np.log(tensor.values)))
     print(f"{method}, at most {iterations} iterations; KL objective at the tensor {least:.1f}")
     print("| rank | relative error | KL above the least | zeros in factors | stopped | CPU s |")

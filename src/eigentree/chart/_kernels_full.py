@@ -31,8 +31,34 @@ def first(n: int, width: int) -> int:
 
 
 @kernel
+def highest_inside(n: int, start: int, end: int, exponent: Longs) -> int:
+    """The highest exponent of a product of two spans that make up this one."""
+    highest = ZERO
+    for middle in range(start + 1, end):
+        one = first(n, middle - start) + start
+        other = first(n, end - middle) + middle
+        highest = max(highest, exponent[one] + exponent[other])
+    return highest
+
+
+@kernel
+def highest_outside(n: int, start: int, end: int, exponent: Longs, outer_exponent: Longs) -> int:
+    """The highest exponent of a product of a span that holds this one and of its sister."""
+    highest = ZERO
+    for stop in range(end + 1, n + 1):
+        whole = first(n, stop - start) + start
+        sister = first(n, stop - end) + end
+        highest = max(highest, outer_exponent[whole] + exponent[sister])
+    for begin in range(start):
+        whole = first(n, end - begin) + begin
+        sister = first(n, start - begin) + begin
+        highest = max(highest, outer_exponent[whole] + exponent[sister])
+    return highest
+
+
+@kernel
 def add_product(power: int, one: Floats, other: Floats, factor: Floats, total: Floats) -> None:
-    """Total += one * other * 2**power, element by element; ``factor`` is room for the last."""
+    """Add one * other * 2**power to ``total``; ``factor`` is room for the power of two."""
     if power > LOST:
         factor[0] = 2.0**power  # in the precision of the rows
         by = factor[0]
@@ -52,12 +78,7 @@ def inside_sums(
     here = first(n, width)
     factor = np.empty_like(total[0, :1])
     for start in range(n - width + 1):
-        highest = ZERO
-        for before in range(1, width):
-            one = first(n, before) + start
-            other = first(n, width - before) + start + before
-            highest = max(highest, exponent[one] + exponent[other])
-        exponent[here + start] = max(highest, ZERO)
+        highest = exponent[here + start] = highest_inside(n, start, start + width, exponent)
         total[start] = 0.0
         for before in range(1, width):
             one = first(n, before) + start
@@ -88,16 +109,9 @@ def outside_sums(
     factor = np.empty_like(as_left[0, :1])
     for start in range(n - width + 1):
         end = start + width
-        highest = ZERO
-        for stop in range(end + 1, n + 1):
-            whole = first(n, stop - start) + start
-            sister = first(n, stop - end) + end
-            highest = max(highest, outer_exponent[whole] + exponent[sister])
-        for begin in range(start):
-            whole = first(n, end - begin) + begin
-            sister = first(n, start - begin) + begin
-            highest = max(highest, outer_exponent[whole] + exponent[sister])
-        outer_exponent[here + start] = max(highest, ZERO)
+        highest = outer_exponent[here + start] = highest_outside(
+            n, start, end, exponent, outer_exponent
+        )
         as_left[start] = 0.0
         as_right[start] = 0.0
         for stop in range(end + 1, n + 1):
@@ -141,12 +155,7 @@ def inside_by_rules(
     for width in range(2, n + 1):
         for start in range(n - width + 1):
             here = first(n, width) + start
-            highest = ZERO
-            for before in range(1, width):
-                one = first(n, before) + start
-                other = first(n, width - before) + start + before
-                highest = max(highest, exponent[one] + exponent[other])
-            exponent[here] = max(highest, ZERO)
+            highest = exponent[here] = highest_inside(n, start, start + width, exponent)
             total = inside[here]
             for before in range(1, width):
                 one = first(n, before) + start
@@ -179,16 +188,9 @@ def outside_by_rules(
         for start in range(n - width + 1):
             end = start + width
             here = first(n, width) + start
-            highest = ZERO
-            for stop in range(end + 1, n + 1):
-                whole = first(n, stop - start) + start
-                sister = first(n, stop - end) + end
-                highest = max(highest, outer_exponent[whole] + exponent[sister])
-            for begin in range(start):
-                whole = first(n, end - begin) + begin
-                sister = first(n, start - begin) + begin
-                highest = max(highest, outer_exponent[whole] + exponent[sister])
-            outer_exponent[here] = max(highest, ZERO)
+            highest = outer_exponent[here] = highest_outside(
+                n, start, end, exponent, outer_exponent
+            )
             total = outside[here]
             for stop in range(end + 1, n + 1):
                 whole = first(n, stop - start) + start

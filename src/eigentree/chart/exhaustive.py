@@ -43,7 +43,7 @@ def exhaustive_prune(grammar: PCFG, leaves: Leaves, threshold: float) -> Pruned 
     n, n_symbols = leaves.n_words, len(grammar.symbols)
     inside, outside = np.zeros((2, kernels.first(n, n + 1), n_symbols))
     exponent, outer_exponent = np.zeros((2, len(inside)), dtype=np.int64)
-    word = np.repeat(np.arange(n), np.diff(leaves.start))
+    word = leaves.word
     inside[word, leaves.symbol] = leaves.weight
     kernels.scale_rows(inside[:n], exponent[:n])
     rules = grammar.parent, grammar.left, grammar.right, grammar.probability

@@ -57,6 +57,11 @@ class Leaves(NamedTuple):
     def n_words(self) -> int:
         return len(self.start) - 1
 
+    @property
+    def word(self) -> NDArray[np.intp]:
+        """Axes (candidates): the position of the word that each stands over."""
+        return np.repeat(np.arange(self.n_words), np.diff(self.start))
+
 
 class Pruned(NamedTuple):
     """What the coarse grammar leaves of a sentence.
@@ -167,7 +172,7 @@ def kept(
     """
     least = max(threshold, float(np.finfo(np.float64).tiny))
     n = leaves.n_words
-    word = np.repeat(np.arange(n), np.diff(leaves.start))
+    word = leaves.word
     order = np.lexsort((leaves.symbol, word))
     order = order[np.abs(leaf[order]) >= least]
     span, symbol = np.nonzero(np.abs(inner) >= least)
@@ -214,8 +219,7 @@ def link(grammar: PCFG, leaves: Leaves, span_items: Ints, symbol: Ints) -> Fores
     n_leaves = int(span_items[n_words])
     weight = np.zeros(n_items)
     entry = np.full(n_items, -2, dtype=np.int32)
-    position_of_leaf = np.repeat(np.arange(n_words), np.diff(leaves.start))
-    key = position_of_leaf * len(grammar.symbols) + leaves.symbol
+    key = leaves.word * len(grammar.symbols) + leaves.symbol
     order = np.argsort(key, kind="stable")
     found = order[
         np.searchsorted(key[order], start[:n_leaves] * len(grammar.symbols) + symbol[:n_leaves])
