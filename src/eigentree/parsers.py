@@ -27,11 +27,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from eigentree.chart.decode import OF_ITEMS, Decoded, Objective, bracket_marginals, decode, gains
-from eigentree.chart.exhaustive import exhaustive_prune
+from eigentree.chart.exhaustive import exhaustive_marginals
 from eigentree.chart.forest import Forest
 from eigentree.chart.inside_outside import Marginals, inside_outside
-from eigentree.chart.kruskal import Factors, kruskal_prune
-from eigentree.chart.pruning import DEFAULT_THRESHOLD, Leaves, Pruned, prune
+from eigentree.chart.kruskal import Factors, kruskal_marginals
+from eigentree.chart.pruning import DEFAULT_THRESHOLD, Leaves, Pruned, kept, prune
 from eigentree.corpus.binarise import BinariseOptions, Direction, unbinarise
 from eigentree.corpus.cleaning import CleaningOptions
 from eigentree.corpus.lexicon import LexiconOptions
@@ -458,20 +458,30 @@ class Parser:
                 leaves = Leaves.of(under_guesses(backbone, words, sentence.guesses))
             else:
                 leaves = Leaves.of(under_tags(backbone, words, given, free=free))
+            pruner = self._pruner(leaves)
             for number, least in enumerate(dict.fromkeys((*thresholds, 0.0))):
                 # Only the first try is beamed, lest what it drops be missed.
-                if self.kruskal is not None:
-                    pruned = kruskal_prune(self.kruskal, leaves, least, self._factors)
-                elif self.options.exhaustive:
-                    pruned = exhaustive_prune(backbone, leaves, least)
-                else:
-                    pruned = prune(backbone, leaves, least, beam=0.0 if number else None)
+                pruned = pruner(least, 0.0 if number else None)
                 if pruned is None and number:
                     break  # there is no tree at all, however little is pruned
                 if pruned is None:
                     continue
                 relaxed: Fallback | None = "threshold" if number else None
                 yield Attempt(pruned, fallback or relaxed)
+
+    def _pruner(self, leaves: Leaves) -> Callable[[float, float | None], Pruned | None]:
+        """How a sentence is pruned at a threshold and a beam; full charts are made only once."""
+        backbone = self.grammar.backbone
+        if self.kruskal is None and not self.options.exhaustive:
+            return lambda least, beam: prune(backbone, leaves, least, beam=beam)
+        marginals = (
+            exhaustive_marginals(backbone, leaves)
+            if self.kruskal is None
+            else kruskal_marginals(self.kruskal, leaves, self._factors)
+        )
+        return lambda least, _: (
+            None if marginals is None else kept(backbone, leaves, marginals, least)
+        )
 
     def _parse(
         self, sentence: Sentence, attempts: Callable[[Sentence], Iterable[Attempt]]

@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigentree.chart.kruskal import kruskal_marginals, kruskal_prune, kruskal_value
-from eigentree.chart.pruning import Leaves, prune
+from eigentree.chart import kruskal
+from eigentree.chart.kruskal import kruskal_marginals, kruskal_value
+from eigentree.chart.pruning import Leaves, kept, prune
 from eigentree.errors import GrammarError, SettingsError, ShapeError
 from eigentree.grammar.kruskal import KruskalGrammar, rule_tensor
 from eigentree.grammar.lpcfg import LPCFG
@@ -94,14 +95,16 @@ small = st.one_of(
 )
 
 
-@given(small, st.integers(0, 2**32 - 1), st.integers(1, 5), st.booleans())
+@given(small, st.integers(0, 2**32 - 1), st.integers(1, 5), st.booleans(), st.booleans())
 def test_marginals_are_sums_over_all_trees(
-    given_sentence: Sentence, seed: int, rank: int, signed: bool
+    given_sentence: Sentence, seed: int, rank: int, signed: bool, sparse: bool
 ):
     form = random_form(given_sentence.grammar, seed, rank, signed=signed)
     leaves = given_sentence.leaves
     oracle = Enumerated(form, leaves)
-    found = kruskal_marginals(form, leaves)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kruskal, "MOST_DENSE", 1.0 if sparse else 0.0)
+        found = kruskal_marginals(form, leaves)
     if oracle.total == 0.0:
         assert found is None
         return
@@ -147,11 +150,12 @@ def test_an_exact_form_has_the_marginals_and_the_forest_of_the_rules(given_sente
     )  # fmt: skip
     form = KruskalGrammar(ones, backbone.probability.copy(), *factors)
     expected = prune(backbone, leaves, 0.0)
-    found = kruskal_prune(form, leaves, 0.0)
+    marginals = kruskal_marginals(form, leaves)
     if expected is None:
-        assert found is None
+        assert marginals is None
         return
-    assert found is not None
+    assert marginals is not None
+    found = kept(backbone, leaves, marginals, 0.0)
     assert close(found.log_value, expected.log_value, rtol=1e-12, atol=1e-12)
     assert found.sign == 1
     assert close(found.marginal, expected.marginal, rtol=1e-9, atol=1e-12)
@@ -173,9 +177,13 @@ def test_single_precision_is_near(given_sentence: Sentence, seed: int):
         assert close(near.log_value, found.log_value, rtol=1e-5, atol=1e-4)
 
 
+@pytest.mark.parametrize("most_dense", [0.0, 1.0])
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 @pytest.mark.parametrize("size", [1e-30, 1.0, 1e30])
-def test_nothing_under_or_overflows(lexical_grammar: LPCFG, kind: type[np.floating], size: float):
+def test_nothing_under_or_overflows(
+    lexical_grammar: LPCFG, kind: type[np.floating], size: float, most_dense: float, monkeypatch
+):
+    monkeypatch.setattr(kruskal, "MOST_DENSE", most_dense)
     form = exact_form(lexical_grammar)
     parts = (form.weights, form.parent, form.left, form.right)
     form = KruskalGrammar(lexical_grammar, *(part.astype(kind) for part in parts))

@@ -118,6 +118,16 @@ def test_normalised_is_the_same_tensor(rng: np.random.Generator, order: int):
         assert np.all(factor[np.argmax(np.abs(factor), axis=0), np.arange(5)][:4] > 0)
 
 
+def test_without_dust_only_small_entries_go(rng: np.random.Generator):
+    kruskal = Kruskal(np.ones(2), tuple(rng.uniform(1.0, 2.0, (n, 2)) for n in (3, 4, 5)))
+    kruskal.factors[1][2] = [1e-9, -1e-15]
+    found = kruskal.without_dust(1e-12)
+    assert found.factors[1][2].tolist() == [1e-9, 0.0]
+    kruskal.factors[1][2, 1] = 0.0
+    for one, other in zip(found.factors, kruskal.factors, strict=True):
+        assert np.array_equal(one, other)
+
+
 @pytest.mark.parametrize("mode", [0, 1, 2])
 def test_mttkrp_agrees_with_einsum(rng: np.random.Generator, mode: int):
     tensor = random_tensor(rng)

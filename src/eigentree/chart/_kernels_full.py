@@ -7,7 +7,7 @@ power of the span's exponent.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,9 +19,27 @@ if TYPE_CHECKING:
 # Exponent of a row of zeros: lower than any other, and several still add up.
 ZERO = -(1 << 40)
 # Powers of two beyond these are 0 or infinite.
-MOST = 2000
+MOST = 1000
 # Products below this power of two are lost beside 1.
 LOST = -110
+
+
+class Matrix(NamedTuple):
+    """A matrix that rows are multiplied by: in full, or without its zeros where those are many.
+
+    Attributes
+    ----------
+    full : axes (rows, columns), or (0, 0)
+    start : int64, axes (rows + 1)
+        Row i has the entries ``start[i]:start[i+1]``; all 0 for a full matrix.
+    column : int32, axes (entries)
+    value : axes (entries)
+    """
+
+    full: Floats
+    start: Longs
+    column: Ints
+    value: Floats
 
 
 @kernel
@@ -57,26 +75,44 @@ def highest_outside(n: int, start: int, end: int, exponent: Longs, outer_exponen
 
 
 @kernel
-def add_product(power: int, one: Floats, other: Floats, factor: Floats, total: Floats) -> None:
-    """Add one * other * 2**power to ``total``; ``factor`` is room for the power of two."""
-    if power > LOST:
-        factor[0] = 2.0**power  # in the precision of the rows
-        by = factor[0]
-        for s in range(len(total)):
-            total[s] += by * one[s] * other[s]
+def add_product(factor: float, one: Floats, other: Floats, total: Floats) -> None:
+    """Add one * other * factor to ``total``."""
+    for s in range(len(total)):
+        total[s] += factor * one[s] * other[s]
+
+
+@kernel
+def scaling(row: Floats, exponent: Longs) -> float:
+    """The power of two that brings the largest entry of a row to 1/2 to 1; adds its exponent."""
+    largest = 0.0
+    for value in row:
+        largest = max(largest, abs(value))
+    if largest > 0.0:
+        power = int(np.ceil(np.log2(largest)))
+        exponent[0] += power
+        return 2.0**-power
+    exponent[0] = ZERO
+    return 0.0
+
+
+@kernel
+def scale_rows(rows: Floats, exponent: Longs) -> None:
+    """Divide each row by a power of two, so that its largest entry is from 1/2 to 1."""
+    for at in range(len(rows)):
+        rows[at] *= scaling(rows[at], exponent[at : at + 1])
 
 
 @kernel
 def inside_sums(
-    n: int, width: int, left: Floats, right: Floats, exponent: Longs, total: Floats
+    n: int, width: int, powers: Floats, child: Floats, exponent: Longs, total: Floats
 ) -> None:
     """Over the splits of each span of one width, the sums of products of projections.
 
-    ``left`` and ``right`` have axes (spans, r), ``total`` (spans of the width, r).  Writes the
-    exponents of the sums.
+    ``child`` has axes (spans, 2 r): projections as a left child, then as a right one; ``total``
+    has axes (spans of the width, r).  Writes the exponents of the sums.
     """
     here = first(n, width)
-    factor = np.empty_like(total[0, :1])
+    rank = total.shape[1]
     for start in range(n - width + 1):
         highest = exponent[here + start] = highest_inside(n, start, start + width, exponent)
         total[start] = 0.0
@@ -84,61 +120,149 @@ def inside_sums(
             one = first(n, before) + start
             other = first(n, width - before) + start + before
             power = exponent[one] + exponent[other] - highest
-            add_product(power, left[one], right[other], factor, total[start])
+            if power > LOST:
+                add_product(powers[-power], child[one, :rank], child[other, rank:], total[start])
 
 
 @kernel
 def outside_sums(
     n: int,
     width: int,
-    left: Floats,
-    right: Floats,
+    powers: Floats,
+    child: Floats,
     exponent: Longs,
     outer: Floats,
     outer_exponent: Longs,
-    as_left: Floats,
-    as_right: Floats,
+    total: Floats,
 ) -> None:
     """Over the spans that hold each span of one width, the sums of products of projections.
 
-    ``outer`` has axes (spans, r): the projections of outside vectors of wider spans.
-    ``as_left`` gets the sums where the span is a left child, ``as_right`` where it is a right
-    one, both with axes (spans of the width, r) and one exponent.
+    ``outer`` has axes (spans, r): the projections of outside vectors of wider spans.  ``total``,
+    axes (spans of the width, 2 r), gets the sums where the span is a left child, then those
+    where it is a right one, with one exponent.
     """
     here = first(n, width)
-    factor = np.empty_like(as_left[0, :1])
+    rank = outer.shape[1]
     for start in range(n - width + 1):
         end = start + width
         highest = outer_exponent[here + start] = highest_outside(
             n, start, end, exponent, outer_exponent
         )
-        as_left[start] = 0.0
-        as_right[start] = 0.0
+        total[start] = 0.0
         for stop in range(end + 1, n + 1):
             whole = first(n, stop - start) + start
             sister = first(n, stop - end) + end
             power = outer_exponent[whole] + exponent[sister] - highest
-            add_product(power, outer[whole], right[sister], factor, as_left[start])
+            if power > LOST:
+                factor = powers[-power]
+                add_product(factor, outer[whole], child[sister, rank:], total[start, :rank])
         for begin in range(start):
             whole = first(n, end - begin) + begin
             sister = first(n, start - begin) + begin
             power = outer_exponent[whole] + exponent[sister] - highest
-            add_product(power, outer[whole], left[sister], factor, as_right[start])
+            if power > LOST:
+                factor = powers[-power]
+                add_product(factor, outer[whole], child[sister, :rank], total[start, rank:])
 
 
 @kernel
-def scale_rows(rows: Floats, exponent: Longs) -> None:
-    """Divide each row by a power of two, so that its largest entry is from 1/2 to 1."""
-    for at in range(len(rows)):
-        largest = 0.0
-        for value in rows[at]:
-            largest = max(largest, abs(value))
-        if largest > 0.0:
-            power = int(np.ceil(np.log2(largest)))
-            exponent[at] += power
-            rows[at] *= 2.0**-power
-        else:
-            exponent[at] = ZERO
+def sum_rows(start: Longs, row: Longs, value: Floats, factor: Floats, total: Floats) -> None:
+    """For each word, the sum of some rows of a factor, each times a value."""
+    for word in range(len(start) - 1):
+        total[word] = 0.0
+        for at in range(start[word], start[word + 1]):
+            for s in range(total.shape[1]):
+                total[word, s] += value[at] * factor[row[at], s]
+
+
+@kernel
+def multiply(rows: Floats, matrix: Matrix, product: Floats) -> None:
+    """Multiply rows by a matrix."""
+    if len(matrix.full) > 0:
+        np.dot(rows, matrix.full, product)
+    else:
+        product[:] = 0.0
+        for at in range(len(rows)):
+            for i in range(rows.shape[1]):
+                entry = rows[at, i]
+                if entry != 0.0:
+                    for other in range(matrix.start[i], matrix.start[i + 1]):
+                        product[at, matrix.column[other]] += entry * matrix.value[other]
+
+
+@kernel
+def project(
+    sums: Floats,
+    parent: Matrix,
+    child: Matrix,
+    vectors: Floats,
+    projected: Floats,
+    exponent: Longs,
+) -> None:
+    """Multiply rows by two matrices, and scale all of them by what comes out.
+
+    ``vectors`` is what stands between the two.
+    """
+    multiply(sums, parent, vectors)
+    multiply(vectors, child, projected)
+    for at in range(len(sums)):
+        factor = scaling(projected[at], exponent[at : at + 1])
+        projected[at] *= factor
+        sums[at] *= factor
+        vectors[at] *= factor
+
+
+@kernel
+def kruskal_inside(
+    n: int,
+    powers: Floats,
+    parent: Matrix,
+    children: Matrix,
+    child: Floats,
+    exponent: Longs,
+    sums: Floats,
+    vectors: Floats,
+) -> None:
+    """Fill ``sums``, axes (spans, r), ``vectors`` and ``child``, axes (spans, 2 r), from words up.
+
+    ``powers`` holds 2 to the power of minus its index, in the precision of the rows.
+    ``parent`` leads from sums to vectors of symbols, ``children`` on to projections.  Nothing is
+    projected from the whole sentence.
+    """
+    for width in range(2, n):
+        here = slice(first(n, width), first(n, width + 1))
+        inside_sums(n, width, powers, child, exponent, sums[here])
+        project(sums[here], parent, children, vectors[here], child[here], exponent[here])
+    if n > 1:
+        whole = slice(len(sums) - 1, len(sums))
+        inside_sums(n, n, powers, child, exponent, sums[whole])
+        scale_rows(sums[whole], exponent[whole])
+        multiply(sums[whole], parent, vectors[whole])
+
+
+@kernel
+def kruskal_outside(
+    n: int,
+    powers: Floats,
+    children: Matrix,
+    parent: Matrix,
+    child: Floats,
+    exponent: Longs,
+    outer: Floats,
+    outer_exponent: Longs,
+    sums: Floats,
+    vectors: Floats,
+) -> None:
+    """Fill ``sums``, axes (spans, 2 r), ``vectors`` and ``outer``, axes (spans, r), downwards.
+
+    ``children`` leads from sums to vectors of symbols, ``parent`` on to projections.  Nothing is
+    projected from single words.
+    """
+    for width in range(n - 1, 0, -1):
+        here = slice(first(n, width), first(n, width + 1))
+        outside_sums(n, width, powers, child, exponent, outer, outer_exponent, sums[here])
+        if width > 1:
+            project(sums[here], children, parent, vectors[here], outer[here], outer_exponent[here])
 
 
 @kernel

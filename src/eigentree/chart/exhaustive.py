@@ -11,12 +11,12 @@ import math
 import numpy as np
 
 from eigentree.chart import _kernels_full as kernels
-from eigentree.chart.pruning import Leaves, Pruned, kept
+from eigentree.chart.pruning import FullMarginals, Leaves
 from eigentree.grammar.pcfg import PCFG
 
 
-def exhaustive_prune(grammar: PCFG, leaves: Leaves, threshold: float) -> Pruned | None:
-    """The packed forest of a sentence under a plain PCFG; as `eigentree.chart.pruning.prune`.
+def exhaustive_marginals(grammar: PCFG, leaves: Leaves) -> FullMarginals | None:
+    """Inside-outside of a sentence, every rule at every split point.
 
     Parameters
     ----------
@@ -24,12 +24,10 @@ def exhaustive_prune(grammar: PCFG, leaves: Leaves, threshold: float) -> Pruned 
         Of which every rule is looked at.
     leaves
         Preterminals over at least one word.
-    threshold
-        Least marginal of an item; those of 0 always go.
 
     Returns
     -------
-    Pruned or None
+    FullMarginals or None
         None when the grammar has no tree for the sentence.
 
     Cost
@@ -43,8 +41,7 @@ def exhaustive_prune(grammar: PCFG, leaves: Leaves, threshold: float) -> Pruned 
     n, n_symbols = leaves.n_words, len(grammar.symbols)
     inside, outside = np.zeros((2, kernels.first(n, n + 1), n_symbols))
     exponent, outer_exponent = np.zeros((2, len(inside)), dtype=np.int64)
-    word = leaves.word
-    inside[word, leaves.symbol] = leaves.weight
+    inside[leaves.word, leaves.symbol] = leaves.weight
     kernels.scale_rows(inside[:n], exponent[:n])
     rules = grammar.parent, grammar.left, grammar.right, grammar.probability
     kernels.inside_by_rules(n, *rules, inside, exponent)
@@ -54,9 +51,8 @@ def exhaustive_prune(grammar: PCFG, leaves: Leaves, threshold: float) -> Pruned 
     outside[-1] = grammar.root
     kernels.outside_by_rules(n, *rules, inside, exponent, outside, outer_exponent)
     power = (exponent + outer_exponent - exponent[-1]).clip(-kernels.MOST, kernels.MOST)
-    marginal = np.ldexp(inside * outside, power[:, None]) / total
-    n_inner = int(np.sum(grammar.symbols.tag < 0))
+    marginal = inside * outside * (np.exp2(power) / total)[:, None]
     log_value = math.log(total) + int(exponent[-1]) * math.log(2.0)
-    return kept(
-        grammar, leaves, marginal[word, leaves.symbol], marginal[n:, :n_inner], threshold, log_value
-    )
+    n_inner = int(np.sum(grammar.symbols.tag < 0))
+    leaf = marginal[leaves.word, leaves.symbol]
+    return FullMarginals(leaf, marginal[n:, :n_inner], log_value)

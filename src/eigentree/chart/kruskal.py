@@ -7,14 +7,16 @@ split points of T applied to two vectors (Cohen, Satta and Collins 2013, figure 
     T_(1,2)(z, x)  = W (weights * U'z * V'x)
     T_(1,3)(z, y)  = V (weights * U'z * W'y)
 
-where * is element by element.  Each span's projections V'x, W'y and U'z are made once, when
-its vector is known, and U, V and W are taken after the sum over split points.  What is left for
-a split point are r products, O(r N^3), and for a span products with U, V and W.  Spans of one
-width are independent, so these are products of matrices, one of each kind a width.
+where * is element by element.  Each span's projections V'x, W'y and U'z are made once, from
+its sums over split points.  What is left for a split point are r products, O(r N^3).  Spans of
+one width are independent, so projections are products of matrices, for each width a few.
 
 Of the symbols only those matter that rules may have as parents: the others stand over single
 words.  For the value of a sentence alone not even these do: projections go from sum to sum by
 the r x r matrices U'V and U'W (section 7.1).
+
+Forms without negative numbers that fit a grammar well are mostly zeros, and are multiplied with
+as sparse matrices.
 
 Vectors of each span have a power of two of their own, so that nothing under- or overflows.
 """
@@ -29,178 +31,64 @@ import numpy as np
 from eigentree.chart import _kernels_full as kernels
 from eigentree.chart.decode import group_sums
 from eigentree.chart.forest import Floats, Longs
-from eigentree.chart.pruning import Leaves, Pruned, kept
+from eigentree.chart.pruning import FullMarginals, Leaves
 from eigentree.grammar.kruskal import KruskalGrammar
+
+# Matrices with a larger share of entries that are not 0 are multiplied with in full.
+MOST_DENSE = 0.1
 
 
 class Factors(NamedTuple):
     """A grammar's factors as charts multiply with them.
 
+    Inner states are those of symbols that are no preterminals.
+
     Attributes
     ----------
-    parent : axes (inner states, r)
-        U, times the weights; inner states are those of symbols that are no preterminals.
-    left, right : axes (states, r)
-        V and W.
-    inner_left, inner_right : axes (inner states, r)
-        Their rows of inner states.
+    child : axes (states, 2 r)
+        V and W, side by side.
+    to_parent, to_children : axes (r, inner states) and (inner states, 2 r)
+        U', with the weights, and [V W].
+    from_children, from_parent : axes (2 r, inner states) and (inner states, r)
+        Their transposes.
     root : axes (states)
+    powers : axes (numbers)
+        2 to the power of minus the index, as far as products matter.
     """
 
-    parent: Floats
-    left: Floats
-    right: Floats
-    inner_left: Floats
-    inner_right: Floats
+    child: Floats
+    to_parent: kernels.Matrix
+    to_children: kernels.Matrix
+    from_children: kernels.Matrix
+    from_parent: kernels.Matrix
     root: Floats
+    powers: Floats
 
     @classmethod
     def of(cls, grammar: KruskalGrammar) -> Factors:
         """The factors of a grammar."""
         inner = grammar.n_inner_states
+        parent = grammar.parent[:inner] * grammar.weights
+        child = np.hstack([grammar.left, grammar.right])
         return cls(
-            grammar.parent[:inner] * grammar.weights,
-            grammar.left,
-            grammar.right,
-            grammar.left[:inner],
-            grammar.right[:inner],
-            grammar.exact.parameters.root.astype(grammar.weights.dtype),
+            child,
+            _matrix(parent.T),
+            _matrix(child[:inner]),
+            _matrix(child[:inner].T),
+            _matrix(parent),
+            grammar.exact.parameters.root.astype(parent.dtype),
+            2.0 ** -np.arange(-kernels.LOST, dtype=parent.dtype),
         )
 
 
-class KruskalMarginals(NamedTuple):
-    """Marginals of a sentence under a grammar in Kruskal form.
-
-    They are estimates: the form gives some value to trees that no rule allows, and where it has
-    negative entries, marginals may be negative or exceed 1.
-
-    Attributes
-    ----------
-    leaf : float64, axes (candidates)
-        Of each candidate of each word, as `Leaves` has them.
-    inner : float64, axes (spans, inner symbols)
-        Of each symbol that is no preterminal over each span of two words or more, spans by
-        width, then by start.
-    log_value : float
-        Natural logarithm of the absolute value of the sentence.
-    sign : int
-    """
-
-    leaf: Floats
-    inner: Floats
-    log_value: float
-    sign: int
-
-
-def kruskal_marginals(
-    grammar: KruskalGrammar, leaves: Leaves, factors: Factors | None = None
-) -> KruskalMarginals | None:
-    """Marginals of all symbols over all spans of a sentence.
-
-    Parameters
-    ----------
-    grammar
-        In Kruskal form.
-    leaves
-        Preterminals over at least one word.
-    factors
-        `Factors.of` the grammar, where the caller keeps them.
-
-    Returns
-    -------
-    KruskalMarginals or None
-        None when the value of the sentence is zero or not finite.
-
-    Cost
-    ----
-    O(r N^3) for split points and O(r m N^2) for products of matrices, with m states of parents;
-    memory for 3 r + 2 m numbers a span.
-
-    References
-    ----------
-    cohen-satta-2013, section 4.3.
-    """
-    f = factors or Factors.of(grammar)
-    n, rank, kind = leaves.n_words, f.parent.shape[1], f.parent.dtype
-    starts = [kernels.first(n, width) for width in range(1, n + 2)]
-    left, right, outer = np.empty((3, starts[n], rank), dtype=kind)
-    exponent, outer_exponent = np.zeros((2, starts[n]), dtype=np.int64)
-    # Of spans of two words or more; single words have other symbols.
-    inside, outside = np.zeros((2, starts[n] - n, len(f.parent)), dtype=kind)
-
-    words = _Words.of(grammar, leaves, exponent[:n], f)
-    left[:n], right[:n] = words.summed(f.left), words.summed(f.right)
-    for width in range(2, n + 1):
-        here = slice(starts[width - 1], starts[width])
-        sums = np.empty((n + 1 - width, rank), dtype=kind)
-        kernels.inside_sums(n, width, left, right, exponent, sums)
-        vectors = sums @ f.parent.T
-        kernels.scale_rows(vectors, exponent[here])
-        inside[here.start - n : here.stop - n] = vectors
-        left[here], right[here] = vectors @ f.inner_left, vectors @ f.inner_right
-
-    root = f.root[words.state] if n == 1 else f.root[: len(f.parent)]
-    value = float(np.dot(words.value if n == 1 else inside[-1], root))
-    if value == 0.0 or not math.isfinite(value):
-        return None
-
-    if n > 1:
-        outside[-1] = root
-        outer[-1] = root @ f.parent
-    for width in range(n - 1, 0, -1):
-        here = slice(starts[width - 1], starts[width])
-        as_left, as_right = np.empty((2, n + 1 - width, rank), dtype=kind)
-        kernels.outside_sums(
-            n, width, left, right, exponent, outer, outer_exponent, as_left, as_right
-        )
-        if width > 1:
-            vectors = as_left @ f.inner_left.T + as_right @ f.inner_right.T
-            kernels.scale_rows(vectors, outer_exponent[here])
-            outside[here.start - n : here.stop - n] = vectors
-            outer[here] = vectors @ f.parent
-        else:
-            root = np.sum(as_left[words.word] * f.left[words.state], axis=1)
-            root += np.sum(as_right[words.word] * f.right[words.state], axis=1)
-
-    power = (exponent + outer_exponent - exponent[-1]).clip(-kernels.MOST, kernels.MOST)
-    leaf = np.ldexp(words.value.astype(np.float64) * root, power[words.word]) / value
-    inner = np.ldexp(inside.astype(np.float64) * outside, power[n:, None]) / value
-    if not (np.all(np.isfinite(leaf)) and np.all(np.isfinite(inner))):
-        return None
-    state_start = grammar.exact.parameters.state_start
-    first_states = state_start[: np.searchsorted(state_start, len(f.parent))]
-    return KruskalMarginals(
-        group_sums(words.candidate, leaf, len(leaves.symbol)),
-        np.add.reduceat(inner, first_states, axis=1),
-        math.log(abs(value)) + int(exponent[-1]) * math.log(2.0),
-        1 if value > 0 else -1,
-    )
-
-
-def kruskal_prune(
-    grammar: KruskalGrammar, leaves: Leaves, threshold: float, factors: Factors | None = None
-) -> Pruned | None:
-    """The packed forest of a sentence, with marginals in Kruskal form.
-
-    Of the trees only those are kept that the rules of the backbone allow, so that a decoded tree
-    is one of them.
-
-    Parameters
-    ----------
-    grammar, leaves, factors
-        As of `kruskal_marginals`.
-    threshold
-        Least absolute marginal of an item; those of 0 always go.
-
-    Returns
-    -------
-    Pruned or None
-        None when there are no marginals.  Its forest may hold no tree.
-    """
-    marginals = kruskal_marginals(grammar, leaves, factors)
-    if marginals is None:
-        return None
-    return kept(grammar.backbone, leaves, threshold=threshold, **marginals._asdict())
+def _matrix(array: Floats) -> kernels.Matrix:
+    """A matrix as kernels multiply with it."""
+    rows, columns = np.nonzero(array)
+    start, empty = np.zeros(len(array) + 1, dtype=np.int64), array[:0, :0].copy()
+    if len(rows) > MOST_DENSE * array.size:
+        return kernels.Matrix(array.copy(), start, np.empty(0, dtype=np.int32), empty[0:0].ravel())
+    np.cumsum(np.bincount(rows, minlength=len(array)), out=start[1:])
+    return kernels.Matrix(empty, start, columns.astype(np.int32), array[rows, columns])
 
 
 class _Words(NamedTuple):
@@ -213,8 +101,8 @@ class _Words(NamedTuple):
     value : axes (states of all candidates)
         Divided by a power of two for each word.
     word, candidate : int64, axes (states of all candidates)
-    start : int64, axes (n)
-        Where the states of each word begin.
+    start : int64, axes (n + 1)
+        States of word i are ``start[i]:start[i+1]``.
     """
 
     state: Longs
@@ -225,7 +113,7 @@ class _Words(NamedTuple):
 
     @classmethod
     def of(
-        cls, grammar: KruskalGrammar, leaves: Leaves, exponent: Longs, factors: Factors
+        cls, grammar: KruskalGrammar, leaves: Leaves, exponent: Longs, kind: np.dtype[np.float64]
     ) -> _Words:
         """Make the vectors, and write the powers of two to ``exponent``."""
         exact = grammar.exact
@@ -243,13 +131,79 @@ class _Words(NamedTuple):
         word = np.repeat(np.arange(leaves.n_words), np.diff(start))
         largest = np.maximum.reduceat(np.abs(value), start[:-1])
         exponent[:] = np.frexp(largest)[1]
-        value = np.ldexp(value, -exponent[word]).astype(factors.parent.dtype)
+        value = np.ldexp(value, -exponent[word]).astype(kind)
         candidate = np.repeat(np.arange(len(sizes)), sizes)
-        return cls(np.concatenate(states), value, word, candidate, start[:-1])
+        return cls(np.concatenate(states), value, word, candidate, start)
 
-    def summed(self, factor: Floats) -> Floats:
-        """Axes (n, r): each word's vector times a factor."""
-        return np.add.reduceat(self.value[:, None] * factor[self.state], self.start, axis=0)
+
+def kruskal_marginals(
+    grammar: KruskalGrammar, leaves: Leaves, factors: Factors | None = None
+) -> FullMarginals | None:
+    """Marginals of all symbols over all spans of a sentence.
+
+    Parameters
+    ----------
+    grammar
+        In Kruskal form.
+    leaves
+        Preterminals over at least one word.
+    factors
+        `Factors.of` the grammar, where the caller keeps them.
+
+    Returns
+    -------
+    FullMarginals or None
+        None when the value of the sentence is zero or not finite.
+
+    Cost
+    ----
+    O(r N^3) for split points and O(r m N^2), or less where factors are sparse, for products of
+    matrices, with m states of parents; memory for 6 r + 2 m numbers a span.
+
+    References
+    ----------
+    cohen-satta-2013, section 4.3.
+    """
+    f = factors or Factors.of(grammar)
+    n, rank, inner_states = leaves.n_words, grammar.rank, grammar.n_inner_states
+    spans, kind = kernels.first(n, n + 1), f.child.dtype
+    sums, outer = np.empty((2, spans, rank), dtype=kind)
+    child, outer_sums = np.empty((2, spans, 2 * rank), dtype=kind)
+    inside, outside = np.empty((2, spans, inner_states), dtype=kind)
+    exponent, outer_exponent = np.zeros((2, spans), dtype=np.int64)
+    words = _Words.of(grammar, leaves, exponent[:n], kind)
+    kernels.sum_rows(words.start, words.state, words.value, f.child, child)
+    kernels.kruskal_inside(n, f.powers, f.to_parent, f.to_children, child, exponent, sums, inside)
+    root = f.root[words.state] if n == 1 else f.root[:inner_states]
+    value = float(np.dot(words.value if n == 1 else inside[-1], root))
+    if value == 0.0 or not math.isfinite(value):
+        return None
+
+    if n > 1:
+        outside[-1] = root
+        kernels.multiply(outside[-1:], f.from_parent, outer[-1:])
+        kernels.kruskal_outside(
+            n, f.powers, f.from_children, f.from_parent, child, exponent, outer, outer_exponent,
+            outer_sums, outside,
+        )  # fmt: skip
+        root = np.einsum("cr,cr->c", outer_sums[words.word], f.child[words.state])
+
+    power = exponent + outer_exponent - exponent[-1]
+    scale = np.exp2(power.clip(-kernels.MOST, kernels.MOST)) / value
+    leaf = words.value * root * scale[words.word]
+    inner = inside[n:].astype(np.float64) * outside[n:] * scale[n:, None]
+    if not (np.all(np.isfinite(leaf)) and np.all(np.isfinite(inner))):
+        return None
+    state_start = grammar.exact.parameters.state_start
+    first_states = state_start[: np.searchsorted(state_start, inner_states)]
+    if len(first_states) < inner_states:
+        inner = np.add.reduceat(inner, first_states, axis=1)
+    return FullMarginals(
+        group_sums(words.candidate, leaf, len(leaves.symbol)),
+        inner,
+        math.log(abs(value)) + int(exponent[-1]) * math.log(2.0),
+        1 if value > 0 else -1,
+    )
 
 
 def kruskal_value(grammar: KruskalGrammar, leaves: Leaves) -> tuple[float, int]:
@@ -264,26 +218,24 @@ def kruskal_value(grammar: KruskalGrammar, leaves: Leaves) -> tuple[float, int]:
 
     Cost
     ----
-    O(r N^3 + r^2 N^2), whatever the number of symbols; memory for 2 r numbers a span.
+    O(r N^3 + r^2 N^2), whatever the number of symbols; memory for 3 r numbers a span.
     """
-    f = Factors.of(grammar)
-    n, rank = leaves.n_words, f.parent.shape[1]
+    f, inner_states = Factors.of(grammar), grammar.n_inner_states
+    n, rank, kind = leaves.n_words, grammar.rank, f.child.dtype
+    parent = grammar.parent[:inner_states] * grammar.weights
+    straight = _matrix(parent.T @ f.child[:inner_states])
     spans = kernels.first(n, n + 1)
-    left, right = np.empty((2, spans, rank))
+    sums, same = np.empty((2, spans, rank), dtype=kind)
+    child = np.empty((spans, 2 * rank), dtype=kind)
     exponent = np.zeros(spans, dtype=np.int64)
-    words = _Words.of(grammar, leaves, exponent[:n], f)
+    words = _Words.of(grammar, leaves, exponent[:n], kind)
+    kernels.sum_rows(words.start, words.state, words.value, f.child, child)
+    one = _matrix(np.eye(rank, dtype=kind))
+    kernels.kruskal_inside(n, f.powers, one, straight, child, exponent, sums, same)
     if n == 1:
         value = float(words.value @ f.root[words.state])
     else:
-        left[:n], right[:n] = words.summed(f.left), words.summed(f.right)
-        to_left, to_right = f.parent.T @ f.inner_left, f.parent.T @ f.inner_right
-        for width in range(2, n + 1):
-            here = slice(kernels.first(n, width), kernels.first(n, width + 1))
-            sums = np.empty((n + 1 - width, rank))
-            kernels.inside_sums(n, width, left, right, exponent, sums)
-            kernels.scale_rows(sums, exponent[here])
-            left[here], right[here] = sums @ to_left, sums @ to_right
-        value = float(sums[0] @ (f.root[: len(f.parent)] @ f.parent))
+        value = float(sums[-1] @ (f.root[:inner_states] @ parent))
     if value == 0.0:
         return -math.inf, 0
     return math.log(abs(value)) + int(exponent[-1]) * math.log(2.0), 1 if value > 0 else -1

@@ -89,6 +89,31 @@ class Pruned(NamedTuple):
         return Marginals(self.marginal, np.zeros(self.forest.n_edges), self.log_value, self.sign)
 
 
+class FullMarginals(NamedTuple):
+    """Marginals of a sentence by a chart that holds every symbol over every span.
+
+    Of a grammar of probabilities they are probabilities.  Those of a grammar in Kruskal form are
+    estimates: the form gives some value to trees that no rule allows, and where it has negative
+    entries, marginals may be negative or exceed 1.
+
+    Attributes
+    ----------
+    leaf : float64, axes (candidates)
+        Of each candidate of each word, as `Leaves` has them.
+    inner : float64, axes (spans, inner symbols)
+        Of each symbol that is no preterminal over each span of two words or more, spans by
+        width, then by start.
+    log_value : float
+        Natural logarithm of the absolute value of the sentence.
+    sign : int
+    """
+
+    leaf: NDArray[np.float64]
+    inner: NDArray[np.float64]
+    log_value: float
+    sign: int = 1
+
+
 def prune(
     grammar: PCFG,
     leaves: Leaves,
@@ -145,31 +170,21 @@ def prune(
     return Pruned(forest, marginals[:n_items].copy(), log_value)
 
 
-def kept(
-    grammar: PCFG,
-    leaves: Leaves,
-    leaf: NDArray[np.float64],
-    inner: NDArray[np.float64],
-    threshold: float,
-    log_value: float,
-    sign: int = 1,
-) -> Pruned:
-    """The forest of what a full chart finds likely.
+def kept(grammar: PCFG, leaves: Leaves, marginals: FullMarginals, threshold: float) -> Pruned:
+    """The forest of what a full chart finds likely; there may be no tree in it.
 
     Parameters
     ----------
     grammar
         Whose rules join the items.
-    leaf : float64, axes (candidates)
-        Marginal of each candidate of each word.
-    inner : float64, axes (spans, inner symbols)
-        Of each symbol that is no preterminal over each span of two words or more, spans by
-        width, then by start.
+    leaves
+        Preterminals over at least one word.
+    marginals
+        Of all symbols over all spans.
     threshold
         Least absolute marginal of an item; those of 0 always go.
-    log_value, sign
-        Of the sentence.
     """
+    leaf, inner, log_value, sign = marginals
     least = max(threshold, float(np.finfo(np.float64).tiny))
     n = leaves.n_words
     word = leaves.word

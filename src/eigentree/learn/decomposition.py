@@ -26,6 +26,9 @@ from eigentree.linalg.multilinear import Kruskal, SparseTensor
 
 Method = Literal["apr", "als", "hals", "slices"]
 METHODS: tuple[str, ...] = get_args(Method)
+# Multiplicative updates leave numbers this much smaller than others of their column where there
+# should be zeros; charts would multiply with them, and they become too small for numbers.
+DUST = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +120,7 @@ def decompose_grammar(
             "stopped": found.stopped,
             "finals": found.finals.tolist(),
         }
+    form = form.without_dust(DUST)
     kruskal = KruskalGrammar.of(grammar, form, single=options.single)
     error = form.error(tensor)
     return kruskal, {

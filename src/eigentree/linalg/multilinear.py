@@ -252,6 +252,14 @@ class Kruskal:
             return math.inf
         return self.total - float(tensor.values[own] @ np.log(entries))
 
+    def without_dust(self, share: float) -> Kruskal:
+        """The same but for entries below a share of their column's largest, which become 0."""
+        first, second, third = (
+            np.where(np.abs(factor) < share * np.abs(factor).max(axis=0), 0.0, factor)
+            for factor in self.factors
+        )
+        return Kruskal(self.weights, (first, second, third))
+
     def normalised(self, order: int) -> Kruskal:
         """The same tensor in the form that results have.
 
