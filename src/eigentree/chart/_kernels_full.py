@@ -14,6 +14,8 @@ import numpy as np
 from eigentree._accel import kernel
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from eigentree.chart.forest import Floats, Ints, Longs
 
 # Exponent of a row of zeros: lower than any other, and several still add up.
@@ -25,20 +27,19 @@ LOST = -110
 
 
 class Matrix(NamedTuple):
-    """A matrix that rows are multiplied by: in full, or without its zeros where those are many.
+    """A matrix that rows are multiplied by: in full, or its entries where there are few.
 
     Attributes
     ----------
     full : axes (rows, columns), or (0, 0)
-    start : int64, axes (rows + 1)
-        Row i has the entries ``start[i]:start[i+1]``; all 0 for a full matrix.
-    column : int32, axes (entries)
+    row, column : uint32, axes (entries)
+        Sorted by row.
     value : axes (entries)
     """
 
     full: Floats
-    start: Longs
-    column: Ints
+    row: NDArray[np.uint32]
+    column: NDArray[np.uint32]
     value: Floats
 
 
@@ -181,13 +182,21 @@ def multiply(rows: Floats, matrix: Matrix, product: Floats) -> None:
     if len(matrix.full) > 0:
         np.dot(rows, matrix.full, product)
     else:
-        product[:] = 0.0
         for at in range(len(rows)):
-            for i in range(rows.shape[1]):
-                entry = rows[at, i]
-                if entry != 0.0:
-                    for other in range(matrix.start[i], matrix.start[i + 1]):
-                        product[at, matrix.column[other]] += entry * matrix.value[other]
+            one, out = rows[at], product[at]
+            out[:] = 0.0
+            for e in range(len(matrix.value)):
+                out[matrix.column[e]] += one[matrix.row[e]] * matrix.value[e]
+
+
+@kernel
+def row_products(one: Floats, row: Longs, other: Floats, sister: Longs, product: Floats) -> None:
+    """Inner products of pairs of rows."""
+    for at in range(len(product)):
+        total = 0.0
+        for s in range(one.shape[1]):
+            total += one[row[at], s] * other[sister[at], s]
+        product[at] = total
 
 
 @kernel

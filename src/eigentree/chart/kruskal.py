@@ -83,12 +83,10 @@ class Factors(NamedTuple):
 
 def _matrix(array: Floats) -> kernels.Matrix:
     """A matrix as kernels multiply with it."""
-    rows, columns = np.nonzero(array)
-    start, empty = np.zeros(len(array) + 1, dtype=np.int64), array[:0, :0].copy()
-    if len(rows) > MOST_DENSE * array.size:
-        return kernels.Matrix(array.copy(), start, np.empty(0, dtype=np.int32), empty[0:0].ravel())
-    np.cumsum(np.bincount(rows, minlength=len(array)), out=start[1:])
-    return kernels.Matrix(empty, start, columns.astype(np.int32), array[rows, columns])
+    row, column = (each.astype(np.uint32) for each in np.nonzero(array))
+    if len(row) > MOST_DENSE * array.size:
+        return kernels.Matrix(array.copy(), row[:0], column[:0], array[0, :0].copy())
+    return kernels.Matrix(array[:0, :0].copy(), row, column, array[row, column])
 
 
 class _Words(NamedTuple):
@@ -118,22 +116,21 @@ class _Words(NamedTuple):
         """Make the vectors, and write the powers of two to ``exponent``."""
         exact = grammar.exact
         unseen = exact.parameters.unseen_word
-        states, values = [], []
-        for symbol, entry, weight in zip(
-            leaves.symbol.tolist(), leaves.entry.tolist(), leaves.weight.tolist(), strict=True
-        ):
-            own = exact.states(symbol)
-            values.append(weight * (exact.word_vector(entry) if entry >= 0 else unseen[own]))
-            states.append(np.arange(own.start, own.stop))
-        sizes = np.array([len(each) for each in states])
-        start = np.concatenate([[0], np.cumsum(sizes)])[leaves.start]
-        value = np.concatenate(values)
+        values = [
+            exact.word_vector(entry) if entry >= 0 else unseen[exact.states(symbol)]
+            for symbol, entry in zip(leaves.symbol.tolist(), leaves.entry.tolist(), strict=True)
+        ]
+        sizes = exact.n_states[leaves.symbol]
+        candidate = np.repeat(np.arange(len(sizes)), sizes)
+        first = np.concatenate([[0], np.cumsum(sizes)])
+        own = exact.parameters.state_start[leaves.symbol] - first[:-1]
+        start = first[leaves.start]
+        value = np.concatenate(values) * leaves.weight[candidate]
         word = np.repeat(np.arange(leaves.n_words), np.diff(start))
         largest = np.maximum.reduceat(np.abs(value), start[:-1])
         exponent[:] = np.frexp(largest)[1]
         value = np.ldexp(value, -exponent[word]).astype(kind)
-        candidate = np.repeat(np.arange(len(sizes)), sizes)
-        return cls(np.concatenate(states), value, word, candidate, start)
+        return cls(np.arange(len(value)) + own[candidate], value, word, candidate, start)
 
 
 def kruskal_marginals(
@@ -186,7 +183,8 @@ def kruskal_marginals(
             n, f.powers, f.from_children, f.from_parent, child, exponent, outer, outer_exponent,
             outer_sums, outside,
         )  # fmt: skip
-        root = np.einsum("cr,cr->c", outer_sums[words.word], f.child[words.state])
+        root = np.empty(len(words.state), dtype=kind)
+        kernels.row_products(outer_sums, words.word, f.child, words.state, root)
 
     power = exponent + outer_exponent - exponent[-1]
     scale = np.exp2(power.clip(-kernels.MOST, kernels.MOST)) / value
