@@ -17,6 +17,7 @@ from eigentree.corpus.brackets import format_tree, parse_tree
 from eigentree.corpus.trees import SEPARATORS, Tree
 from eigentree.errors import SettingsError
 from eigentree.grammar.lpcfg import LPCFG
+from eigentree.learn.decomposition import DecompositionOptions
 from eigentree.parsers import LEAST_TAG, Parser, ParseResult, ParserOptions, TreebankOptions
 from eigentree.training import TrainingOptions
 from eigentree.words.tagger import Tagger, TagProbability
@@ -107,6 +108,19 @@ def test_every_objective_of_a_probability_model(objective):
         result = with_options(each, objective=objective).parse(words)
         check(result, words)
         assert result.fallback is None
+
+
+@pytest.mark.parametrize("method", ["pcfg", "clustering", "spectral"])
+def test_trees_without_rules_have_the_words_and_tags_of_any_grammar(method):
+    parser = Parser.train(demo_trees()[:200], method=method, states=2)
+    kruskal = parser.in_kruskal_form(DecompositionOptions(8, "als", iterations=5))
+    for each in (parser, kruskal):
+        free = with_options(each, objective="free")
+        for words, tags in ((SENTENCE, TAGS), (SENTENCE, None), (SENTENCE[:1], TAGS[:1])):
+            result = free.parse(words, tags)
+            check(result, words, tags)
+            # No sentence of the demonstration is one word long.
+            assert result.fallback == (None if len(words) > 1 else "flat")
 
 
 # Any length -------------------------------------------------------------------------------

@@ -1,7 +1,8 @@
 """Axis letters and their check: one declaration of what is on each axis.
 
 Letters used in the package: n words of a sentence, N nonterminals, K latent states, R
-rules, V words of the lexicon, D and E inside and outside features, r Kruskal rank.
+rules, V words of the lexicon, D and E inside and outside features, r Kruskal rank, S states of a
+hidden Markov model.
 """
 
 from __future__ import annotations

@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from eigentree.chart.decode import BRACKET_PRICE, OBJECTIVES, decode, gains
+from eigentree.chart.decode import (
+    BRACKET_PRICE,
+    NOTHING,
+    OBJECTIVES,
+    bracket_marginals,
+    decode,
+    gains,
+)
 from eigentree.chart.forest import Forest
-from eigentree.chart.inside_outside import inside_outside
-from eigentree.chart.pruning import prune
-from eigentree.corpus.binarise import BinaryTree
+from eigentree.chart.inside_outside import Marginals, inside_outside
+from eigentree.chart.pruning import link, prune
+from eigentree.corpus.binarise import BinaryTree, unbinarise
 from eigentree.grammar.plain import one_state
 from tests.helpers import close
 from tests.oracles.enumeration import Enumeration, Node, Numbers, coarse_value, value_by_states
@@ -212,7 +220,7 @@ def as_node(tree: BinaryTree, items: np.ndarray, oracle: Enumeration) -> Node:
 TIE_BREAK = {"brackets": 1e-6}
 
 
-@pytest.mark.parametrize("objective", [name for name in OBJECTIVES if name != "viterbi"])
+@pytest.mark.parametrize("objective", [n for n in OBJECTIVES if n not in ("viterbi", "free")])
 @given(sentence=sentences())
 def test_decoders_find_the_best_tree(objective: str, sentence: Sentence):
     pruned = prune(sentence.grammar.backbone, sentence.leaves, threshold=0.0)
@@ -220,6 +228,107 @@ def test_decoders_find_the_best_tree(objective: str, sentence: Sentence):
     oracle = Enumeration(sentence.grammar, sentence.oracle_leaves, BRACKET_PRICE)
     assume(oracle.condition < 1e3)
     check_decoder(objective, sentence, oracle)
+
+
+@given(sentence=sentences())
+def test_free_decoding_finds_the_best_bracketing(sentence: Sentence):
+    pruned = prune(sentence.grammar.backbone, sentence.leaves, threshold=0.0)
+    assume(pruned is not None)
+    oracle = Enumeration(sentence.grammar, sentence.oracle_leaves)
+    assume(oracle.condition < 1e3)
+    check_free_decoding(sentence, pruned.forest, oracle.items)
+
+
+@given(sentence=sentences(), seed=st.integers(0, 2**32 - 1), absolute=st.booleans())
+def test_free_decoding_of_any_marginals(sentence: Sentence, seed: int, absolute: bool):
+    """Items that belong to no tree together, spans without any, marginals of both signs."""
+    pruned = prune(sentence.grammar.backbone, sentence.leaves, threshold=0.0)
+    assume(pruned is not None)
+    rng = np.random.default_rng(seed)
+    whole = item_names(pruned.forest)
+    kept = [
+        name for name in whole if name[2] - name[1] in (1, sentence.n_words) or rng.random() < 0.5
+    ]
+    kept += [(0, i, i + 2) for i in range(sentence.n_words - 2) if rng.random() < 0.5]
+    # Over the whole also symbols that may not stand at the root.
+    n_inner = int(np.sum(sentence.grammar.backbone.symbols.tag < 0))
+    kept += [(a, 0, sentence.n_words) for a in range(n_inner) if sentence.n_words > 1]
+    kept = sorted(set(kept), key=lambda name: (name[2] - name[1], name[1], name[0]))
+    spans = [
+        (i, i + w) for w in range(1, sentence.n_words + 1) for i in range(sentence.n_words + 1 - w)
+    ]
+    sizes = [sum(name[1:] == span for name in kept) for span in spans]
+    forest = link(
+        sentence.grammar.backbone, sentence.leaves,
+        np.cumsum([0, *sizes]).astype(np.int32), np.array([a for a, _, _ in kept], dtype=np.int32),
+    )  # fmt: skip
+    marginals = dict(zip(kept, rng.normal(size=len(kept)), strict=True))
+    check_free_decoding(sentence, forest, marginals, absolute=absolute)
+
+
+def check_free_decoding(
+    sentence: Sentence,
+    forest: Forest,
+    marginals: dict[tuple[int, int, int], float],
+    *,
+    absolute: bool = True,
+) -> None:
+    """Compare with all choices of at most one symbol for each span of all bracketings."""
+    names, n = item_names(forest), sentence.n_words
+    values = Marginals(
+        np.array([marginals[name] for name in names]), np.zeros(forest.n_edges), 0.0, 1
+    )
+    worth = {name: abs(value) if absolute else value for name, value in marginals.items()}
+    roots = {names[item] for item in forest.roots}
+    choices = {}
+    for start, end in combinations(range(n + 1), 2):
+        own = [worth[name] for name in names if name[1:] == (start, end)]
+        if end - start == n:
+            own = [worth[name] for name in roots]
+        choices[start, end] = own if end - start in (1, n) else [0.0, *own]
+    best = max(
+        sum(max(choices[span]) for span in bracketing) for bracketing in all_bracketings(0, n)
+    )
+    grammar, words = sentence.grammar, [f"word{i}" for i in range(n)]
+    own = gains("free", forest, values, grammar, absolute=absolute)
+    found = decode(forest, own, grammar.backbone.symbols, words)
+    assert found is not None
+    assert close(found.value, best, rtol=1e-8, atol=1e-8)
+    chosen = [names[item] for item in found.items if item >= 0]
+    assert close(sum(worth[name] for name in chosen), best, rtol=1e-8, atol=1e-8)
+    assert chosen[-1] in roots
+
+    tree, spans = found.tree, []
+    for node, (symbol, item) in enumerate(zip(tree.symbols, found.items, strict=True)):
+        left, right = tree.left[node], tree.right[node]
+        position = sum(end - start == 1 for start, end in spans)
+        spans.append((position, position + 1) if left < 0 else (spans[left][0], spans[right][1]))
+        if left >= 0:
+            assert spans[left][1] == spans[right][0]
+        if item >= 0:
+            assert names[item] == (grammar.backbone.symbols.number(symbol), *spans[node])
+        else:
+            assert symbol == NOTHING
+    assert set(spans) in [set(bracketing) for bracketing in all_bracketings(0, n)]
+    plain = unbinarise(tree)
+    assert plain.words() == words
+    assert plain.tags() == [s.label for s in tree.symbols if s.kind == "preterminal"]
+    # These grammars may have a part of a phrase for a root, which parsers refuse.
+    n_phrases = len(plain.spans()) - (tree.symbols[-1].kind == "intermediate")
+    symbols = grammar.backbone.symbols
+    assert len(bracket_marginals(found.items, forest, values, symbols)) == n_phrases
+
+
+def all_bracketings(start: int, end: int) -> list[list[tuple[int, int]]]:
+    """The spans of every binary bracketing of some words."""
+    if end - start == 1:
+        return [[(start, end)]]
+    return [
+        [(start, end), *left, *right]
+        for split in range(start + 1, end)
+        for left in all_bracketings(start, split)
+        for right in all_bracketings(split, end)
+    ]
 
 
 @given(sentence=sentences(grammars(signed=False, max_states=1)))

@@ -7,6 +7,7 @@ import pytest
 
 from eigentree.chart import decode as decoding
 from eigentree.chart.decode import (
+    NOTHING,
     Gains,
     Labels,
     bracket_marginals,
@@ -15,9 +16,10 @@ from eigentree.chart.decode import (
     phrase_chains,
     turned,
 )
+from eigentree.chart.forest import Forest
 from eigentree.chart.inside_outside import Marginals, inside_outside
 from eigentree.chart.pruning import prune
-from eigentree.corpus.binarise import Symbol
+from eigentree.corpus.binarise import Symbol, unbinarise
 from eigentree.corpus.lexicon import UNKNOWN, Lexicon, LexiconOptions
 from eigentree.errors import SettingsError
 from eigentree.grammar.lpcfg import LPCFG
@@ -117,6 +119,37 @@ def test_nothing_finite_gives_no_tree():
     assert decode(no_root, fine, grammar.backbone.symbols, ["w"]) is None
 
 
+def test_a_free_tree_needs_a_symbol_over_each_word_and_one_for_the_root():
+    grammar = random_lpcfg(
+        np.random.default_rng(1), random_pcfg(np.random.default_rng(0), 2, 2, 4), 2,
+        signed=True, samples=0.0,
+    )  # fmt: skip
+    each, words = sentence(grammar, [0, 1, 0], [[0], [0], [0]]), ["a", "b", "c"]
+    forest = prune(grammar.backbone, each.leaves, 0.0).forest
+    found = gains("free", forest, inside_outside(forest, grammar), grammar)
+    symbols = grammar.backbone.symbols
+    assert decode(forest, found, symbols, words).tree.words == words
+
+    def part(kept: np.ndarray) -> Forest:
+        """Some of the items, which are all that free decoding looks at."""
+        roots = np.flatnonzero(np.isin(np.flatnonzero(kept), forest.roots)).astype(np.int32)
+        arrays = [np.ascontiguousarray(array[kept]) for array in forest[:5]]
+        return Forest(*arrays, *forest[5:-1], roots)
+
+    at_second = (forest.item_start == 1) & (forest.item_end == 2)
+    for kept in (~at_second, np.arange(forest.n_items) < 3, np.zeros(forest.n_items, dtype=bool)):
+        some = part(kept)
+        own = Gains(found.item[kept], found.edge, np.zeros(len(some.roots)), free=True)
+        assert decode(some, own, symbols, words) is None
+    # Nothing but words and a root is enough.
+    width = forest.item_end - forest.item_start
+    some = part(width != 2)
+    own = Gains(found.item[width != 2], found.edge, np.zeros(len(some.roots)), free=True)
+    tree = decode(some, own, symbols, words).tree
+    assert tree.symbols.count(NOTHING) == 1
+    assert len(unbinarise(tree).children) == 3
+
+
 def test_phrase_labels():
     table = SymbolTable.of(
         [
@@ -174,7 +207,7 @@ def test_labels_of_a_forest_may_be_made_once():
         marginals = inside_outside(forest, own)
         found = gains("brackets", forest, marginals, own, labels=labels)
         anew = gains("brackets", forest, marginals, own)
-        assert [part.tolist() for part in found] == [part.tolist() for part in anew]
+        assert [part.tolist() for part in found[:3]] == [part.tolist() for part in anew[:3]]
         both = [abs(weights[0]), abs(weights[0]) + abs(weights[1])]
         top = list(symbols.symbols).index(Symbol("preterminal", ("A", "B", "t")))
         assert close(found.item[forest.item_symbol.tolist().index(top)], sum(both) - 1, rtol=1e-12)

@@ -62,6 +62,17 @@ def test_each_member_gives_its_own_tree(method, tagged):
         assert any(len(reading.trees) > 1 for reading in readings)
 
 
+def test_members_may_decode_without_rules():
+    parsers = [
+        replace(parser, options=replace(parser.options, objective="free"))
+        for parser in members("spectral")
+    ]
+    sentences = [Sentence(tree.words(), tree.tags()) for tree in HELD_OUT]
+    for sentence, reading in zip(sentences, read(sentences, parsers), strict=True):
+        alone = [parser.parse(sentence.words, sentence.tags).tree for parser in parsers]
+        assert [reading.trees[place] for place in reading.choice] == alone
+
+
 @pytest.mark.parametrize(
     ("method", "sigma"), [("clustering", 2.0), ("spectral", 2.0), ("spectral", 20.0)]
 )

@@ -14,8 +14,11 @@ marginals, so the one with most parts right in expectation.  The parts may be
     price, since recall alone would put every possible label into the tree.
 
 ``max-rule`` takes the tree with the largest product of rule marginals (Petrov and Klein
-2007), ``viterbi`` the most probable derivation of a grammar with one state a symbol.  All are
-constrained by the grammar: only trees of the forest can come out.
+2007), ``viterbi`` the most probable derivation of a grammar with one state a symbol.  All these
+are constrained by the grammar: only trees of the forest can come out.
+
+``free`` is labelled recall as Goodman has it, without the rules: of all binary bracketings it takes
+the one with the largest sum over spans of max_a mu(a, i, j), each span with that symbol.
 
 Marginals of signed grammars may be negative; all decoders take absolute values (Cohen et
 al. 2013, section 3.3), unless told not to.
@@ -32,19 +35,22 @@ from numpy.typing import NDArray
 from eigentree.chart import _kernels_decode as kernels
 from eigentree.chart.forest import Floats, Forest, Ints, Longs
 from eigentree.chart.inside_outside import Marginals
-from eigentree.corpus.binarise import BinaryTree
+from eigentree.corpus.binarise import BinaryTree, Symbol
 from eigentree.errors import SettingsError
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.symbols import SymbolTable
 
-Objective = Literal["rules", "spans", "brackets", "max-rule", "viterbi"]
+Objective = Literal["rules", "spans", "brackets", "max-rule", "viterbi", "free"]
 OBJECTIVES: tuple[str, ...] = get_args(Objective)
 # Those that look at marginals of items alone.
-OF_ITEMS = ("spans", "brackets")
+OF_ITEMS = ("spans", "brackets", "free")
 
 # What a bracket costs in the objective ``brackets``: one that is likelier wrong than right
 # makes the tree worse.
 BRACKET_PRICE = 0.5
+
+# What stands over a span without any symbol, when trees need no rules; un-binarising removes it.
+NOTHING = Symbol("intermediate", ("",))
 
 
 class Gains(NamedTuple):
@@ -55,11 +61,15 @@ class Gains(NamedTuple):
     item : float64, axes (items)
     edge : float64, axes (edges)
     root : float64, axes (roots)
+    free : bool
+        Whether any two neighbours may be joined, not only as the forest's edges do; these then
+        add nothing.
     """
 
     item: Floats
     edge: Floats
     root: Floats
+    free: bool = False
 
 
 class Labels(NamedTuple):
@@ -159,7 +169,8 @@ class Decoded(NamedTuple):
     tree
         Its binary form.
     items : int32, axes (nodes)
-        The forest's item at each node of the tree.
+        The forest's item at each node of the tree, children before parents; -1 where a free tree
+        has none.
     value : float
         The objective: expected number of correct parts, or a sum of logarithms.
     """
@@ -172,12 +183,20 @@ class Decoded(NamedTuple):
 def decode(
     forest: Forest, gains: Gains, symbols: SymbolTable, words: Sequence[str]
 ) -> Decoded | None:
-    """The tree of the forest with the largest sum of gains; None if no tree has a finite one.
+    """The tree with the largest sum of gains, of the forest or free; None if none has a finite one.
 
     Cost
     ----
-    Linear in the number of edges.
+    Linear in the number of edges; for a free tree of n words O(n^3), and 4 n^3 bytes.
+
+    References
+    ----------
+    goodman-1996.
     """
+    symbol_of = forest.item_symbol
+    own = np.arange(forest.n_items, dtype=np.int32)
+    if gains.free:
+        forest, gains, own = _all_bracketings(forest, gains, len(words))
     n_items = forest.n_items
     best = np.empty(n_items)
     choice = np.empty(n_items, dtype=np.int32)
@@ -189,14 +208,50 @@ def decode(
     nodes, left, right = (np.empty(2 * len(words) - 1, dtype=np.int32) for _ in range(3))
     count = kernels.collect(forest, choice, root, nodes, left, right)
     assert count == len(nodes)
-    tree = BinaryTree(
-        [symbols[a] for a in forest.item_symbol[nodes]],
-        left.tolist(),
-        right.tolist(),
-        None,
-        list(words),
-    )
-    return Decoded(tree, nodes, float(np.max(at_root)))
+    items = own[nodes]
+    at_nodes = [NOTHING if item < 0 else symbols[symbol_of[item]] for item in items]
+    tree = BinaryTree(at_nodes, left.tolist(), right.tolist(), None, list(words))
+    return Decoded(tree, items, float(np.max(at_root)))
+
+
+def _all_bracketings(forest: Forest, gains: Gains, n: int) -> tuple[Forest, Gains, Ints]:
+    """The forest of all bracketings of n words: an item a span, with an edge a split point.
+
+    Also gives the old item of each new one: the best over its span, or -1 where none is worth
+    anything.  A single word must have one, and the whole one that may stand at the root.
+    """
+    sizes = np.arange(n, 0, -1)
+    first = np.concatenate(([0], np.cumsum(sizes)))  # spans by width, then by start
+    width = np.repeat(np.arange(1, n + 1), sizes)
+    start = np.arange(first[-1]) - np.repeat(first[:-1], sizes)
+    must = (width == 1) | (width == n)
+
+    gain = gains.item.copy()
+    gain[forest.roots] += gains.root
+    span = first[forest.item_end - forest.item_start - 1] + forest.item_start
+    is_root = np.isin(np.arange(forest.n_items), forest.roots)
+    allowed = np.flatnonzero(np.where(width[span] == n, is_root, must[span] | (gain > 0.0)))
+    order = allowed[np.lexsort((-gain[allowed], span[allowed]))]
+    spans, best = np.unique(span[order], return_index=True)
+    own = np.full(len(width), -1, dtype=np.int32)
+    worth = np.where(must, -np.inf, 0.0)
+    own[spans], worth[spans] = order[best], gain[order[best]]
+
+    left, right = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.int32)]
+    for wide in range(2, n + 1):
+        begin, split = np.arange(n + 1 - wide)[:, None], np.arange(1, wide)
+        left.append((first[split - 1] + begin).astype(np.int32).ravel())
+        right.append((first[wide - split - 1] + begin + split).astype(np.int32).ravel())
+    none = np.full(len(width), -1, dtype=np.int32)
+    item_groups = np.arange(len(width) + 1, dtype=np.int32)
+    group_edges = np.concatenate(([0], np.cumsum(width - 1))).astype(np.int32)
+    whole = Forest(
+        none, start.astype(np.int32), (start + width).astype(np.int32),
+        np.where(width == 1, -1, -2).astype(np.int32), np.zeros(len(width)),
+        item_groups, none, group_edges,
+        np.concatenate(left), np.concatenate(right), item_groups[-2:-1],
+    )  # fmt: skip
+    return whole, Gains(worth, np.zeros(whole.n_edges), np.zeros(1)), own
 
 
 def gains(
@@ -244,6 +299,10 @@ def _spans(forest: Forest, marginals: Marginals, _grammar: LPCFG, _labels: Label
     return Gains(marginals.item, np.zeros(forest.n_edges), np.zeros(len(forest.roots)))
 
 
+def _free(forest: Forest, marginals: Marginals, grammar: LPCFG, labels: Labels | None) -> Gains:
+    return _spans(forest, marginals, grammar, labels)._replace(free=True)
+
+
 def _brackets(forest: Forest, marginals: Marginals, grammar: LPCFG, labels: Labels | None) -> Gains:
     labels = labels or Labels.of(forest, grammar.backbone.symbols)
     # Without a price, every label that might be there would be worth adding.
@@ -270,6 +329,7 @@ def bracket_marginals(
     """
     labels = labels or Labels.of(forest, symbols)
     marginal = np.clip(labels.sums(marginals.item), 0.0, 1.0)
+    items = items[items >= 0]
     confidences: list[float] = []
     for first, end in zip(labels.first[items], labels.first[items + 1], strict=True):
         # From the bottom of a chain to its top.
@@ -284,7 +344,10 @@ def _max_rule(
         item = np.where(forest.item_entry == -2, 0.0, np.log(marginals.item))
         edge = np.log(marginals.edge)
         root = np.log(marginals.item[forest.roots])
-    return Gains(*(np.nan_to_num(part, nan=-np.inf, neginf=-np.inf) for part in (item, edge, root)))
+    item, edge, root = (
+        np.nan_to_num(part, nan=-np.inf, neginf=-np.inf) for part in (item, edge, root)
+    )
+    return Gains(item, edge, root)
 
 
 def _viterbi(
@@ -316,4 +379,5 @@ _GAINS: dict[str, Callable[[Forest, Marginals, LPCFG, Labels | None], Gains]] = 
     "brackets": _brackets,
     "max-rule": _max_rule,
     "viterbi": _viterbi,
+    "free": _free,
 }

@@ -40,7 +40,7 @@ _LOTS_AHEAD = 4
 
 InputForm = Literal["tokens", "tagged", "conllu", "trees"]
 OutputForm = Literal["brackets", "json", "drawing"]
-Objective = Literal["rules", "spans", "brackets", "max-rule", "viterbi"]
+Objective = Literal["rules", "spans", "brackets", "max-rule", "viterbi", "free"]
 
 
 class _Work(NamedTuple):

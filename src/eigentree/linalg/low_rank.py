@@ -1,0 +1,88 @@
+"""A matrix as a product of two thin ones, which a vector is multiplied with in less time.
+
+``svd``
+    The largest singular values with their vectors: nothing of this rank is closer in Frobenius
+    norm.  Numbers have any sign.
+``apr``, ``hals``
+    Numbers that are not negative.  A matrix is a tensor whose third mode has length 1, so these
+    are the methods of `eigentree.linalg.cp`: the least Kullback-Leibler divergence, which keeps
+    the sums of rows and columns, and the least squares that are found.
+
+Rows may count differently: what is small is then the sum over rows of weight times the row's
+squared error, or its divergence.  So a row is multiplied with the root of its weight, or with the
+weight, before the factors are found, and divided by it afterwards.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, get_args
+
+import numpy as np
+from scipy import linalg
+
+from eigentree.errors import SettingsError
+from eigentree.linalg.cp import CPOptions, decompose
+from eigentree.linalg.multilinear import Floats, SparseTensor
+
+Method = Literal["svd", "apr", "hals"]
+METHODS: tuple[str, ...] = get_args(Method)
+
+
+def low_rank(
+    matrix: Floats,
+    rank: int,
+    method: Method = "svd",
+    *,
+    weight: Floats | None = None,
+    seed: int = 0,
+) -> tuple[Floats, Floats]:
+    """Factors of a matrix, whose product left @ right is close to it.
+
+    Parameters
+    ----------
+    matrix : float64, axes (d0, d1)
+    rank
+        Most columns of the left factor; from ``svd`` no more come than the matrix has rows or
+        columns.
+    method
+        ``svd``, ``apr`` or ``hals``; see above.
+    weight : float64, axes (d0), optional
+        How much the error of each row counts, above 0; by default all the same.
+    seed
+        Of the random start of ``apr`` and ``hals``.
+
+    Returns
+    -------
+    left : float64, axes (d0, r)
+    right : float64, axes (r, d1)
+        From ``svd`` the first rows, with as many columns of ``left``, are the factors of a lower
+        rank.
+
+    Raises
+    ------
+    TensorError
+        When a value is negative and the method is ``apr``, or none differs from 0 and it isn't
+        ``svd``.
+
+    Cost
+    ----
+    O(d0 d1 min(d0, d1)) with ``svd``; see `eigentree.linalg.cp.decompose` for the others.
+    """
+    if method not in METHODS:
+        raise SettingsError(f"method is {method!r}; it must be one of {', '.join(METHODS)}")
+    if rank < 1:
+        raise SettingsError(f"rank is {rank}; it must be at least 1")
+    own = np.ones(len(matrix)) if weight is None else weight
+    scale = (own if method == "apr" else np.sqrt(own))[:, None]
+    scaled = matrix * scale
+    if method == "svd":
+        u, values, v = linalg.svd(scaled, full_matrices=False)
+        left, right = u[:, :rank] * values[:rank], v[:rank]
+    else:
+        rows, columns = np.nonzero(scaled)
+        subscripts = np.stack([rows, columns, np.zeros_like(rows)], axis=1).astype(np.int32)
+        tensor = SparseTensor(subscripts, scaled[rows, columns], (*matrix.shape, 1))
+        form = decompose(tensor, CPOptions(rank, method, seed=seed)).kruskal
+        left, right, only = form.factors
+        left, right = left * (form.weights * only[0]), right.T
+    return left / scale, np.ascontiguousarray(right)
