@@ -32,11 +32,18 @@ def test_a_model_is_decomposed_inspected_and_parses(model, tmp_path):
     )
     assert found.description == expected.description
     shown = run_verb("inspect", path)[1]
-    for text in ("Kruskal form", "rank: 40", "relative error: 0.", "multiplications by rules"):
+    for text in ("Kruskal form", "rank: 40", "relative error: 0.", "multiplications of a chart"):
         assert text in shown
+    assert "bound of lemma 2" in shown
+    assert "measured ratio" not in shown
+    assert "measured ratio" in run_verb("inspect", path, "--measure")[1]
     told = json.loads(run_verb("inspect", path, "--json")[1])
     assert told["kruskal"]["rank"] == 40
     assert told["kruskal"]["bytes of a chart"]["40"] == found.kruskal.chart_bytes(40)
+    bounds = told["kruskal"]["bounds"]
+    assert bounds["error"] == found.description["decomposition"]["error"]
+    assert bounds["words"]["10"]["sum of differences"] > bounds["error"]
+    assert bounds["words"]["40"]["error for a sum of 0.1"] < 1e-6
     code, parsed, _ = run_verb("parse", "--model", path, "--input", "trees", HELD_OUT, "--quiet")
     assert code == 0
     assert len(parsed.splitlines()) == len(HELD_OUT.read_text().splitlines())
@@ -67,6 +74,9 @@ def test_what_cannot_be_decomposed_is_refused(tmp_path):
     assert (code, out) == (2, "")
     assert "apr" in err
     assert not (tmp_path / "x.egt").exists()
+    code, _, err = run_verb("inspect", spectral, "--measure")
+    assert code == 2
+    assert "--measure needs a model in Kruskal form" in err
     code, _, err = run_verb("decompose", tmp_path / "none.egt", "-o", tmp_path / "x.egt")
     assert code == 2
     assert "none.egt" in err

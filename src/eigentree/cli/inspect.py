@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
+import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,12 +18,16 @@ from eigentree.errors import SettingsError, counted
 
 if TYPE_CHECKING:
     from eigentree.grammar.kruskal import KruskalGrammar
+    from eigentree.linalg.multilinear import SparseTensor
     from eigentree.parsers import Parser
 
 _WIDTH_IN_PIPES = 100
 _SHOWN_VALUES = 5
 # Words of the sentences for which costs of charts are told.
 _LENGTHS = (10, 20, 40, 80)
+# And for which they are measured, so often.
+_MEASURED = (10, 20, 40)
+_REPEATS = 3
 
 
 def inspect(
@@ -30,12 +38,17 @@ def inspect(
     ascii_only: Annotated[
         bool, typer.Option("--ascii", help="Draw spectra with punctuation.")
     ] = False,
+    measure: Annotated[
+        bool,
+        typer.Option(help="Measure how much faster charts in Kruskal form are, on random words."),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say what is in a model: sizes, settings, states and singular values of nonterminals.
 
     A spectrum shows the singular values of a nonterminal beside the largest; behind a line stand
-    those that have no states.
+    those that have no states.  Of a model in Kruskal form the errors of its rules are told, what
+    charts cost, and how far values of sentences can be from the exact ones at most.
     """
     from eigentree.parsers import Parser
 
@@ -45,6 +58,8 @@ def inspect(
         )
     parser = Parser.load(model)
     report = _describe(parser, model)
+    if measure:
+        _add_measured(parser, report["kruskal"])
     if as_json:
         typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
     else:
@@ -101,15 +116,18 @@ def _describe(parser: Parser, path: str) -> dict[str, Any]:
             "parameters that are not zero": grammar.n_parameters,
         },
         "signed": grammar.signed or (parser.kruskal is not None and parser.kruskal.signed),
-        "kruskal": None if parser.kruskal is None else _costs(parser.kruskal),
+        "kruskal": None
+        if parser.kruskal is None
+        else _costs(parser.kruskal, description.get("decomposition", {}).get("error")),
         "nonterminals": table,
     }
 
 
-def _costs(form: KruskalGrammar) -> dict[str, Any]:
-    """What charts in Kruskal form cost beside those that look at every rule."""
-    from eigentree.grammar.kruskal import Multiplications
+def _costs(form: KruskalGrammar, error: float | None) -> dict[str, Any]:
+    """What charts in Kruskal form cost beside those that look at every rule, and how far off."""
+    from eigentree.grammar.kruskal import Multiplications, rule_tensor
 
+    tensor = rule_tensor(form.exact)
     at = {n: Multiplications.of(form, n) for n in _LENGTHS}
     return {
         "rank": form.rank,
@@ -124,7 +142,74 @@ def _costs(form: KruskalGrammar) -> dict[str, Any]:
             for n, found in at.items()
         },
         "bytes of a chart": {n: form.chart_bytes(n) for n in _LENGTHS},
+        "bounds": None if error is None or form.exact.signed else _bounds(form, tensor, error),
     }
+
+
+def _bounds(form: KruskalGrammar, tensor: SparseTensor, error: float) -> dict[str, Any]:
+    """The bounds of the paper's section 5, null where one is too large for a number."""
+    from eigentree.grammar.kruskal import error_for_bound, probability_bound, truncation_bound
+    from eigentree.learn.decomposition import slices
+
+    least, parents = float(tensor.values[tensor.values > 0].min()), form.n_inner_states
+    differences = {n: probability_bound(error, least, parents, n) for n in _LENGTHS}
+    # Singular vectors of all slices make an exact form with columns of unit length.
+    exact = slices(tensor, len(tensor.values)).weights
+    return {
+        "error": error,
+        "least rule": least,
+        "error of the best form of this rank": truncation_bound(exact, form.rank),
+        "words": {
+            n: {
+                "sum of differences": value if math.isfinite(value) else None,
+                "error for a sum of 0.1": error_for_bound(0.1, least, parents, n),
+            }
+            for n, value in differences.items()
+        },
+    }
+
+
+def _add_measured(parser: Parser, costs: dict[str, Any] | None) -> None:
+    """Time both charts on sentences of random words, and add the ratios."""
+    import numpy as np
+
+    from eigentree.chart.exhaustive import exhaustive_marginals
+    from eigentree.chart.kruskal import Factors, kruskal_marginals
+    from eigentree.chart.pruning import Leaves
+
+    if costs is None or parser.kruskal is None:
+        raise SettingsError("--measure needs a model in Kruskal form, made by eigentree decompose")
+    if parser.grammar.n_states.max() > 1:
+        raise SettingsError(
+            "--measure needs a grammar without latent states: the chart that looks at every rule "
+            "is for those"
+        )
+    backbone, form, factors = parser.grammar.backbone, parser.kruskal, Factors.of(parser.kruskal)
+    words, rng = backbone.words, np.random.default_rng(0)
+    share = words.count / words.count.sum()
+    costs["measured"] = {}
+    for n in _MEASURED:
+        drawn = words.word[rng.choice(len(share), n, p=share)].tolist()
+        leaves = Leaves.of([words.candidates(word, 0) for word in drawn])
+        by_rules = _seconds(partial(exhaustive_marginals, backbone, leaves))
+        in_form = _seconds(partial(kruskal_marginals, form, leaves, factors))
+        costs["measured"][n] = {
+            "seconds by rules": by_rules,
+            "seconds in Kruskal form": in_form,
+            "ratio": by_rules / in_form,
+        }
+
+
+def _seconds(chart: Callable[[], object]) -> float:
+    """CPU seconds of a chart, the mean of a few."""
+    from eigentree.linalg.threads import one_thread
+
+    with one_thread():
+        chart()  # compiles
+        began = time.process_time()
+        for _ in range(_REPEATS):
+            chart()
+    return (time.process_time() - began) / _REPEATS
 
 
 def _encodes_bars() -> bool:
@@ -207,18 +292,37 @@ def _show_costs(console: Any, decomposition: dict[str, Any], costs: dict[str, An
     for name in ("error", "relative_error", "largest_rule_error", "divergence"):
         if decomposition.get(name) is not None:
             console.print(f"  {name.replace('_', ' ')}: {decomposition[name]:.4g}")
-    table = Table("words", "multiplications by rules", "in Kruskal form", "ratio", "MB", box=None)
+    console.print("  multiplications of a chart:")
+    columns = ["words", "by rules", "in Kruskal form", "ratio", "MB"]
+    measured, bounds = costs.get("measured", {}), costs["bounds"]
+    if measured:
+        columns.append("measured ratio")
+    if bounds:
+        columns += ["bound of lemma 2", "error for 0.1"]
+    table = Table(*columns, box=None)
     for column in table.columns:
         column.justify = "right"
     for n, found in costs["multiplications"].items():
-        table.add_row(
+        cells = [
             str(n),
             f"{found['by rules']:,}",
             f"{found['in Kruskal form']:,}",
             f"{found['ratio']:.1f}",
             f"{costs['bytes of a chart'][n] / 1e6:.1f}",
-        )
+        ]
+        if measured:
+            cells.append(f"{measured[n]['ratio']:.1f}" if n in measured else "")
+        if bounds:
+            most = bounds["words"][n]["sum of differences"]
+            cells.append("no bound" if most is None else f"{most:.3g}")
+            cells.append(f"{bounds['words'][n]['error for a sum of 0.1']:.3g}")
+        table.add_row(*cells)
     console.print(table)
+    if bounds:
+        console.print(
+            f"  least probability of a rule: {bounds['least rule']:.3g}; error of the best form of "
+            f"this rank, at most: {bounds['error of the best form of this rank']:.3g}"
+        )
 
 
 def _show_search(console: Any, search: dict[str, Any], nonterminals: list[dict[str, Any]]) -> None:

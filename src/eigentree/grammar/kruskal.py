@@ -106,9 +106,9 @@ class KruskalGrammar:
         return self.exact.signed or any(bool(np.any(part < 0.0)) for part in parts)
 
     def chart_bytes(self, n_words: int) -> int:
-        """Memory of the chart of a sentence: 3 r numbers a span, and vectors of wider ones."""
+        """Memory of the chart of a sentence: 6 r numbers a span, and two vectors."""
         spans = n_words * (n_words + 1) // 2
-        numbers = 3 * self.rank * spans + 2 * self.n_inner_states * (spans - n_words)
+        numbers = (6 * self.rank + 2 * self.n_inner_states) * spans
         return numbers * int(self.weights.dtype.itemsize)
 
     @property
@@ -161,8 +161,8 @@ class Multiplications(NamedTuple):
     by_rules
         Every rule at every split point: two for the inside, four for the outside.
     in_kruskal_form
-        r for each split point and each of three sums, and a product with each of three factors
-        for each span, inside and outside.
+        r for each split point and each of three sums, and for each span a product with each of
+        three factors, inside and outside: one for each of their entries that is not 0.
     """
 
     by_rules: int
@@ -173,11 +173,11 @@ class Multiplications(NamedTuple):
         """Those of a sentence of some length, at least 2."""
         spans = n_words * (n_words - 1) // 2
         splits = (n_words + 1) * spans // 3
-        entries = int(grammar.n_states[grammar.exact.parameters.rule_symbols].prod(axis=1).sum())
-        rank = grammar.rank
-        return cls(
-            6 * entries * splits, 3 * rank * splits + 6 * rank * grammar.n_inner_states * spans
-        )
+        exact = int(grammar.n_states[grammar.exact.parameters.rule_symbols].prod(axis=1).sum())
+        inner = slice(grammar.n_inner_states)
+        factors = grammar.parent[inner], grammar.left[inner], grammar.right[inner]
+        entries = sum(int(np.count_nonzero(factor)) for factor in factors)
+        return cls(6 * exact * splits, 3 * grammar.rank * splits + 2 * entries * spans)
 
 
 def probability_bound(error: float, least: float, n_parents: int, n_words: int) -> float:
