@@ -160,12 +160,14 @@ class LeftCorners(NamedTuple):
         Mass of all that can stand below each state; preterminals are the last symbols.
     closure : float64, axes (inner states, states)
         How often each state is expected on the left edge below one that is no preterminal's.
+    root : float64, axes (states)
     """
 
     grammar: LPCFG
     rules: LatentRules
     total: Floats
     closure: Floats
+    root: Floats
 
     @classmethod
     def of(cls, grammar: LPCFG) -> LeftCorners:
@@ -194,7 +196,9 @@ class LeftCorners(NamedTuple):
             once = np.eye(*to_left.shape)
             once[:, inner:] = to_left[:, inner:]
             closure = np.linalg.solve(np.eye(inner) - to_left[:, :inner], once)
-        return cls(grammar, rules, total, np.ascontiguousarray(closure))
+        may_be_root = np.repeat(grammar.backbone.root > 0.0, grammar.n_states)
+        root = may_be_root * grammar.parameters.root
+        return cls(grammar, rules, total, np.ascontiguousarray(closure), root)
 
     def surprisal(self, words: list[str], leaves: Leaves) -> Surprisal:
         """The surprisal of each word of a sentence and of its end.
@@ -218,7 +222,7 @@ class LeftCorners(NamedTuple):
         for each word one look at all rules that can begin there, and m^2.  Memory for m numbers
         a span.
         """
-        grammar, rules = self.grammar, self.rules
+        grammar, rules, root = self.grammar, self.rules, self.root
         n, (inner, n_states) = len(words), self.closure.shape
         n_symbols = len(rules.state_start) - 1
         n_spans = kernels.first(n, n + 1)
@@ -238,7 +242,6 @@ class LeftCorners(NamedTuple):
         )
         _enter_words(grammar, leaves, inner, chart)
         kernels.inside_of_prefixes(n, rules, chart)
-        root = grammar.parameters.root
         top = chart.inside[-1] @ root[:inner] if n > 1 else chart.word[0] @ root[inner:]
         forward, prefix = np.zeros((n, n_states)), np.zeros(n)
         forward[0] = root
