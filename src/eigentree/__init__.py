@@ -27,6 +27,7 @@ _PUBLIC = {
     "Parser": "eigentree.parsers",
     "ParseResult": "eigentree.parsers",
     "Bracket": "eigentree.parsers",
+    "Surprisal": "eigentree.chart.prefix",
     "ParserOptions": "eigentree.parsers",
     "TreebankOptions": "eigentree.parsers",
     "TrainingOptions": "eigentree.training",

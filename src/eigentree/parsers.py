@@ -31,6 +31,7 @@ from eigentree.chart.exhaustive import exhaustive_marginals
 from eigentree.chart.forest import Forest
 from eigentree.chart.inside_outside import Marginals, inside_outside
 from eigentree.chart.kruskal import Factors, kruskal_marginals
+from eigentree.chart.prefix import LeftCorners, Surprisal
 from eigentree.chart.pruning import DEFAULT_THRESHOLD, Leaves, Pruned, kept, prune
 from eigentree.corpus.binarise import BinariseOptions, Direction, unbinarise
 from eigentree.corpus.cleaning import CleaningOptions
@@ -39,7 +40,7 @@ from eigentree.corpus.trees import FORBIDDEN_IN_LABEL, SEPARATORS, Tree, with_ta
 from eigentree.errors import GrammarError, SettingsError, counted
 from eigentree.grammar.kruskal import KruskalGrammar
 from eigentree.grammar.lpcfg import LPCFG
-from eigentree.grammar.over_words import under_guesses, under_tags
+from eigentree.grammar.over_words import under_guesses, under_seen_tags, under_tags
 
 if TYPE_CHECKING:
     from eigentree.learn.decomposition import DecompositionOptions
@@ -255,6 +256,7 @@ class Parser:
     description: dict[str, Any] = field(default_factory=dict)
     kruskal: KruskalGrammar | None = None
     _factors: Factors | None = field(init=False, repr=False, compare=False, default=None)
+    _left_corners: LeftCorners | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
         backbone = self.grammar.backbone
@@ -408,6 +410,45 @@ class Parser:
         if not sentence.words:
             return ParseResult([], [], None, fallback="empty")
         return self.parse_attempts(sentence, self.attempts)
+
+    def surprisal(self, words: Sequence[str], tags: Sequence[str] | None = None) -> Surprisal:
+        """How surprising each word of a sentence is, given the words before it.
+
+        Parameters
+        ----------
+        words
+            Tokens, at least one.
+        tags
+            Their tags, which then count as part of the words.  Without them every tag is summed
+            over that a word was seen with; no tagger is asked.
+
+        Returns
+        -------
+        Surprisal
+            By the unpruned grammar, even where there is a Kruskal form.
+
+        Raises
+        ------
+        TypeError, SettingsError
+            As of `parse`; also for no words at all.
+        GrammarError
+            When the grammar or the sentence is too large, or the grammar's sum over all trees
+            has no limit.
+
+        Cost
+        ----
+        As of `eigentree.chart.prefix.LeftCorners`, which the first call makes and the parser keeps.
+        """
+        sentence = sentence_of(words, tags, None)
+        if not sentence.words:
+            raise SettingsError("there are no words; surprisal wants at least one")
+        if self._left_corners is None:
+            object.__setattr__(self, "_left_corners", LeftCorners.of(self.grammar))
+        assert self._left_corners is not None
+        backbone = self.grammar.backbone
+        numbers = None if sentence.tags is None else backbone.tag_numbers(sentence.tags)
+        leaves = Leaves.of(under_seen_tags(backbone, sentence.words, numbers))
+        return self._left_corners.surprisal(sentence.words, leaves)
 
     def parse_attempts(
         self, sentence: Sentence, attempts: Callable[[Sentence], Iterable[Attempt]]

@@ -1,4 +1,4 @@
-"""Kernels of charts that hold every span, in Kruskal form or by every rule.
+"""Kernels of charts that hold every span: in Kruskal form, by every rule, or for prefixes.
 
 Spans are laid out by width: that of ``width`` words from ``start`` has number
 ``first(n, width) + start``.  A row that stands for a span is to be multiplied by 2 to the
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from eigentree.chart.forest import Floats, Ints, Longs
+    from eigentree.chart.prefix import Chart, LatentRules
 
 # Exponent of a row of zeros: lower than any other, and several still add up.
 ZERO = -(1 << 40)
@@ -24,6 +25,8 @@ ZERO = -(1 << 40)
 MOST = 1000
 # Products below this power of two are lost beside 1.
 LOST = -110
+# Beside a larger number a smaller one may still count where the larger one leads nowhere.
+LOWEST = -1000
 
 
 class Matrix(NamedTuple):
@@ -348,3 +351,229 @@ def outside_by_rules(
                             factor * probability[rule] * z[parent[rule]] * x[left[rule]]
                         )
             scale_rows(outside[here : here + 1], outer_exponent[here : here + 1])
+
+
+@kernel
+def add_corners(rules: LatentRules, total: Floats, to_left: Floats, to_right: Floats) -> None:
+    """Add up what each state expects below it on either side, axes (inner states, states).
+
+    ``total`` holds the mass of all that can stand below each state; the sister of a child counts
+    with that.
+    """
+    start, mean = rules.state_start, rules.mean
+    for rule in range(len(rules.parent)):
+        pair = rules.layout.rule_pair[rule]
+        a, b, c = rules.parent[rule], rules.layout.pair_left[pair], rules.layout.pair_right[pair]
+        at = rules.tensor_start[rule]
+        if rules.is_product[rule]:
+            left, right = 0.0, 0.0
+            for i in range(start[b], start[b + 1]):
+                left += mean[i] * total[i]
+            for j in range(start[c], start[c + 1]):
+                right += mean[j] * total[j]
+            for h in range(start[a], start[a + 1]):
+                for i in range(start[b], start[b + 1]):
+                    to_left[h, i] += rules.tensor[at] * right * mean[i]
+                for j in range(start[c], start[c + 1]):
+                    to_right[h, j] += rules.tensor[at] * left * mean[j]
+                at += 1
+            continue
+        for h in range(start[a], start[a + 1]):
+            for i in range(start[b], start[b + 1]):
+                for j in range(start[c], start[c + 1]):
+                    to_left[h, i] += rules.tensor[at] * total[j]
+                    to_right[h, j] += rules.tensor[at] * total[i]
+                    at += 1
+
+
+@kernel
+def vector(chart: Chart, state_start: Longs, span: int, symbol: int) -> Floats:
+    """The inside vector of a symbol over a span; preterminals stand over single words alone."""
+    n, n_inner = chart.word.shape[0], chart.inside.shape[1]
+    begin, end = state_start[symbol], state_start[symbol + 1]
+    if span < n:
+        return chart.word[span, begin - n_inner : end - n_inner]
+    return chart.inside[span - n, begin:end]
+
+
+@kernel
+def list_live(rules: LatentRules, chart: Chart, span: int) -> None:
+    """List the symbols of a span that is done, and take the products with their means."""
+    for symbol in range(chart.is_live.shape[1]):
+        if chart.is_live[span, symbol]:
+            chart.live[span, chart.n_live[span]] = symbol
+            chart.n_live[span] += 1
+            x = vector(chart, rules.state_start, span, symbol)
+            total, at = 0.0, rules.state_start[symbol]
+            for s in range(len(x)):
+                total += x[s] * rules.mean[at + s]
+            chart.of_mean[span, symbol] = total
+
+
+@kernel
+def inside_of_prefixes(n: int, rules: LatentRules, chart: Chart) -> None:
+    """Fill the inside vectors of all spans of two words or more, where those of words are there.
+
+    Products are summed over split points for each pair of children, then spread over its rules.
+    """
+    index, start_of = rules.layout, rules.state_start
+    product = np.zeros(rules.cell_start[-1])
+    of_means = np.zeros(len(index.pair_left))
+    pairs = np.empty(len(index.pair_left), dtype=np.int32)
+    is_met = np.zeros(len(index.pair_left), dtype=np.bool_)
+    for span in range(n):
+        list_live(rules, chart, span)
+    for width in range(2, n + 1):
+        for start in range(n - width + 1):
+            here = first(n, width) + start
+            highest = highest_inside(n, start, start + width, chart.exponent)
+            chart.exponent[here] = highest
+            n_pairs = 0
+            for before in range(1, width):
+                one = first(n, before) + start
+                other = first(n, width - before) + start + before
+                power = chart.exponent[one] + chart.exponent[other] - highest
+                if power < LOWEST:
+                    continue
+                factor = 2.0**power
+                for b in chart.live[one, : chart.n_live[one]]:
+                    x = vector(chart, start_of, one, b)
+                    for pair in range(index.pair_start[b], index.pair_start[b + 1]):
+                        c = index.pair_right[pair]
+                        if not chart.is_live[other, c]:
+                            continue
+                        if not is_met[pair]:
+                            is_met[pair] = True
+                            pairs[n_pairs] = pair
+                            n_pairs += 1
+                        of_means[pair] += factor * chart.of_mean[one, b] * chart.of_mean[other, c]
+                        at = rules.cell_start[pair]
+                        if at == rules.cell_start[pair + 1]:
+                            continue
+                        y = vector(chart, start_of, other, c)
+                        for i in range(len(x)):
+                            value = factor * x[i]
+                            for j in range(len(y)):
+                                product[at + j] += value * y[j]
+                            at += len(y)
+            out = chart.inside[here - n]
+            for pair in pairs[:n_pairs]:
+                cells = product[rules.cell_start[pair] : rules.cell_start[pair + 1]]
+                for rule in range(index.rule_start[pair], index.rule_start[pair + 1]):
+                    a, at = rules.parent[rule], rules.tensor_start[rule]
+                    chart.is_live[here, a] = True
+                    for h in range(start_of[a], start_of[a + 1]):
+                        if rules.is_product[rule]:
+                            out[h] += rules.tensor[at] * of_means[pair]
+                            at += 1
+                            continue
+                        row = rules.tensor[at : at + len(cells)]
+                        total = 0.0
+                        for cell in range(len(cells)):
+                            total += row[cell] * cells[cell]
+                        out[h] += total
+                        at += len(cells)
+                cells[:] = 0.0
+                of_means[pair] = 0.0
+                is_met[pair] = False
+            scale_rows(chart.inside[here - n : here - n + 1], chart.exponent[here : here + 1])
+            list_live(rules, chart, here)
+
+
+@kernel
+def forward_of_prefixes(
+    n: int,
+    rules: LatentRules,
+    closure: Floats,
+    chart: Chart,
+    forward: Floats,
+    forward_exponent: Longs,
+    prefix: Floats,
+    prefix_exponent: Longs,
+) -> None:
+    """Predict what may begin at each position, and so how probable each word is there.
+
+    ``forward`` has axes (n, states), with the root's vector in its first row; ``prefix`` and its
+    exponents get the value of the words up to and with each, and keep their zeros after one.
+    """
+    index, start_of = rules.layout, rules.state_start
+    n_inner = closure.shape[0]
+    predicted = np.empty(forward.shape[1])
+    is_starter = np.zeros(len(start_of) - 1, dtype=np.bool_)
+    factor = np.zeros(n)
+    matrix = np.empty(rules.most_cells)
+    for start in range(n):
+        scale_rows(forward[start : start + 1], forward_exponent[start : start + 1])
+        predicted[:n_inner] = 0.0
+        predicted[n_inner:] = forward[start, n_inner:]
+        for s in range(n_inner):
+            value = forward[start, s]
+            if value != 0.0:
+                for t in range(len(predicted)):
+                    predicted[t] += value * closure[s, t]
+        total = 0.0
+        for s in range(n_inner, len(predicted)):
+            total += predicted[s] * chart.word[start, s - n_inner]
+        prefix[start] = total
+        prefix_exponent[start] = forward_exponent[start] + chart.exponent[start]
+        if total == 0.0:
+            return
+        for end in range(start + 1, n):
+            span = first(n, end - start) + start
+            power = forward_exponent[start] + chart.exponent[span]
+            if power > forward_exponent[end]:
+                forward[end] *= 2.0 ** max(LOWEST, forward_exponent[end] - power)
+                forward_exponent[end] = power
+            power -= forward_exponent[end]
+            factor[end] = 2.0**power if power > LOWEST else 0.0
+            for b in chart.live[span, : chart.n_live[span]]:
+                is_starter[b] = True
+        for b in range(len(is_starter)):
+            if not is_starter[b]:
+                continue
+            is_starter[b] = False
+            for pair in range(index.pair_start[b], index.pair_start[b + 1]):
+                c = index.pair_right[pair]
+                first_right, n_right = start_of[c], start_of[c + 1] - start_of[c]
+                cells = matrix[: rules.cell_start[pair + 1] - rules.cell_start[pair]]
+                of_means = predicted_pair(rules, pair, predicted, cells)
+                for end in range(start + 1, n):
+                    span = first(n, end - start) + start
+                    if factor[end] == 0.0 or not chart.is_live[span, b]:
+                        continue
+                    out = forward[end, first_right : first_right + n_right]
+                    if of_means != 0.0:
+                        value = factor[end] * of_means * chart.of_mean[span, b]
+                        for j in range(n_right):
+                            out[j] += value * rules.mean[first_right + j]
+                    if len(cells) > 0:
+                        x = vector(chart, start_of, span, b)
+                        for i in range(len(x)):
+                            value = factor[end] * x[i]
+                            row = cells[i * n_right : (i + 1) * n_right]
+                            for j in range(n_right):
+                                out[j] += value * row[j]
+
+
+@kernel
+def predicted_pair(rules: LatentRules, pair: int, predicted: Floats, cells: Floats) -> float:
+    """What is predicted of a pair of children, summed over parents.
+
+    ``cells``, axes (left, right), gets the sum over rules with tensors; the one over products of
+    means comes back.
+    """
+    cells[:] = 0.0
+    of_means = 0.0
+    for rule in range(rules.layout.rule_start[pair], rules.layout.rule_start[pair + 1]):
+        a, at = rules.parent[rule], rules.tensor_start[rule]
+        for h in range(rules.state_start[a], rules.state_start[a + 1]):
+            value = predicted[h]
+            if rules.is_product[rule]:
+                of_means += value * rules.tensor[at]
+                at += 1
+                continue
+            row = rules.tensor[at : at + len(cells)]
+            for cell in range(len(cells)):
+                cells[cell] += value * row[cell]
+            at += len(cells)
+    return of_means

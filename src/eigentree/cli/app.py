@@ -31,6 +31,9 @@ VERBS = {
     "check": Verb("eigentree.cli.check", "Say what is in a treebank and what is wrong with it."),
     "train": Verb("eigentree.cli.train", "Learn a parser from a treebank."),
     "parse": Verb("eigentree.cli.parse", "Parse sentences with a model."),
+    "surprisal": Verb(
+        "eigentree.cli.surprisal", "Say how surprising each word of a sentence is to a model."
+    ),
     "ensemble": Verb(
         "eigentree.cli.ensemble", "Train many parsers that differ and combine their trees."
     ),

@@ -11,7 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeVar
 
 import typer
 
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from eigentree.corpus.tokens import TaggedSentence
     from eigentree.ensemble.parser import EnsembleParser
     from eigentree.parsers import Parser
+
+Rendered = TypeVar("Rendered")
 
 # Sentences a worker process gets at a time, at least, and how many such lots wait in line for each.
 _LOT = 32
@@ -120,20 +122,20 @@ def parse(
     # Opened here in any case, so that a bad model is told before any worker starts.
     parser = _open(work)
     warn_of_compilation(quiet=quiet)
-    trouble = _Trouble()
-    read = _read(files or ["-"], form, tag_column, parser.cleaning)
-    sentences = trouble.watch(read, ignore_tags)
+    trouble = Trouble()
+    found = read(files or ["-"], form, tag_column, parser.cleaning)
+    sentences = trouble.watch(found, ignore_tags)
     with write_whole(output_file) as out:
         rendered: Iterator[tuple[str, str]]
         if jobs == 1:
             # A lot that is too small costs time, and one that is not there yet may never come.
             waits = lean or "-" not in (files or ["-"])
-            lots = _lots(sentences, _lot(parser), lambda: waits or _more_to_read())
+            lots = in_lots(sentences, _lot(parser), lambda: waits or _more_to_read())
             rendered = chain.from_iterable(map(_renderer(parser, output), lots))
         else:
-            lots = _lots(sentences, max(_LOT, _lot(parser)))
+            lots = in_lots(sentences, max(_LOT, _lot(parser)))
             del parser
-            rendered = _in_processes(work, lots, jobs)
+            rendered = in_processes(_render_lot, lots, jobs, _start_worker, work)
         # On a terminal the trees themselves show how far it is.
         for text, note in track(rendered, "parsing", quiet=quiet or out.isatty()):
             out.write(text + "\n")
@@ -153,7 +155,7 @@ class Sentence(NamedTuple):
     readable: bool = True
 
 
-class _Trouble:
+class Trouble:
     """Tells of sentences that can't be read, and remembers that there were any."""
 
     def __init__(self) -> None:
@@ -170,12 +172,13 @@ class _Trouble:
             yield Sentence(place, words, tags, readable=problem is None)
 
 
-def _read(
+def read(
     files: list[str],
     form: InputForm,
     tag_column: Literal["xpos", "upos"],
     cleaning: CleaningOptions,
 ) -> Iterator[tuple[str, TaggedSentence]]:
+    """The sentences of files, each with the name that messages give its file."""
     from eigentree.corpus.files import open_text
     from eigentree.corpus.tokens import read_sentences
 
@@ -231,7 +234,7 @@ def _lot(parser: Parser | EnsembleParser) -> int:
     return getattr(parser, "lot", 1)
 
 
-def _lots(
+def in_lots(
     sentences: Iterator[Sentence], most: int, is_more: Callable[[], bool] = lambda: True
 ) -> Iterator[list[Sentence]]:
     """Sentences in lots of as many as is best, or as are there."""
@@ -291,15 +294,19 @@ def _render_lot(lot: list[Sentence]) -> list[tuple[str, str]]:
     return list(_render_here(lot))
 
 
-def _in_processes(
-    work: _Work, lots: Iterator[list[Sentence]], jobs: int
-) -> Iterator[tuple[str, str]]:
+def in_processes(
+    render: Callable[[list[Sentence]], list[Rendered]],
+    lots: Iterator[list[Sentence]],
+    jobs: int,
+    start: Callable[..., object],
+    *given: object,
+) -> Iterator[Rendered]:
     """Render sentences in worker processes, in order, a bounded number of them at a time."""
-    waiting: deque[Future[list[tuple[str, str]]]] = deque()
+    waiting: deque[Future[list[Rendered]]] = deque()
     try:
-        with worker_pool(jobs, _start_worker, work) as pool:
+        with worker_pool(jobs, start, *given) as pool:
             for lot in lots:
-                waiting.append(pool.submit(_render_lot, lot))
+                waiting.append(pool.submit(render, lot))
                 if len(waiting) > jobs * _LOTS_AHEAD:
                     yield from waiting.popleft().result()
             yield from chain.from_iterable(future.result() for future in waiting)

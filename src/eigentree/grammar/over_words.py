@@ -16,6 +16,7 @@ from eigentree.grammar.pcfg import PCFG, Candidates
 # What another tag than the given one is worth when given tags have to be set aside, so that
 # as few as possible are.
 OTHER_TAG = 1e-3
+_NOTHING = Candidates(np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.int32))
 
 
 def under_tags(
@@ -62,6 +63,32 @@ def under_guesses(
                 weight = probability / table.tag_probability(word, tag)
                 parts.append(part._replace(probability=weight * part.probability))
         found.append(_joined(parts) if parts else _under_tag(grammar, word, -1, free=True))
+    return found
+
+
+def under_seen_tags(
+    grammar: PCFG, words: Sequence[str], tags: Sequence[int] | None = None
+) -> list[Candidates]:
+    """Preterminals of each word under tags that it, or the class that stands for it, was seen with.
+
+    Over all entries of the lexicon these probabilities sum to 1 for each preterminal, so they make
+    a language model of the grammar; the other functions here give a word more tags than that.  A
+    word may end up without any.
+
+    Parameters
+    ----------
+    tags
+        Number of each word's tag, -1 for one that the grammar lacks; None for words alone.  A
+        word never seen with its tag is taken for an unknown word of that tag.
+    """
+    table = grammar.words
+    unknown = set(table.tags_of(table.lexicon.unknown))
+    found = []
+    for position, word in enumerate(grammar.lexicon.ids(words)):
+        own = table.tags_of(word)
+        if tags is not None:
+            own = [tags[position]] if tags[position] in unknown.union(own) else []
+        found.append(_joined([_NOTHING, *(table.candidates(word, tag) for tag in own)]))
     return found
 
 

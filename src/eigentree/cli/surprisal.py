@@ -1,0 +1,196 @@
+"""The verb ``surprisal``: sentences in, a table of their words out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+
+import typer
+
+from eigentree.cli._common import (
+    BAD_INPUT,
+    JobsOption,
+    OutputOption,
+    QuietOption,
+    check_inputs,
+    keep_inputs,
+    message,
+    track,
+)
+from eigentree.cli.parse import InputForm, Sentence, Trouble, in_lots, in_processes, read
+
+if TYPE_CHECKING:
+    from eigentree.chart.prefix import Surprisal
+    from eigentree.parsers import Parser
+
+COLUMNS = (
+    "sentence",
+    "position",
+    "word",
+    "surprisal_bits",
+    "surprisal_nats",
+    "log_prefix",
+    "entry",
+)
+# Sentences a worker process gets at a time.
+_LOT = 8
+
+
+class _Table(NamedTuple):
+    """What comes of a sentence.
+
+    Attributes
+    ----------
+    surprisal
+        None where there is none.
+    note
+        What is told about it; empty for nothing.
+    failed
+        Whether it could not be worked on.
+    """
+
+    surprisal: Surprisal | None = None
+    note: str = ""
+    failed: bool = False
+
+
+def surprisal(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(help="Files of sentences, plain or gzipped; - or none for standard input."),
+    ] = None,
+    model: Annotated[
+        str, typer.Option("--model", "-m", help="A model file made by train; no ensemble.")
+    ] = "",
+    form: Annotated[
+        InputForm,
+        typer.Option(
+            "--input",
+            help="tokens or tagged (word_TAG) sentences, one a line; CoNLL-U; the words and "
+            "tags of trees, in brackets or NEGRA export.",
+        ),
+    ] = "tokens",
+    use_tags: Annotated[
+        bool,
+        typer.Option(
+            "--use-tags", help="Take the input's tags as given, not only the words beside them."
+        ),
+    ] = False,
+    tag_column: Annotated[
+        Literal["xpos", "upos"], typer.Option(help="The tags of CoNLL-U.")
+    ] = "xpos",
+    output_file: OutputOption = "-",
+    jobs: JobsOption = 1,
+    quiet: QuietOption = False,
+) -> None:
+    """Say how surprising each word of a sentence is to a model, given the words before it.
+
+    The output is a table with tabs between columns and a line of their names.  Each word has a row,
+    in order, and the end of each sentence has one without a word. A word that can't follow has
+    the surprisal inf, and all after it nan.  An empty sentence has no rows, but its number.
+    """
+    from eigentree.cli._models import warn_of_compilation
+    from eigentree.corpus.files import write_whole
+    from eigentree.errors import SettingsError
+
+    if not model:
+        raise SettingsError("no model is named; give one with --model, as made by eigentree train")
+    if Path(model).is_dir():
+        raise SettingsError(f"{model} is a folder; surprisal wants a single model, no ensemble")
+    if use_tags and form == "tokens":
+        raise SettingsError("--use-tags is for input with tags; tokens have none")
+    check_inputs(files or [])
+    keep_inputs(output_file, [model, *(files or [])])
+    # Opened here in any case, so that a bad model is told before any worker starts.
+    parser = _open(model)
+    warn_of_compilation(quiet=quiet, parsing=False, prefixes=True)
+    if parser.grammar.signed:
+        message(
+            "eigentree: the model has signed values: surprisals are estimates, and nan where a "
+            "value is negative",
+            quiet=quiet,
+        )
+    trouble = Trouble()
+    sentences = trouble.watch(read(files or ["-"], form, tag_column, parser.cleaning), not use_tags)
+    tables: Iterator[_Table]
+    if jobs == 1:
+        work = _worker(parser)
+        tables = chain.from_iterable(work([sentence]) for sentence in sentences)
+    else:
+        del parser
+        tables = in_processes(_tables_of, in_lots(sentences, _LOT), jobs, _start_worker, model)
+    failed = False
+    with write_whole(output_file) as out:
+        out.write("\t".join(COLUMNS) + "\n")
+        shown = track(tables, "summing", quiet=quiet or out.isatty())
+        for number, table in enumerate(shown, start=1):
+            if table.surprisal is not None:
+                out.writelines(_rows(number, table.surprisal))
+            out.flush()
+            if table.note:
+                message(f"eigentree: {table.note}", quiet=quiet and not table.failed)
+            failed |= table.failed
+    if trouble.found or failed:
+        raise typer.Exit(BAD_INPUT)
+
+
+def _rows(number: int, found: Surprisal) -> Iterator[str]:
+    logs = [*found.log_prefix[1:].tolist(), found.log_value]
+    for position, (word, entry, nats, bits, log) in enumerate(
+        zip(
+            [*found.words, ""],
+            [*found.entries, ""],
+            found.nats.tolist(),
+            found.bits.tolist(),
+            logs,
+            strict=True,
+        ),
+        start=1,
+    ):
+        yield f"{number}\t{position}\t{word}\t{bits:.6f}\t{nats:.6f}\t{log:.6f}\t{entry}\n"
+
+
+def _open(model: str, *, verify: bool = True) -> Parser:
+    from eigentree.parsers import Parser
+
+    return Parser.load(model, verify=verify)
+
+
+def _worker(parser: Parser) -> Callable[[list[Sentence]], Iterator[_Table]]:
+    """A function from sentences to what is said of each."""
+    from eigentree.errors import EigentreeError
+
+    def work(lot: list[Sentence]) -> Iterator[_Table]:
+        for place, words, tags, _ in lot:
+            if not words:
+                yield _Table()
+                continue
+            try:
+                found = parser.surprisal(words, tags)
+            except EigentreeError as error:
+                yield _Table(note=f"{place}: {error}", failed=True)
+                continue
+            logs = found.log_prefix.tolist()
+            told = ""
+            if logs[-1] == float("-inf"):
+                position = logs.index(float("-inf"))
+                told = f"word {position} ({words[position - 1]}) can't follow"
+            elif found.log_value == float("-inf"):
+                told = "the sentence can't end here"
+            yield _Table(found, told and f"{place}: {told}")
+
+    return work
+
+
+_work_here: Callable[[list[Sentence]], Iterator[_Table]]
+
+
+def _start_worker(model: str) -> None:
+    global _work_here  # what a worker process is started for
+    _work_here = _worker(_open(model, verify=False))
+
+
+def _tables_of(lot: list[Sentence]) -> list[_Table]:
+    return list(_work_here(lot))
