@@ -26,21 +26,40 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from eigentree.chart.decode import OF_ITEMS, Decoded, Objective, bracket_marginals, decode, gains
+from eigentree.chart.decode import (
+    OF_ITEMS,
+    Decoded,
+    Gains,
+    Labels,
+    Objective,
+    bracket_marginals,
+    decode,
+    gains,
+)
 from eigentree.chart.exhaustive import exhaustive_marginals
 from eigentree.chart.forest import Forest
 from eigentree.chart.inside_outside import Marginals, inside_outside
+from eigentree.chart.k_best import k_best
 from eigentree.chart.kruskal import Factors, kruskal_marginals
+from eigentree.chart.on_tree import TreeValue, on_tree, on_trees
 from eigentree.chart.prefix import LeftCorners, Surprisal
 from eigentree.chart.pruning import DEFAULT_THRESHOLD, Leaves, Pruned, kept, prune
-from eigentree.corpus.binarise import BinariseOptions, Direction, unbinarise
+from eigentree.corpus.binarise import (
+    BinariseOptions,
+    Direction,
+    Rightmost,
+    binarise,
+    unbinarise,
+)
 from eigentree.corpus.cleaning import CleaningOptions
+from eigentree.corpus.heads import head_rules
 from eigentree.corpus.lexicon import LexiconOptions
 from eigentree.corpus.trees import FORBIDDEN_IN_LABEL, SEPARATORS, Tree, with_tags
 from eigentree.errors import GrammarError, SettingsError, counted
 from eigentree.grammar.kruskal import KruskalGrammar
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.over_words import under_guesses, under_seen_tags, under_tags
+from eigentree.grammar.plain import one_state
 
 if TYPE_CHECKING:
     from eigentree.learn.decomposition import DecompositionOptions
@@ -71,6 +90,35 @@ class Bracket(NamedTuple):
     confidence: float
 
 
+class Alternative(NamedTuple):
+    """One of the best trees of a sentence.
+
+    Attributes
+    ----------
+    tree
+    objective
+        What the decoder judges trees by, see `eigentree.chart.decode`; None for fall-backs
+        without a chart.
+    log_value
+        Logarithm of the absolute value of the tree itself, in nats, all latent states summed out;
+        it compares with that of the sentence.  -inf for 0, None where there is none.
+    sign
+        Sign of that value; 0 for 0.
+    probability
+        The tree's share of the sentence's value, among the trees that pruning has left.  None
+        where values are signed, and so no probabilities.
+    confidence
+        Mean confidence of its brackets, 0..1; None where there are none to judge.
+    """
+
+    tree: Tree
+    objective: float | None = None
+    log_value: float | None = None
+    sign: int = 1
+    probability: float | None = None
+    confidence: float | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class ParseResult:
     """The parse of one sentence.
@@ -95,6 +143,9 @@ class ParseResult:
         Sign of the value; -1 happens with signed grammars.
     fallback
         What had to be given up; None for an ordinary parse.
+    alternatives
+        The best trees, all different, where they were asked for: first the tree, then the others
+        by the decoder's objective.  The tree alone for the fall-backs ``flat`` and ``split``.
     """
 
     words: list[str]
@@ -105,6 +156,7 @@ class ParseResult:
     log_value: float | None = None
     sign: int = 1
     fallback: Fallback | None = None
+    alternatives: tuple[Alternative, ...] = ()
 
 
 class Sentence(NamedTuple):
@@ -377,13 +429,22 @@ class Parser:
         return load_parser(path, verify=verify)
 
     def parse_many(
-        self, sentences: Iterable[tuple[Sequence[str], Sequence[str] | None]]
+        self,
+        sentences: Iterable[tuple[Sequence[str], Sequence[str] | None]],
+        *,
+        best: int | None = None,
     ) -> Iterator[ParseResult]:
         """Parse sentences one by one, each as (words, tags or None)."""
         for sentence in sentences:
-            yield self.parse(*pair_of(sentence))
+            yield self.parse(*pair_of(sentence), best=best)
 
-    def parse(self, words: Sequence[str], tags: Sequence[str] | None = None) -> ParseResult:
+    def parse(
+        self,
+        words: Sequence[str],
+        tags: Sequence[str] | None = None,
+        *,
+        best: int | None = None,
+    ) -> ParseResult:
         """Parse one sentence.
 
         Parameters
@@ -392,6 +453,9 @@ class Parser:
             Tokens; an empty list gives a result without a tree.
         tags
             Their tags, if known; otherwise the tagger gives them.
+        best
+            How many trees are wanted in `ParseResult.alternatives`; there are fewer where the
+            sentence has no more.  None for the tree alone.
 
         Returns
         -------
@@ -404,12 +468,36 @@ class Parser:
             When words or tags are one string, or not all of them strings.
         SettingsError
             When there are more or fewer tags than words, or one is nothing that a tree can
-            hold.
+            hold, or when best is less than 1.
         """
         sentence = sentence_of(words, tags, self.tagger)
         if not sentence.words:
             return ParseResult([], [], None, fallback="empty")
-        return self.parse_attempts(sentence, self.attempts)
+        return self.parse_attempts(sentence, self.attempts, best)
+
+    def value_of(self, tree: Tree) -> TreeValue:
+        """The value of a tree with its words and tags: under a grammar of probabilities its own.
+
+        Parameters
+        ----------
+        tree
+            Clean, without a wrapper; it is binarised like those that the parser was trained on.
+
+        Returns
+        -------
+        TreeValue
+            Logarithm of the absolute value in nats, and sign; -inf and 0 for a tree that the
+            grammar doesn't have.
+
+        Cost
+        ----
+        Linear in the words, with the cube of the latent states.
+        """
+        treebank = self.description.get("treebank", {})
+        options = BinariseOptions(**(treebank.get("binarise") or {}))
+        # Otherwise heads decide nothing.
+        heads = head_rules(treebank["heads"]) if options.direction == "head" else Rightmost()
+        return on_tree(binarise(tree, options, heads), self.kruskal or self.grammar)
 
     def surprisal(self, words: Sequence[str], tags: Sequence[str] | None = None) -> Surprisal:
         """How surprising each word of a sentence is, given the words before it.
@@ -451,7 +539,10 @@ class Parser:
         return self._left_corners.surprisal(sentence.words, leaves)
 
     def parse_attempts(
-        self, sentence: Sentence, attempts: Callable[[Sentence], Iterable[Attempt]]
+        self,
+        sentence: Sentence,
+        attempts: Callable[[Sentence], Iterable[Attempt]],
+        best: int | None = None,
     ) -> ParseResult:
         """Parse a sentence whose prunings come from elsewhere, such as from another parser.
 
@@ -461,13 +552,17 @@ class Parser:
             At least one word.
         attempts
             What `attempts` gives for the sentence, or for the pieces of a long one.
+        best
+            As of `parse`.
         """
-        return parse_in_pieces(
+        check_best(best)
+        result = parse_in_pieces(
             sentence,
             self.options.max_words,
-            lambda piece: self._parse(piece, attempts),
+            lambda piece: self._parse(piece, attempts, best if piece is sentence else None),
             self.root_label,
         )
+        return result if best is None else with_alternative(result)
 
     def pieces(self, sentence: Sentence) -> list[Sentence]:
         """The sentence alone, or the pieces in which one that is too long is parsed."""
@@ -525,7 +620,10 @@ class Parser:
         )
 
     def _parse(
-        self, sentence: Sentence, attempts: Callable[[Sentence], Iterable[Attempt]]
+        self,
+        sentence: Sentence,
+        attempts: Callable[[Sentence], Iterable[Attempt]],
+        best: int | None,
     ) -> ParseResult:
         words, tags, guesses = sentence
         for pruned, fallback in attempts(sentence):
@@ -533,41 +631,43 @@ class Parser:
             if found is not None:
                 # Guessed tags give way to those of the tree.
                 kept = tags if guesses is None else None
-                return self._result(words, kept, *found, fallback)
+                result = self._result(words, kept, found, fallback)
+                if best is None:
+                    return result
+                return replace(result, alternatives=self._alternatives(words, kept, found, best))
         return self.flat(sentence)
 
-    def _search(
-        self, words: list[str], pruned: Pruned
-    ) -> tuple[Decoded, Forest, Marginals, bool] | None:
+    def _search(self, words: list[str], pruned: Pruned) -> _Found | None:
         """Refine and decode; with the coarse marginals where the fine ones fail."""
         forest, options = pruned.forest, self.options
         # The Kruskal form has done all that there is to do.
         of_pruning = pruned.marginals()
         fine = of_pruning if self.kruskal else inside_outside(forest, self.grammar)
+        labels = Labels.of(forest, self.grammar.backbone.symbols)
         for marginals in (fine,) if fine is of_pruning else (fine, of_pruning):
             if marginals is None:
                 continue
             objective = options.objective if marginals is fine else "spans"
-            gain = gains(objective, forest, marginals, self.grammar, absolute=options.absolute)
+            gain = gains(
+                objective, forest, marginals, self.grammar, absolute=options.absolute, labels=labels
+            )
             decoded = decode(forest, gain, self.grammar.backbone.symbols, words)
             if decoded is not None:
-                return decoded, forest, marginals, marginals is not fine
+                return _Found(decoded, forest, gain, labels, marginals, marginals is not fine)
         return None
 
     def _result(
         self,
         words: list[str],
         tags: list[str] | None,
-        decoded: Decoded,
-        forest: Forest,
-        marginals: Marginals,
-        coarse: bool,
+        found: _Found,
         fallback: Fallback | None,
     ) -> ParseResult:
+        decoded, forest, _, labels, marginals, coarse = found
         tree = unbinarise(decoded.tree)
         tree = tree if tags is None else with_tags(tree, tags)
         confidences = bracket_marginals(
-            decoded.items, forest, marginals, self.grammar.backbone.symbols
+            decoded.items, forest, marginals, self.grammar.backbone.symbols, labels
         )
         spans = tree.spans()
         brackets = tuple(
@@ -582,6 +682,31 @@ class Parser:
             marginals.log_value,
             marginals.sign,
             fallback or ("coarse" if coarse else None),
+        )
+
+    def _alternatives(
+        self, words: list[str], tags: list[str] | None, found: _Found, best: int
+    ) -> tuple[Alternative, ...]:
+        _, forest, gain, labels, marginals, coarse = found
+        symbols = self.grammar.backbone.symbols
+        several = k_best(forest, gain, symbols, best, tags_count=tags is None)
+        grammar = one_state(self.grammar.backbone) if coarse else self.kruskal or self.grammar
+        values = on_trees(several.forest, grammar)
+        shares: Iterable[float | None] = [None] * len(values)
+        if not grammar.signed:
+            logs = np.array([value.log_value for value in values])
+            shares = np.minimum(np.exp(logs - marginals.log_value), 1.0).tolist()
+        sure = several.sums(labels.per_item(np.clip(labels.sums(marginals.item), 0.0, 1.0)))
+        n_labels = several.sums(np.diff(labels.first))
+        means = [
+            total / number if number else None
+            for total, number in zip(sure.tolist(), n_labels.tolist(), strict=True)
+        ]
+        trees = several.trees(symbols, words, tags)
+        columns = zip(trees, several.value.tolist(), values, shares, means, strict=True)
+        return tuple(
+            Alternative(tree, objective, *value, share, mean)
+            for tree, objective, value, share, mean in columns
         )
 
     def flat(self, sentence: Sentence) -> ParseResult:
@@ -601,6 +726,30 @@ class Parser:
         backbone = self.grammar.backbone
         phrases = np.where(backbone.symbols.tag < 0, backbone.root, -1.0)
         return backbone.symbols[int(np.argmax(phrases))].chain[0]
+
+
+class _Found(NamedTuple):
+    """The best tree of a forest, and what it was found by."""
+
+    decoded: Decoded
+    forest: Forest
+    gains: Gains
+    labels: Labels
+    marginals: Marginals
+    coarse: bool
+
+
+def check_best(best: int | None) -> None:
+    """Refuse a number of trees that nobody can want."""
+    if best is not None and best < 1:
+        raise SettingsError(f"best is {best}; it must be at least 1")
+
+
+def with_alternative(result: ParseResult) -> ParseResult:
+    """The same result, the tree being an alternative where there is no other."""
+    if result.tree is None or result.alternatives:
+        return result
+    return replace(result, alternatives=(Alternative(result.tree, confidence=result.confidence),))
 
 
 def cleaning_of(description: Mapping[str, Any]) -> CleaningOptions:

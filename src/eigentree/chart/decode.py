@@ -144,7 +144,11 @@ class Labels(NamedTuple):
 
     def gain(self, weight: Floats, price: float) -> Floats:
         """Axes (items): what each item's labels weigh, less their price."""
-        return group_sums(self.item, self.sums(weight) - price, len(weight))
+        return self.per_item(self.sums(weight) - price)
+
+    def per_item(self, value: Floats) -> Floats:
+        """Axes (items): the sum of the values of each item's labels."""
+        return group_sums(self.item, value, len(self.first) - 1)
 
 
 def phrase_chains(symbols: SymbolTable) -> list[tuple[str, ...]]:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eigentree.chart import _kernels_latent as kernels
-from eigentree.chart.forest import Floats, Forest
+from eigentree.chart.forest import Floats, Forest, Longs
 from eigentree.grammar.lpcfg import LPCFG
 
 
@@ -63,18 +63,7 @@ def inside_outside(forest: Forest, grammar: LPCFG) -> Marginals | None:
     cohen-2013, section 2.1; baker-1979.
     """
     parameters = grammar.parameters
-    sizes = np.diff(parameters.state_start)
-    vector_start = np.zeros(forest.n_items + 1, dtype=np.int64)
-    np.cumsum(sizes[forest.item_symbol], out=vector_start[1:])
-    inside = np.zeros(vector_start[-1])
-    exponent = np.full(forest.n_items, kernels.ZERO, dtype=np.int64)
-    backed_off, shared = np.zeros(forest.n_items), np.zeros(forest.n_items)
-    # The matrix of a pair of symbols, a vector of one, or a number for each sample.
-    most = int(sizes.max())
-    scratch = np.empty((5, max(most**2, int(parameters.n_samples.max(initial=0)))))
-    kernels.inside_pass(
-        forest, parameters, vector_start, inside, exponent, backed_off, shared, scratch
-    )
+    vector_start, inside, exponent, backed_off, shared, scratch = inside_chart(forest, grammar)
     total, reference = kernels.root_value(forest, parameters, vector_start, inside, exponent)
     if total == 0.0 or not math.isfinite(total):
         return None
@@ -91,3 +80,46 @@ def inside_outside(forest: Forest, grammar: LPCFG) -> Marginals | None:
         return None
     log_value = math.log(abs(total)) + reference * math.log(2.0)
     return Marginals(item, edge, log_value, 1 if total > 0 else -1)
+
+
+class InsideChart(NamedTuple):
+    """Inside vectors of all items, and what an outside pass needs besides.
+
+    Attributes
+    ----------
+    vector_start : int64, axes (items + 1)
+        The vector of item i is ``inside[vector_start[i]:vector_start[i+1]]``.
+    inside : float64, axes (states of all items)
+        To be multiplied by 2 to the power of the item's ``exponent``.
+    exponent : int64, axes (items)
+    backed_off, shared : float64, axes (items)
+        Products with the means and shares of states, which back-off needs.
+    scratch : float64, axes (5, largest rule)
+    """
+
+    vector_start: Longs
+    inside: Floats
+    exponent: Longs
+    backed_off: Floats
+    shared: Floats
+    scratch: Floats
+
+
+def inside_chart(forest: Forest, grammar: LPCFG) -> InsideChart:
+    """The inside vectors of a forest."""
+    parameters = grammar.parameters
+    sizes = np.diff(parameters.state_start)
+    vector_start = np.zeros(forest.n_items + 1, dtype=np.int64)
+    np.cumsum(sizes[forest.item_symbol], out=vector_start[1:])
+    # The matrix of a pair of symbols, a vector of one, or a number for each sample.
+    most = int(sizes.max())
+    chart = InsideChart(
+        vector_start,
+        np.zeros(vector_start[-1]),
+        np.full(forest.n_items, kernels.ZERO, dtype=np.int64),
+        np.zeros(forest.n_items),
+        np.zeros(forest.n_items),
+        np.empty((5, max(most**2, int(parameters.n_samples.max(initial=0))))),
+    )
+    kernels.inside_pass(forest, parameters, *chart)
+    return chart

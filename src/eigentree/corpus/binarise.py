@@ -239,33 +239,61 @@ def unbinarise(binary: BinaryTree) -> Tree:
     Intermediate symbols vanish (wherever they stand, so that any binary tree gives a
     tree), chains open up again.
     """
-    built: list[Tree | None] = []
     words = iter(binary.words)
-    for node, symbol in enumerate(binary.symbols):
-        if symbol.kind == "preterminal":
-            tree = Tree(symbol.label, (), next(words))
-        elif symbol.kind == "intermediate" and node < binary.n_nodes - 1:
-            built.append(None)
-            continue
-        else:
-            tree = Tree(symbol.label, _children(binary, node, built))
-        for label in symbol.chain[-2::-1]:
-            tree = Tree(label, (tree,))
-        built.append(tree)
-    root = built[-1]
-    assert root is not None
-    return root
+    of_node = [next(words) if left < 0 else None for left in binary.left]
+    (tree,) = unbinarise_shared(
+        binary.symbols, binary.left, binary.right, of_node, [binary.n_nodes - 1]
+    )
+    return tree
 
 
-def _children(binary: BinaryTree, node: int, built: list[Tree | None]) -> list[Tree]:
+def unbinarise_shared(
+    symbols: Sequence[Symbol],
+    left: Sequence[int],
+    right: Sequence[int],
+    words: Sequence[str | None],
+    roots: Sequence[int],
+) -> list[Tree]:
+    """The trees of binary ones that share nodes, which share them too.
+
+    Parameters
+    ----------
+    symbols, left, right
+        Of each node, as of `BinaryTree`; children before parents.
+    words
+        Of each node, None where it has children.
+    roots
+        The node at the root of each tree.
+    """
+    built: list[Tree | None] = []
+    for node, (symbol, word) in enumerate(zip(symbols, words, strict=True)):
+        is_part = symbol.kind == "intermediate"
+        children = () if word is not None or is_part else _children(left, right, node, built)
+        built.append(None if is_part else _opened(symbol, children, word))
+    return [
+        built[root] or _opened(symbols[root], _children(left, right, root, built), None)
+        for root in roots
+    ]
+
+
+def _opened(symbol: Symbol, children: Sequence[Tree], word: str | None) -> Tree:
+    tree = Tree(symbol.label, children, word)
+    for label in symbol.chain[-2::-1]:
+        tree = Tree(label, (tree,))
+    return tree
+
+
+def _children(
+    left: Sequence[int], right: Sequence[int], node: int, built: Sequence[Tree | None]
+) -> list[Tree]:
     children: list[Tree] = []
-    stack = [binary.right[node], binary.left[node]]
+    stack = [right[node], left[node]]
     while stack:
         below = stack.pop()
         tree = built[below]
         if tree is None:
-            stack.append(binary.right[below])
-            stack.append(binary.left[below])
+            stack.append(right[below])
+            stack.append(left[below])
         else:
             children.append(tree)
     return children

@@ -30,6 +30,9 @@ class SymbolTable:
     label_start : int64, axes (N + 1)
     phrase_label : int64
         The phrase labels of each symbol, see `phrase_labels`.
+    chain_number : int64, axes (2, N)
+        From 1 on, one number wherever chains are the same, negative at intermediate symbols.  In
+        the second row tags are left out of the chains.
     """
 
     symbols: tuple[Symbol, ...]
@@ -37,6 +40,7 @@ class SymbolTable:
     tag: NDArray[np.int32] = field(init=False, repr=False, compare=False)
     label_start: NDArray[np.int64] = field(init=False, repr=False, compare=False)
     phrase_label: NDArray[np.int64] = field(init=False, repr=False, compare=False)
+    chain_number: NDArray[np.int64] = field(init=False, repr=False, compare=False)
     _numbers: dict[Symbol, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -58,6 +62,7 @@ class SymbolTable:
         label_start, phrase_label = phrase_labels(self.symbols)
         object.__setattr__(self, "label_start", label_start)
         object.__setattr__(self, "phrase_label", phrase_label)
+        object.__setattr__(self, "chain_number", _chain_numbers(self.symbols))
         tag_of = [tag_numbers[s.label] if s.kind == "preterminal" else -1 for s in self.symbols]
         object.__setattr__(self, "tag", np.array(tag_of, dtype=np.int32))
 
@@ -121,3 +126,15 @@ def phrase_labels(symbols: Sequence[Symbol]) -> tuple[NDArray[np.int64], NDArray
             seen[name] += 1
         start.append(len(label))
     return np.array(start, dtype=np.int64), np.array(label, dtype=np.int64)
+
+
+def _chain_numbers(symbols: Sequence[Symbol]) -> NDArray[np.int64]:
+    numbers: dict[tuple[str, ...], int] = {}
+    found = np.empty((2, len(symbols)), dtype=np.int64)
+    for place, symbol in enumerate(symbols):
+        untagged = symbol.chain[:-1] if symbol.kind == "preterminal" else symbol.chain
+        sign = -1 if symbol.kind == "intermediate" else 1
+        found[:, place] = [
+            sign * numbers.setdefault(chain, len(numbers) + 1) for chain in (symbol.chain, untagged)
+        ]
+    return found

@@ -1,0 +1,169 @@
+"""The best few trees of a forest, under the same gains as the best one.
+
+A tree's value is the sum of the gains of its parts, so the decoders of `eigentree.chart.decode`
+order all trees of a forest, and the first k can be found as lazily as Huang and Chiang (2005,
+algorithm 3) do: the best derivation of each item is known, and the next best one of an item is
+looked for only when one above it is to be told from others by it.  A forest with more trees than
+could ever be listed so answers at once.
+
+Two derivations may stand for the same tree as people draw it: intermediate symbols vanish, and
+given tags may be set aside for the search.  Where that is so at an item, the worse one can be in
+no tree that is not there already, so it is dropped there.  Trees are told apart by fingerprints
+of 124 bits; that two different ones have the same does not happen in practice.
+
+The derivations of the k trees are mostly the same below, and are shared: as a forest in which
+each item has one derivation they give the values of all trees in one inside pass
+(`eigentree.chart.on_tree`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from eigentree.chart import _kernels_k_best as kernels
+from eigentree.chart._kernels_decode import best_edges
+from eigentree.chart.decode import Gains
+from eigentree.chart.forest import Floats, Forest, Ints
+from eigentree.corpus.binarise import unbinarise_shared
+from eigentree.corpus.trees import Tree
+from eigentree.grammar.symbols import SymbolTable
+
+
+class KBest(NamedTuple):
+    """The best trees of a forest, best first; their nodes are shared.
+
+    Attributes
+    ----------
+    forest
+        The nodes of all trees: items that each have at most one group with one edge.  Its roots
+        are those of the trees, in order.
+    item : int32, axes (nodes)
+        The item of the forest that was decoded.
+    value : float64, axes (trees)
+        The objective, falling.
+    """
+
+    forest: Forest
+    item: Ints
+    value: Floats
+
+    def trees(
+        self, symbols: SymbolTable, words: Sequence[str], tags: Sequence[str] | None = None
+    ) -> list[Tree]:
+        """The trees, un-binarised.
+
+        Parameters
+        ----------
+        tags
+            Stand in place of those that the search has found.
+        """
+        left, right = children(self.forest)
+        start = self.forest.item_start.tolist()
+        named = [symbols[a] for a in self.forest.item_symbol]
+        of_node: list[str | None] = [None] * len(named)
+        for node in np.flatnonzero(left < 0).tolist():
+            of_node[node] = words[start[node]]
+            if tags is not None and named[node].label != tags[start[node]]:
+                chain = (*named[node].chain[:-1], tags[start[node]])
+                named[node] = named[node]._replace(chain=chain)
+        roots = self.forest.roots.tolist()
+        return unbinarise_shared(named, left.tolist(), right.tolist(), of_node, roots)
+
+    def sums(self, gain: Floats) -> Floats:
+        """Axes (trees): what the items of each tree have in all.
+
+        Parameters
+        ----------
+        gain : float64, axes (items of the decoded forest)
+        """
+        left, right = children(self.forest)
+        total = gain[self.item].tolist()
+        for node, (one, other) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
+            if one >= 0:
+                total[node] += total[one] + total[other]
+        return np.array(total)[self.forest.roots]
+
+
+def children(forest: Forest) -> tuple[Ints, Ints]:
+    """The two children of each item of a forest of single derivations; -1 for none."""
+    has_any = np.diff(forest.item_groups) > 0
+    left, right = np.full((2, forest.n_items), -1, dtype=np.int32)
+    left[has_any], right[has_any] = forest.edge_left, forest.edge_right
+    return left, right
+
+
+def k_best(
+    forest: Forest, gains: Gains, symbols: SymbolTable, k: int, *, tags_count: bool = True
+) -> KBest:
+    """The k trees of a forest with the largest sums of gains.
+
+    Trees with the same sum come in an order that depends on the forest alone, so that a longer
+    list begins with the shorter one; the first tree is that of `eigentree.chart.decode.decode`.
+
+    Parameters
+    ----------
+    gains
+        As for the best tree.
+    k
+        At least 1; there are fewer trees if the forest has no more with a finite sum.
+    tags_count
+        Whether trees differ that differ in their tags alone.
+
+    Cost
+    ----
+    Linear in the edges, as for the best tree; then O(n log E) for each tree, with E edges an item,
+    and O(k) for each derivation to know whether it is new.
+
+    References
+    ----------
+    huang-2005, algorithm 3; karp-1987; sleator-1986.
+    """
+    n_items = forest.n_items
+    best, choice = np.empty(n_items), np.empty(n_items, dtype=np.int32)
+    best_edges(forest, gains.item, gains.edge, best, choice)
+    letter = symbols.chain_number[0 if tags_count else 1]
+    rows = kernels.Rows.empty(n_items + 1 + len(forest.roots) + forest.n_edges)
+    last, heap, pending = np.empty((3, n_items + 1), dtype=np.int32)
+    kernels.begin(forest, letter, best, choice, rows, last, heap, pending)
+    counts = np.array([n_items + 1, 0])
+    while not kernels.find(
+        forest, letter, gains.item, gains.edge, gains.root, k,
+        rows, last, heap, pending, counts,
+    ):  # fmt: skip
+        rows = _doubled(rows)
+    n_rows, n_trees = counts.tolist()
+    used, top = np.zeros(n_rows, dtype=bool), np.empty(n_trees, dtype=np.int32)
+    kernels.mark(rows, n_items, n_trees, top, used)
+    return _shared(forest, rows, used, top)
+
+
+def _doubled(rows: kernels.Rows) -> kernels.Rows:
+    larger = kernels.Rows.empty(2 * len(rows.value))
+    for old, new in zip(rows, larger, strict=True):
+        new[: len(old)] = old
+    return larger
+
+
+def _shared(forest: Forest, rows: kernels.Rows, used: np.ndarray, top: Ints) -> KBest:
+    """The marked rows as a forest."""
+    row = np.flatnonzero(used)
+    # Items come after those that they are made of, whatever the rows.
+    row = row[np.argsort(rows.item[row], kind="stable")]
+    node = np.empty(len(used), dtype=np.int32)
+    node[row] = np.arange(len(row))
+    item, edge = rows.item[row], rows.edge[row]
+    inner = edge >= 0
+    n_inner = np.concatenate([[0], np.cumsum(inner)]).astype(np.int32)
+    edge_group = np.repeat(np.arange(len(forest.group_rule)), np.diff(forest.group_edges))
+    shared = Forest(
+        forest.item_symbol[item], forest.item_start[item], forest.item_end[item],
+        forest.item_entry[item], forest.item_weight[item],
+        n_inner, forest.group_rule[edge_group[edge[inner]]],
+        np.arange(n_inner[-1] + 1, dtype=np.int32),
+        node[rows.left[row[inner]]], node[rows.right[row[inner]]],
+        node[rows.left[top]],
+    )  # fmt: skip
+    return KBest(shared, item, rows.value[top])
