@@ -26,7 +26,7 @@ from eigentree.ensemble.diversity import oracle
 from eigentree.parsers import Alternative, Parser
 
 SIZES = (1, 2, 5, 10, 20, 50)
-REPEATS = 3
+REPEATS = 2
 
 
 def times(parser: Parser, gold: list[Tree]) -> None:

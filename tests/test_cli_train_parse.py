@@ -114,6 +114,45 @@ def test_json_has_everything(model, sentences):
     assert 0.0 < first["confidence"] <= 1.0
 
 
+def test_several_trees_in_brackets(model, sentences):
+    options = ("-m", model, sentences, "--quiet", "--kbest", "4")
+    code, out, _ = run_verb("parse", *options)
+    assert code == 0
+    blocks = out.split("\n\n")[:-1] if not out.startswith("\n") else out.split("\n\n")
+    _, alone, _ = run_verb("parse", "-m", model, sentences, "--quiet")
+    # Each sentence ends with an empty line, one without words is nothing else.
+    assert sum(line == "" for line in out.split("\n")[:-1]) == len(SENTENCES)
+    numbers, trees = zip(*(line.split("\t") for line in blocks[0].split("\n")), strict=True)
+    assert trees[0] == alone.split("\n")[0]
+    assert 1 < len(set(trees)) == len(trees) <= 4
+    assert [float(each) for each in numbers] == sorted(map(float, numbers), reverse=True)
+    _, two, _ = run_verb("parse", *options, "--jobs", "2")
+    assert two == out
+    flat = next(tree for tree in alone.split("\n") if "????" in tree)
+    assert f"\t{flat}\n\n" in out  # a fall-back without a number
+    _, ordered, _ = run_verb("parse", *options, "--kbest-order", "value")
+    first = [line.split("\t") for line in ordered.split("\n\n")[0].split("\n")]
+    assert {tree for _, tree in first} == set(trees)
+    assert [float(each) for each, _ in first] == sorted((float(n) for n, _ in first), reverse=True)
+
+
+def test_several_trees_in_json(model, sentences):
+    options = ("-m", model, sentences, "--quiet", "--output", "json")
+    _, out, _ = run_verb("parse", *options, "--kbest", "3")
+    _, alone, _ = run_verb("parse", *options)
+    records = [json.loads(line) for line in out.split("\n")[:-1]]
+    for record, plain in zip(records, alone.split("\n")[:-1], strict=True):
+        several = record.pop("alternatives")
+        assert record == json.loads(plain)
+        assert [each["tree"] for each in several][:1] == [record["tree"]] * bool(several)
+        assert bool(several) is (record["tree"] is not None)
+        for each in several:
+            assert (each["log_value"] is None) == (each["sign"] is None)
+            assert set(each) == {
+                "tree", "objective", "log_value", "sign", "probability", "confidence",
+            }  # fmt: skip
+
+
 def test_json_tells_unreadable_from_empty(model, tmp_path):
     path = tmp_path / "tagged"
     path.write_text("\nthe_DT dog\nzorgle_XYZ zorgle_XYZ\nthe_DT dog_NN\n", "utf-8")
@@ -367,6 +406,8 @@ def test_no_model(tmp_path, content, message, verb):
         (("--max-words", "1"), "max_words is 1; it must be at least 2"),
         (("--objective", "viterbi"), "viterbi needs one state a symbol"),
         (("--objective", "viterbi", "-j", "2"), "viterbi needs one state a symbol"),
+        (("--kbest", "2", "--output", "drawing"), "--kbest prints brackets or json"),
+        (("--kbest-order", "value"), "--kbest-order is for several trees"),
     ],
 )
 def test_options_that_do_not_fit(model, sentences, options, message):

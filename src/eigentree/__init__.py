@@ -28,6 +28,7 @@ _PUBLIC = {
     "ParseResult": "eigentree.parsers",
     "Bracket": "eigentree.parsers",
     "Surprisal": "eigentree.chart.prefix",
+    "Alternative": "eigentree.parsers",
     "ParserOptions": "eigentree.parsers",
     "TreebankOptions": "eigentree.parsers",
     "TrainingOptions": "eigentree.training",

@@ -144,8 +144,9 @@ class ParseResult:
     fallback
         What had to be given up; None for an ordinary parse.
     alternatives
-        The best trees, all different, where they were asked for: first the tree, then the others
-        by the decoder's objective.  The tree alone for the fall-backs ``flat`` and ``split``.
+        The best trees, where they were asked for: first the tree, then the others by the decoder's
+        objective.  No two have the same phrases; each has the best tags for them.  The tree alone
+        for the fall-backs ``flat`` and ``split``.
     """
 
     words: list[str]
@@ -689,7 +690,7 @@ class Parser:
     ) -> tuple[Alternative, ...]:
         _, forest, gain, labels, marginals, coarse = found
         symbols = self.grammar.backbone.symbols
-        several = k_best(forest, gain, symbols, best, tags_count=tags is None)
+        several = k_best(forest, gain, symbols, best)
         grammar = one_state(self.grammar.backbone) if coarse else self.kruskal or self.grammar
         values = on_trees(several.forest, grammar)
         shares: Iterable[float | None] = [None] * len(values)

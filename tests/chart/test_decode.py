@@ -167,6 +167,23 @@ def test_phrase_labels():
     assert label.tolist() == [0, 1, 2, 0]
 
 
+def test_chains_that_differ_in_their_tag_alone_have_one_number():
+    symbols = [
+        Symbol("preterminal", ("NP", "t")),
+        Symbol("preterminal", ("NP", "u")),
+        Symbol("preterminal", ("u",)),
+        Symbol("intermediate", ("NP",)),
+        Symbol("interminal", ("NP",), ("S",)),
+        Symbol("interminal", ("NP", "t")),
+    ]
+    table = SymbolTable.of(symbols)
+    numbers = [int(table.chain_number[table.number(symbol)]) for symbol in symbols]
+    phrase, tag, other = numbers[0], numbers[2], numbers[5]
+    assert numbers == [phrase, phrase, tag, -phrase, phrase, other]
+    assert len({phrase, tag, other}) == 3
+    assert min(phrase, tag, other) > 0
+
+
 def test_phrase_chains():
     symbols = [
         Symbol("preterminal", ("NP", "S", "t")),

@@ -12,6 +12,7 @@ import numpy as np
 
 from eigentree.chart.decode import OBJECTIVES, decode, gains
 from eigentree.chart.inside_outside import inside_outside
+from eigentree.chart.k_best import k_best
 from eigentree.chart.pruning import prune
 from tests.helpers import close
 from tests.strategies import random_lpcfg, random_pcfg, sentence
@@ -34,6 +35,11 @@ def results() -> dict[str, object]:
         if objective != "viterbi":
             own = gains(objective, pruned.forest, marginals, grammar)
             trees[objective] = decode(pruned.forest, own, backbone.symbols, words).items.tolist()
+            several = k_best(pruned.forest, own, backbone.symbols, 12)
+            trees[f"several by {objective}"] = [
+                several.item.tolist(),
+                several.forest.roots.tolist(),
+            ]
     return {
         "coarse": pruned.marginal.tolist(),
         "items": marginals.item.tolist(),

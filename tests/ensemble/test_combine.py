@@ -115,8 +115,13 @@ def check(evidence: Evidence, oracle: Oracle, price: float) -> Tree:
     assert close(value, values[0], rtol=1e-9, atol=1e-9)
     several = combine(evidence, words, tags, root="R", price=price, best=SEVERAL)
     assert several[:3] == (tree, confidences, value)
-    found = [tree, *several.others]
+    found = [tree, *(each.tree for each in several.others)]
     assert len(set(found)) == len(found)
+    of_others = [each.value for each in several.others]
+    assert close([value, *of_others], values[:SEVERAL], rtol=1e-9, atol=1e-9)
+    for other in several.others:
+        sure = np.clip(oracle.shares(other.tree), 0, 1)
+        assert close(other.confidences, sure, rtol=1e-9, atol=1e-12)
     of_found = [oracle.value(chains_of(each), price) for each in found]
     assert close(of_found, values[:SEVERAL], rtol=1e-9, atol=1e-9)
     chosen = chains_of(tree)

@@ -9,11 +9,12 @@ import pytest
 
 from eigentree.corpus.brackets import parse_tree
 from eigentree.corpus.heads import head_rules
+from eigentree.corpus.trees import Tree
 from eigentree.ensemble.combine import Chains, Evidence, combine
 from eigentree.ensemble.description import Description, make_description
 from eigentree.ensemble.features import FeatureOptions, FeatureTable
 from eigentree.ensemble.maxent import MaxEnt
-from eigentree.ensemble.network import LEAST_SHARE, Network, Question, judged, shares_of
+from eigentree.ensemble.network import LEAST_SHARE, Network, Question, ranked, shares_of
 from eigentree.ensemble.reading import Reading
 from eigentree.ensemble.reranker import Reranker
 from eigentree.errors import ModelFileError
@@ -220,7 +221,7 @@ def test_several_trees_of_a_combination_are_candidates_with_falling_votes(readin
     cover = {"name": "cover", "inputs": ["two"], "best": 3}
     above = answers(readings, cover)
     # S has half of the weight, as has T, and X three quarters.
-    trees = [above["cover"].tree, *above["cover"].others]
+    trees = [above["cover"].tree, *(each.tree for each in above["cover"].others)]
     assert trees == [RIGHT, OTHER, FLAT]
     combinations = (cover, {**MAXENT, "inputs": ["one", "cover"]})
     found, columns = columns_of(readings, *combinations, above=above)
@@ -231,6 +232,23 @@ def test_several_trees_of_a_combination_are_candidates_with_falling_votes(readin
     assert answers(readings, cover, last)["last"].tree == RIGHT
 
 
+def confidences(tree: Tree, evidence: Evidence) -> list[float]:
+    return ranked([tree], np.zeros(1), evidence, 1).confidences
+
+
+def test_candidates_are_ranked_by_their_values_and_the_first_of_equal_ones_is_taken():
+    evidence = Evidence(3, Chains())
+    evidence.add_trees([LEFT, RIGHT], [1, 3])
+    values = np.array([1.0, 3.0, 2.0, 3.0])
+    tree, _, value, others = ranked([LEFT, RIGHT, FLAT, OTHER], values, evidence, 3)
+    assert (tree, value) == (RIGHT, 3.0)
+    assert [(each.tree, each.value) for each in others] == [(OTHER, 3.0), (FLAT, 2.0)]
+    assert [each.confidences for each in others] == [
+        confidences(t, evidence) for t in (OTHER, FLAT)
+    ]
+    assert ranked([LEFT, RIGHT], values[:2], evidence, 1).others == ()
+
+
 def test_phrases_over_phrases_with_one_label():
     """Both brackets have the label's share; nothing is counted twice."""
     chains = Chains()
@@ -238,7 +256,7 @@ def test_phrases_over_phrases_with_one_label():
     evidence = Evidence(3, chains)
     evidence.add_trees([double, FLAT], [1, 3])
     assert shares_of(evidence) == {("S", 0, 3): 1.0}
-    assert judged(double, evidence).confidences == [1.0, 1.0]
+    assert confidences(double, evidence) == [1.0, 1.0]
     assert shares_of(Evidence(3, chains)) == {}
 
 
@@ -261,19 +279,19 @@ def test_a_reranker_chooses_among_the_candidates(readings, weights, expected):
     evidence = Evidence(3, readings["one"].evidence.chains)
     for each in readings.values():
         evidence.add(each.evidence)
-    assert found == judged(expected, evidence)
+    assert found.confidences == confidences(expected, evidence)
     assert len(found.confidences) == len(expected.spans())
-    assert close(found.value, sum(found.confidences), rtol=1e-15)
+    assert found.others == ()
 
 
 def test_confidences_of_a_chosen_tree_stand_in_the_order_of_its_spans():
     evidence = Evidence(3, Chains())
     evidence.add_trees([HOLLOW, RIGHT, LEFT], [1.0, 2.0, 1.0])
-    assert judged(HOLLOW, evidence).confidences == [0.25, 1.0]
-    assert judged(RIGHT, evidence).confidences == [0.5, 1.0]
-    assert judged(OTHER, evidence).confidences == [0.5, 0.0]
+    assert confidences(HOLLOW, evidence) == [0.25, 1.0]
+    assert confidences(RIGHT, evidence) == [0.5, 1.0]
+    assert confidences(OTHER, evidence) == [0.5, 0.0]
     evidence.total /= 10.0
-    assert judged(RIGHT, evidence).confidences == [1.0, 1.0]
+    assert confidences(RIGHT, evidence) == [1.0, 1.0]
 
 
 def test_rerankers_above_rerankers(readings):

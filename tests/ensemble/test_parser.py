@@ -14,7 +14,7 @@ from eigentree.corpus.brackets import parse_tree
 from eigentree.ensemble import parser as module
 from eigentree.ensemble.combine import Chains, Evidence
 from eigentree.ensemble.description import make_description
-from eigentree.ensemble.network import Network
+from eigentree.ensemble.network import Network, Question
 from eigentree.ensemble.parser import EnsembleParser
 from eigentree.ensemble.reading import Reading
 from eigentree.errors import SettingsError
@@ -157,6 +157,56 @@ def test_every_answer_is_that_of_each_combination(ensemble):
         assert [each.confidence for each in result.brackets] == answers["last"].confidences
 
 
+def with_last(ensemble: EnsembleParser, name: str) -> EnsembleParser:
+    """The ensemble up to one of its combinations."""
+    description = ensemble.network.description
+    names = [each.name for each in description.combination]
+    kept = description.combination[: names.index(name) + 1]
+    described = description.model_copy(update={"combination": kept})
+    return replace(ensemble, network=Network(described, ensemble.network.rerankers))
+
+
+@pytest.mark.parametrize("name", ["trees", "marginals", "first", "second", "last"])
+def test_several_trees_are_those_of_the_last_combination(ensemble, name):
+    part = with_last(ensemble, name)
+    found = 0
+    for sentence in SENTENCES[:10]:
+        plain, result, fewer = (part.parse(*sentence, best=best) for best in (None, 6, 2))
+        assert plain.alternatives == ()
+        assert replace(result, alternatives=()) == plain
+        several = result.alternatives
+        assert fewer.alternatives == several[:2]
+        assert several[0].tree == result.tree
+        assert several[0].confidence == result.confidence
+        assert len({each.tree for each in several}) == len(several) <= 6
+        found = max(found, len(several))
+        values = [each.objective for each in several]
+        assert values == sorted(values, reverse=True)
+        assert {(each.log_value, each.probability) for each in several} == {(None, None)}
+    assert found > 1
+
+
+def test_the_candidates_of_a_reranker_are_its_trees(ensemble):
+    part = with_last(ensemble, "first")
+    combination = part.network.description.combination[-1]
+    for sentence, (readings, answers) in zip(
+        SENTENCES[:10], part.every_answer(SENTENCES[:10]), strict=True
+    ):
+        candidates = part.network.candidates(combination, Question(*sentence, readings, answers))
+        several = part.parse(*sentence, best=1000).alternatives
+        assert {each.tree for each in several} == set(candidates.trees)
+
+
+def test_fall_backs_of_an_ensemble_have_one_tree():
+    words = ["a", "b", "b"] * 4
+    split = with_most(5).parse(words, best=9)
+    assert split.fallback == "split"
+    assert [each.tree for each in split.alternatives] == [split.tree]
+    assert any_length().parse([], best=3).alternatives == ()
+    with pytest.raises(SettingsError, match="best is 0; it must be at least 1"):
+        any_length().parse(words, best=0)
+
+
 # Words and tags ---------------------------------------------------------------------------
 
 
@@ -279,10 +329,10 @@ def test_a_sentence_that_does_not_fit_into_memory_is_cut(monkeypatch):
     ensemble = any_length()
     results = EnsembleParser._results
 
-    def failing(self, given):
+    def failing(self, given, best):
         if max(len(sentence.words) for sentence in given) > 5 or len(given) > 4:
             raise MemoryError
-        return results(self, given)
+        return results(self, given, best)
 
     monkeypatch.setattr(EnsembleParser, "_results", failing)
     words = ["a", "b"] * 8

@@ -55,9 +55,10 @@ def trained(sentences, gold, options=OPTIONS, **named) -> Reranker:
 
 
 def n_right(reranker: Reranker, sentences, gold) -> int:
-    chosen = reranker.best(sentences)
+    values = reranker.values(sentences)
     return sum(
-        each.trees[place] == tree for each, place, tree in zip(sentences, chosen, gold, strict=True)
+        each.trees[int(np.argmax(own))] == tree
+        for each, own, tree in zip(sentences, values, gold, strict=True)
     )
 
 
@@ -80,8 +81,9 @@ def test_sentences_of_one_candidate_teach_nothing():
     nothing = Candidates([], np.zeros((0, 2)))
     more = trained([single, *sentences, nothing], [gold[0], *gold, gold[0]])
     assert to_parts(more)[0] == to_parts(trained(sentences, gold))[0]
-    assert more.best([single, sentences[0]])[0] == 0
-    assert more.best([]) == []
+    alone, several = more.values([single, sentences[0]])
+    assert (alone.tolist(), len(several)) == ([0.0], 2)
+    assert more.values([]) == []
     with pytest.raises(SettingsError, match="no sentence has two different candidates"):
         trained([single, nothing], gold[:2])
 
@@ -141,7 +143,8 @@ def test_parts_make_the_same_reranker(reranker):
         assert np.array_equal(getattr(again.model, name), value), name
     assert to_parts(again)[0] == header
     sentences, _ = problem(20, seed=3)
-    assert again.best(sentences) == reranker.best(sentences)
+    for one, other in zip(again.values(sentences), reranker.values(sentences), strict=True):
+        assert np.array_equal(one, other)
 
 
 CHANGES = {

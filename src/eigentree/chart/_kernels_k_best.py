@@ -61,9 +61,13 @@ class Rows(NamedTuple):
 
     @classmethod
     def empty(cls, n_rows: int) -> Rows:
+        item, edge, left, right = np.empty((4, n_rows), dtype=np.int32)
         return cls(
             np.empty(n_rows),
-            *np.empty((4, n_rows), dtype=np.int32),
+            item,
+            edge,
+            left,
+            right,
             np.empty((n_rows, 2), dtype=np.int32),
             np.empty((n_rows, 4), dtype=np.int64),
         )
@@ -312,7 +316,7 @@ def find(
 def needs_next(rows: Rows, row: int, heap: Ints, pending: Ints) -> bool:
     """Whether the next best row of the same item is not known and may exist."""
     item = rows.item[row]
-    return rows.link[row, 0] < 0 and (pending[item] != NOTHING or heap[item] >= 0)
+    return bool(rows.link[row, 0] < 0 and (pending[item] != NOTHING or heap[item] >= 0))
 
 
 @kernel

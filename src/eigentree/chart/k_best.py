@@ -6,10 +6,11 @@ algorithm 3) do: the best derivation of each item is known, and the next best on
 looked for only when one above it is to be told from others by it.  A forest with more trees than
 could ever be listed so answers at once.
 
-Two derivations may stand for the same tree as people draw it: intermediate symbols vanish, and
-given tags may be set aside for the search.  Where that is so at an item, the worse one can be in
-no tree that is not there already, so it is dropped there.  Trees are told apart by fingerprints
-of 124 bits; that two different ones have the same does not happen in practice.
+Two derivations may stand for the same phrases: intermediate symbols vanish, and trees that differ
+in their tags alone count as one, lest a list hold one tree under all likely tags.  Where that is
+so at an item, the worse one can be in no tree that is not there already, so it is dropped there.
+Trees are told apart by fingerprints of 62 bits; that two different ones have the same does not
+happen in practice.
 
 The derivations of the k trees are mostly the same below, and are shared: as a forest in which
 each item has one derivation they give the values of all trees in one inside pass
@@ -95,10 +96,8 @@ def children(forest: Forest) -> tuple[Ints, Ints]:
     return left, right
 
 
-def k_best(
-    forest: Forest, gains: Gains, symbols: SymbolTable, k: int, *, tags_count: bool = True
-) -> KBest:
-    """The k trees of a forest with the largest sums of gains.
+def k_best(forest: Forest, gains: Gains, symbols: SymbolTable, k: int) -> KBest:
+    """The k trees of a forest with the largest sums of gains, no two with the same phrases.
 
     Trees with the same sum come in an order that depends on the forest alone, so that a longer
     list begins with the shorter one; the first tree is that of `eigentree.chart.decode.decode`.
@@ -109,8 +108,6 @@ def k_best(
         As for the best tree.
     k
         At least 1; there are fewer trees if the forest has no more with a finite sum.
-    tags_count
-        Whether trees differ that differ in their tags alone.
 
     Cost
     ----
@@ -124,7 +121,7 @@ def k_best(
     n_items = forest.n_items
     best, choice = np.empty(n_items), np.empty(n_items, dtype=np.int32)
     best_edges(forest, gains.item, gains.edge, best, choice)
-    letter = symbols.chain_number[0 if tags_count else 1]
+    letter = symbols.chain_number
     rows = kernels.Rows.empty(n_items + 1 + len(forest.roots) + forest.n_edges)
     last, heap, pending = np.empty((3, n_items + 1), dtype=np.int32)
     kernels.begin(forest, letter, best, choice, rows, last, heap, pending)
@@ -142,8 +139,8 @@ def k_best(
 
 def _doubled(rows: kernels.Rows) -> kernels.Rows:
     larger = kernels.Rows.empty(2 * len(rows.value))
-    for old, new in zip(rows, larger, strict=True):
-        new[: len(old)] = old
+    for name, old in rows._asdict().items():
+        getattr(larger, name)[: len(old)] = old
     return larger
 
 

@@ -7,14 +7,16 @@ that of the sentence.
 
 In Kruskal form a rule's vector is made without its tensor, as in `eigentree.chart.kruskal`:
 
-    inside(a)[i] = sum over s of weights[s] parent[a i, s] (left' inside(b))[s] (right' inside(c))[s]
+    inside(a) = sum over s of
+        weights[s] parent[a, s] (left[b, s] . inside(b)) (right[c, s] . inside(c))
 
-in which b and c are the children.
+in which b and c are the children, and a factor has a vector for each symbol and component.
 """
 
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -78,7 +80,7 @@ def on_trees(forest: Forest, grammar: LPCFG | KruskalGrammar) -> list[TreeValue]
         chart = inside_chart(forest, grammar)
         exponents = chart.exponent.tolist()
         start = chart.vector_start.tolist()
-        vectors = [chart.inside[one:other] for one, other in zip(start, start[1:], strict=False)]
+        vectors = [chart.inside[first:end] for first, end in pairwise(start)]
     values = []
     for root in forest.roots.tolist():
         weights = exact.parameters.root[exact.states(int(forest.item_symbol[root]))]
@@ -122,7 +124,9 @@ def _forest_of(tree: BinaryTree, backbone: PCFG) -> Forest | None:
     if None in numbers:
         return None
     n = len(tree.words)
-    start, end, tags = [], [], []
+    start: list[int] = []
+    end: list[int] = []
+    tags: list[str] = []
     for symbol, left, right in zip(tree.symbols, tree.left, tree.right, strict=True):
         start.append(len(tags) if left < 0 else start[left])
         if left < 0:

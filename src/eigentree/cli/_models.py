@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
 from eigentree.cli._common import message
 
 if TYPE_CHECKING:
     from eigentree.corpus.trees import Tree
-    from eigentree.parsers import ParseResult
+    from eigentree.parsers import Alternative, ParseResult
 
 
 def warn_of_compilation(
@@ -41,6 +43,33 @@ def in_brackets(result: ParseResult, wrapper: str | None, root_name: str) -> str
     return "" if result.tree is None else format_tree(wrapped(result.tree, wrapper, root_name))
 
 
+def by_value(result: ParseResult) -> ParseResult:
+    """The result with its best trees ordered by the size of their values."""
+
+    def value(each: Alternative) -> float:
+        return -math.inf if each.log_value is None else each.log_value
+
+    ordered = sorted(result.alternatives, key=value, reverse=True)
+    return replace(result, alternatives=tuple(ordered))
+
+
+def in_lines(
+    result: ParseResult,
+    wrapper: str | None,
+    root_name: str,
+    order: Literal["objective", "value"],
+) -> str:
+    """The best trees of a sentence, one a line after the number that orders them, if it has one."""
+    from eigentree.corpus.brackets import format_tree
+
+    lines = []
+    for each in result.alternatives:
+        number = each.log_value if order == "value" else each.objective
+        text = "" if number is None else f"{number:.6f}"
+        lines.append(f"{text}\t{format_tree(wrapped(each.tree, wrapper, root_name))}\n")
+    return "".join(lines)
+
+
 def wrapped(tree: Tree, wrapper: str | None, root_name: str) -> Tree:
     """A clean tree in an outer bracket, where the treebank has one."""
     from eigentree.corpus.trees import Tree
@@ -53,10 +82,17 @@ def wrapped(tree: Tree, wrapper: str | None, root_name: str) -> Tree:
 
 
 def in_json(
-    result: ParseResult, wrapper: str | None, root_name: str, *, readable: bool = True
+    result: ParseResult,
+    wrapper: str | None,
+    root_name: str,
+    *,
+    readable: bool = True,
+    several: bool = False,
 ) -> str:
     """A parse as one line of JSON; what can't be read is told apart from an empty sentence."""
-    record = {
+    from eigentree.corpus.brackets import format_tree
+
+    record: dict[str, object] = {
         "words": result.words,
         "tags": result.tags,
         "tree": in_brackets(result, wrapper, root_name) or None,
@@ -66,6 +102,17 @@ def in_json(
         "sign": None if result.log_value is None else result.sign,
         "fallback": result.fallback if readable else "unreadable",
     }
+    if several:
+        record["alternatives"] = [
+            {
+                **each._asdict(),
+                "tree": format_tree(wrapped(each.tree, wrapper, root_name)),
+                # JSON has no infinity; the sign tells that there is a value, of 0.
+                "log_value": None if each.sign == 0 else each.log_value,
+                "sign": None if each.log_value is None else each.sign,
+            }
+            for each in result.alternatives
+        ]
     return json.dumps(record, ensure_ascii=False)
 
 

@@ -43,6 +43,7 @@ _LOTS_AHEAD = 4
 InputForm = Literal["tokens", "tagged", "conllu", "trees"]
 OutputForm = Literal["brackets", "json", "drawing"]
 Objective = Literal["rules", "spans", "brackets", "max-rule", "viterbi", "free"]
+Order = Literal["objective", "value"]
 
 
 class _Work(NamedTuple):
@@ -54,6 +55,8 @@ class _Work(NamedTuple):
     max_words: int | None
     lean: bool
     output: OutputForm
+    kbest: int | None
+    order: Order
 
 
 def parse(
@@ -93,6 +96,23 @@ def parse(
     max_words: Annotated[
         int | None, typer.Option(help="Parse longer sentences in pieces.", show_default="400")
     ] = None,
+    kbest: Annotated[
+        int | None,
+        typer.Option(
+            "--kbest",
+            min=1,
+            help="Print so many of the best trees of each sentence, where it has them: in brackets "
+            "a line each, number and tree, and an empty line after each sentence.",
+        ),
+    ] = None,
+    order: Annotated[
+        Order,
+        typer.Option(
+            "--kbest-order",
+            help="How several trees are ordered: by what the decoder judges them by, or by their "
+            "values under the grammar.",
+        ),
+    ] = "objective",
     lean: Annotated[
         bool,
         typer.Option(
@@ -118,7 +138,11 @@ def parse(
         raise SettingsError("no model is named; give one with --model, as made by eigentree train")
     check_inputs(files or [])
     keep_inputs(output_file, [model, *map(str, Path(model).rglob("*.egt")), *(files or [])])
-    work = _Work(model, objective, threshold, max_words, lean, output)
+    if kbest is not None and output == "drawing":
+        raise SettingsError("--kbest prints brackets or json; a drawing is of one tree")
+    if kbest is None and order != "objective":
+        raise SettingsError("--kbest-order is for several trees; give their number with --kbest")
+    work = _Work(model, objective, threshold, max_words, lean, output, kbest, order)
     # Opened here in any case, so that a bad model is told before any worker starts.
     parser = _open(work)
     warn_of_compilation(quiet=quiet)
@@ -131,7 +155,7 @@ def parse(
             # A lot that is too small costs time, and one that is not there yet may never come.
             waits = lean or "-" not in (files or ["-"])
             lots = in_lots(sentences, _lot(parser), lambda: waits or _more_to_read())
-            rendered = chain.from_iterable(map(_renderer(parser, output), lots))
+            rendered = chain.from_iterable(map(_renderer(parser, work), lots))
         else:
             lots = in_lots(sentences, max(_LOT, _lot(parser)))
             del parser
@@ -213,6 +237,10 @@ def _open_ensemble(work: _Work, *, verify: bool) -> EnsembleParser:
     from eigentree.ensemble.parser import EnsembleParser
     from eigentree.errors import SettingsError
 
+    if work.order == "value":
+        raise SettingsError(
+            "--kbest-order value is for single models; an ensemble gives trees no value"
+        )
     for option, given in (("--objective", work.objective), ("--threshold", work.threshold)):
         if given is not None:
             raise SettingsError(
@@ -257,7 +285,7 @@ def _more_to_read() -> bool:
 
 
 def _renderer(
-    parser: Parser | EnsembleParser, output: OutputForm
+    parser: Parser | EnsembleParser, work: _Work
 ) -> Callable[[list[Sentence]], Iterator[tuple[str, str]]]:
     """A function from sentences to what is printed for each and what is told about it."""
     from eigentree.cli import _models
@@ -265,16 +293,22 @@ def _renderer(
     root_name = parser.cleaning.root_name
 
     def render(lot: list[Sentence]) -> Iterator[tuple[str, str]]:
-        results = parser.parse_many((sentence.words, sentence.tags) for sentence in lot)
+        asked = ((sentence.words, sentence.tags) for sentence in lot)
+        results = parser.parse_many(asked, best=work.kbest)
         for sentence, result in zip(lot, results, strict=True):
             told = result.fallback if sentence.readable else None
             note = f"{sentence.place}: fall-back: {told}" if told else ""
-            if output == "json":
+            if work.order == "value":
+                result = _models.by_value(result)
+            if work.output == "json":
                 text = _models.in_json(
-                    result, parser.wrapper, root_name, readable=sentence.readable
-                )
-            elif output == "drawing":
+                    result, parser.wrapper, root_name,
+                    readable=sentence.readable, several=work.kbest is not None,
+                )  # fmt: skip
+            elif work.output == "drawing":
                 text = _models.in_drawing(result)
+            elif work.kbest is not None:
+                text = _models.in_lines(result, parser.wrapper, root_name, work.order)
             else:
                 text = _models.in_brackets(result, parser.wrapper, root_name)
             yield text, note
@@ -287,7 +321,7 @@ _render_here: Callable[[list[Sentence]], Iterator[tuple[str, str]]]
 
 def _start_worker(work: _Work) -> None:
     global _render_here  # what a worker process is started for
-    _render_here = _renderer(_open(work, verify=False), work.output)
+    _render_here = _renderer(_open(work, verify=False), work)
 
 
 def _render_lot(lot: list[Sentence]) -> list[tuple[str, str]]:

@@ -280,6 +280,23 @@ def chains_of(tree: Tree) -> dict[tuple[int, int], Chain]:
     return chains
 
 
+class Other(NamedTuple):
+    """A tree that the evidence speaks for less.
+
+    Attributes
+    ----------
+    tree
+    value
+        The objective by which it was found.
+    confidences
+        As of `Combined`.
+    """
+
+    tree: Tree
+    value: float
+    confidences: list[float]
+
+
 class Combined(NamedTuple):
     """The tree that the evidence of many members speaks for.
 
@@ -291,7 +308,7 @@ class Combined(NamedTuple):
         The weight of each bracket as a share of the total, cut to 0..1, in the order of
         `Tree.spans`.
     value
-        The objective (1).
+        The objective (1), or the value that a reranker gives.
     others
         Other trees of the sentence, best first.
     """
@@ -299,7 +316,7 @@ class Combined(NamedTuple):
     tree: Tree
     confidences: list[float]
     value: float
-    others: tuple[Tree, ...] = ()
+    others: tuple[Other, ...] = ()
 
 
 def combine(
@@ -363,25 +380,26 @@ def combine(
     total = evidence.total or 1.0
     sure = np.clip(labels.sums(evidence.weight) / total, 0.0, 1.0)
     chains_of_tree = np.empty(2 * n - 1, dtype=np.int32)
-    trees: list[Tree] = []
-    confidences: list[float] = []
+    found: list[Other] = []
     for rank in range(int(counts[0, n, 0])):
         count = kernels.chains_of_tree(
             rank, element_chain, element_rank, sequence_rank,
             many_split, many_element, many_sequence, chains_of_tree,
         )  # fmt: skip
         used = seen[chains_of_tree[:count]]
-        if not trees:
-            for top, last in zip(labels.first[used], labels.first[used + 1], strict=True):
-                confidences.extend(sure[top:last][::-1].tolist())
+        confidences: list[float] = []
+        for top, last in zip(labels.first[used], labels.first[used + 1], strict=True):
+            confidences.extend(sure[top:last][::-1].tolist())
         brackets = [
             (left, right, evidence.chains.chains[number])
             for left, right, number in zip(
                 start[used].tolist(), end[used].tolist(), chain[used].tolist(), strict=True
             )
         ]
-        trees.append(_build(words, tags, brackets))
-    return Combined(trees[0], confidences, float(element[0, n, 0] / total), tuple(trees[1:]))
+        value = float(element[0, n, rank] / total)
+        found.append(Other(_build(words, tags, brackets), value, confidences))
+    tree, value, confidences = found[0]
+    return Combined(tree, confidences, value, tuple(found[1:]))
 
 
 def _build(

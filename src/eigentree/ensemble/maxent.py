@@ -150,17 +150,6 @@ class MaxEnt(NamedTuple):
         """
         return features @ self.weights + dense @ (self.dense_weights / self.scale)
 
-    def best(self, features: sparse.csr_array, dense: Floats, offsets: Ints) -> Ints:
-        """Axes (sentences): the place of each sentence's best candidate among its own."""
-        return first_best(self.values(features, dense), offsets)
-
-
-def first_best(values: Floats, offsets: Ints) -> Ints:
-    """Axes (sentences): where the highest value of each sentence is, first of equal ones."""
-    top = np.maximum.reduceat(values, offsets[:-1])
-    found = np.flatnonzero(values == np.repeat(top, np.diff(offsets)))
-    return found[np.searchsorted(found, offsets[:-1])] - offsets[:-1]
-
 
 def probabilities(values: Floats, offsets: Ints) -> Floats:
     """Axes (candidates): p of equation (1)."""

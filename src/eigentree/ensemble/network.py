@@ -14,7 +14,7 @@ import numpy as np
 
 from eigentree.chart.forest import Floats
 from eigentree.corpus.trees import Tree
-from eigentree.ensemble.combine import Combined, Evidence, combine
+from eigentree.ensemble.combine import Combined, Evidence, Other, combine
 from eigentree.ensemble.description import Combination, Description
 from eigentree.ensemble.reading import Reading
 from eigentree.ensemble.reranker import Candidates, Reranker
@@ -76,7 +76,11 @@ class Network:
                 )
 
     def answers(
-        self, questions: Sequence[Question], root: str, names: Sequence[str] | None = None
+        self,
+        questions: Sequence[Question],
+        root: str,
+        names: Sequence[str] | None = None,
+        best: int = 1,
     ) -> list[dict[str, Combined]]:
         """What each combination makes of each sentence.
 
@@ -88,11 +92,15 @@ class Network:
             Label of the whole where no member has a phrase over it.
         names
             Only these combinations, and those above that they need; by default all.
+        best
+            How many trees the last combination is to give, at least; a reranker has no more than
+            its candidates.
         """
         wanted = self._wanted(names)
         for combination in self.description.combination:
             if combination.name in wanted:
-                given = self.answer(combination, questions, root)
+                is_last = combination is self.description.combination[-1]
+                given = self.answer(combination, questions, root, best=best if is_last else 1)
                 for question, found in zip(questions, given, strict=True):
                     question.answers[combination.name] = found
         return [question.answers for question in questions]
@@ -103,6 +111,7 @@ class Network:
         questions: Sequence[Question],
         root: str,
         candidates: Sequence[Candidates] | None = None,
+        best: int = 1,
     ) -> list[Combined]:
         """What one combination makes of each sentence.
 
@@ -116,32 +125,41 @@ class Network:
             As of `answers`.
         candidates
             What a reranker chooses from, if that is known.
+        best
+            How many trees are wanted, at least.
         """
         if not combination.is_trained:
-            return [self._covered(combination, question, root) for question in questions]
+            return [self._covered(combination, question, root, best) for question in questions]
         if candidates is None:
             candidates = [self.candidates(combination, question) for question in questions]
         some = [place for place, each in enumerate(candidates) if each.trees]
-        best: dict[int, Tree] = {}
+        values: dict[int, Floats] = {}
         if some:
-            chosen = self.rerankers[combination.name].best([candidates[place] for place in some])
-            for place, one in zip(some, chosen, strict=True):
-                best[place] = candidates[place].trees[one]
+            reranker = self.rerankers[combination.name]
+            found = reranker.values([candidates[place] for place in some])
+            values = dict(zip(some, found, strict=True))
         return [
-            judged(best[place], self._marginals(combination, question))
-            if place in best
-            else self._covered(combination, question, root)
+            ranked(
+                candidates[place].trees,
+                values[place],
+                self._marginals(combination, question),
+                best,
+            )
+            if place in values
+            else self._covered(combination, question, root, best)
             for place, question in enumerate(questions)
         ]
 
-    def _covered(self, combination: Combination, question: Question, root: str) -> Combined:
+    def _covered(
+        self, combination: Combination, question: Question, root: str, best: int
+    ) -> Combined:
         if combination.how == "tree-coverage":
             evidence = self._trees(combination, question)
         else:
             evidence = self._marginals(combination, question)
         return combine(
             evidence, question.words, question.tags,
-            root=root, price=combination.price, best=combination.best,
+            root=root, price=combination.price, best=max(combination.best, best),
         )  # fmt: skip
 
     def _wanted(self, names: Sequence[str] | None) -> set[str]:
@@ -184,7 +202,7 @@ class Network:
         votes: dict[Tree, list[float]] = {}
         for column, name in enumerate(combination.inputs):
             if name in answers:
-                trees = [answers[name].tree, *answers[name].others]
+                trees = [answers[name].tree, *(each.tree for each in answers[name].others)]
                 shares = [1.0 / rank for rank in range(1, len(trees) + 1)]
             else:
                 trees = readings[name].trees
@@ -254,8 +272,16 @@ def shares_of(evidence: Evidence) -> dict[Bracket, float]:
     return shares
 
 
-def judged(tree: Tree, evidence: Evidence) -> Combined:
-    """A tree with what the evidence says of its brackets."""
+def ranked(trees: Sequence[Tree], values: Floats, evidence: Evidence, best: int) -> Combined:
+    """The best few trees by their values, with what the evidence says of their brackets.
+
+    Of equal ones the first.
+    """
     shares = shares_of(evidence)
-    sure = [min(1.0, shares.get((each.label, each.start, each.end), 0.0)) for each in tree.spans()]
-    return Combined(tree, sure, float(sum(sure)))
+    found = []
+    for place in np.argsort(-values, kind="stable")[:best].tolist():
+        spans = trees[place].spans()
+        sure = [min(1.0, shares.get((each.label, each.start, each.end), 0.0)) for each in spans]
+        found.append(Other(trees[place], float(values[place]), sure))
+    tree, value, sure = found[0]
+    return Combined(tree, sure, value, tuple(found[1:]))

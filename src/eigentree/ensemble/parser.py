@@ -8,6 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from eigentree.corpus.cleaning import CleaningOptions
 from eigentree.ensemble.combine import Chains, Combined
 from eigentree.ensemble.network import Network, Question
@@ -15,17 +17,20 @@ from eigentree.ensemble.reading import Reader, Reading, given_up
 from eigentree.errors import counted
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.parsers import (
+    Alternative,
     Bracket,
     Parser,
     ParseResult,
     ParserOptions,
     Sentence,
+    check_best,
     cleaning_of,
     joined,
     mean_confidence,
     pair_of,
     pieces_of,
     sentence_of,
+    with_alternative,
 )
 from eigentree.words.tagger import Tagger
 
@@ -111,18 +116,32 @@ class EnsembleParser:
         """How the trees that the ensemble was trained on were cleaned."""
         return cleaning_of(self.description)
 
-    def parse(self, words: Sequence[str], tags: Sequence[str] | None = None) -> ParseResult:
-        """Parse one sentence; as `eigentree.parsers.Parser.parse`."""
-        return next(self.parse_many([(words, tags)]))
+    def parse(
+        self,
+        words: Sequence[str],
+        tags: Sequence[str] | None = None,
+        *,
+        best: int | None = None,
+    ) -> ParseResult:
+        """Parse one sentence; as `eigentree.parsers.Parser.parse`.
+
+        Several trees are those of the last combination: all that its members' brackets make if it
+        is a coverage, the candidates if it is a reranker.  They have no value of their own.
+        """
+        return next(self.parse_many([(words, tags)], best=best))
 
     def parse_many(
-        self, sentences: Iterable[tuple[Sequence[str], Sequence[str] | None]]
+        self,
+        sentences: Iterable[tuple[Sequence[str], Sequence[str] | None]],
+        *,
+        best: int | None = None,
     ) -> Iterator[ParseResult]:
         """Parse sentences in lots, each as (words, tags or None)."""
+        check_best(best)
         waiting = iter(sentences)
         while lot := list(islice(waiting, self.lot)):
             pairs = [pair_of(each) for each in lot]
-            yield from self._parse([sentence_of(*pair, self.tagger) for pair in pairs])
+            yield from self._parse([sentence_of(*pair, self.tagger) for pair in pairs], best)
 
     def every_answer(
         self, sentences: Iterable[tuple[Sequence[str], Sequence[str] | None]]
@@ -134,18 +153,20 @@ class EnsembleParser:
             readings = self._read(asked)
             yield from zip(readings, self._combined(asked, readings, None), strict=True)
 
-    def _parse(self, sentences: list[Sentence], most: int | None = None) -> list[ParseResult]:
+    def _parse(
+        self, sentences: list[Sentence], best: int | None, most: int | None = None
+    ) -> list[ParseResult]:
         most = most or min(plain.options.max_words for plain in self.backbones)
         pieces = [list(pieces_of(sentence, most)) for sentence in sentences]
         try:
-            answers = iter(self._results([piece for each in pieces for piece in each]))
+            answers = iter(self._results([piece for each in pieces for piece in each], best))
         except MemoryError:
             # Charts grow with the square of the length: smaller or fewer ones may still fit.
             if len(sentences) > 1:
-                return [self._parse([sentence], most)[0] for sentence in sentences]
+                return [self._parse([sentence], best, most)[0] for sentence in sentences]
             if most < 4:
                 raise
-            return self._parse(sentences, min(most, len(sentences[0].words)) // 2)
+            return self._parse(sentences, best, min(most, len(sentences[0].words)) // 2)
         results = []
         for sentence, parts in zip(sentences, pieces, strict=True):
             found = [next(answers) for _ in parts]
@@ -154,7 +175,8 @@ class EnsembleParser:
             elif len(found) == 1:
                 results.append(found[0])
             else:
-                results.append(joined(sentence.words, found, self.backbones[0].root_label))
+                whole = joined(sentence.words, found, self.backbones[0].root_label)
+                results.append(whole if best is None else with_alternative(whole))
         return results
 
     def _read(self, sentences: list[Sentence]) -> list[dict[str, Reading]]:
@@ -176,6 +198,7 @@ class EnsembleParser:
         sentences: Sequence[Sentence],
         readings: Sequence[Mapping[str, Reading]],
         names: Sequence[str] | None,
+        best: int = 1,
     ) -> list[dict[str, Combined]]:
         questions = []
         for sentence, of_sentence in zip(sentences, readings, strict=True):
@@ -183,7 +206,7 @@ class EnsembleParser:
             if tags is None:
                 tags = self._tags(sentence, of_sentence)
             questions.append(Question(sentence.words, tags, of_sentence, {}))
-        return self.network.answers(questions, self.backbones[0].root_label, names)
+        return self.network.answers(questions, self.backbones[0].root_label, names, best)
 
     def _tags(self, sentence: Sentence, readings: Mapping[str, Reading]) -> list[str]:
         """Where tags are uncertain, those that most members have chosen, word by word."""
@@ -196,26 +219,37 @@ class EnsembleParser:
             return self.backbones[0].flat(sentence).tags
         return [max(sorted(of_word), key=of_word.__getitem__) for of_word in votes]
 
-    def _results(self, sentences: list[Sentence]) -> list[ParseResult]:
+    def _results(self, sentences: list[Sentence], best: int | None) -> list[ParseResult]:
         readings = self._read(sentences)
         last = self.network.description.combination[-1].name
-        combined = self._combined(sentences, readings, [last])
+        combined = self._combined(sentences, readings, [last], best or 1)
         return [
-            self._result(sentence, of_sentence, answers[last])
+            self._result(sentence, of_sentence, answers[last], best)
             for sentence, of_sentence, answers in zip(sentences, readings, combined, strict=True)
         ]
 
     def _result(
-        self, sentence: Sentence, readings: Mapping[str, Reading], combined: Combined
+        self,
+        sentence: Sentence,
+        readings: Mapping[str, Reading],
+        combined: Combined,
+        best: int | None,
     ) -> ParseResult:
         if not any(reading.members for reading in readings.values()):
             plain = self.backbones[0]
-            found = plain.parse_attempts(sentence, plain.attempts)
+            found = plain.parse_attempts(sentence, plain.attempts, best)
             return replace(found, fallback=found.fallback or "coarse")
         brackets = tuple(
             Bracket(*span, confidence)
             for span, confidence in zip(combined.tree.spans(), combined.confidences, strict=True)
         )
+        alternatives = [
+            Alternative(tree, value, confidence=float(np.mean(sure)) if sure else None)
+            for tree, value, sure in (
+                (combined.tree, combined.value, combined.confidences),
+                *combined.others,
+            )
+        ]
         return ParseResult(
             sentence.words,
             combined.tree.tags(),
@@ -223,4 +257,5 @@ class EnsembleParser:
             brackets,
             mean_confidence(brackets),
             fallback=given_up(readings.values()),
+            alternatives=tuple(alternatives[: best or 0]),
         )

@@ -105,8 +105,8 @@ class Reranker:
         if not np.all(model.scale > 0):
             raise ModelFileError("a reranker's scale has values that are not positive")
 
-    def best(self, sentences: Sequence[Candidates]) -> list[int]:
-        """The place of each sentence's best candidate among its own; the first of equal ones.
+    def values(self, sentences: Sequence[Candidates]) -> list[Floats]:
+        """What the model gives each sentence's candidates; 0 to one that is alone.
 
         Parameters
         ----------
@@ -117,17 +117,17 @@ class Reranker:
         ----
         Some 0.3 ms a candidate, for its features.
         """
-        best = [0] * len(sentences)
+        values = [np.zeros(len(each.trees)) for each in sentences]
         # Most members agree on many sentences, which need no features then.
         open_ones = [place for place, each in enumerate(sentences) if len(each.trees) > 1]
         if open_ones:
             asked = [sentences[place] for place in open_ones]
             features = self.table.features([each.trees for each in asked])
             columns = np.concatenate([each.columns for each in asked])
-            chosen = self.model.best(features.values, columns, features.offsets)
-            for place, one in zip(open_ones, chosen.tolist(), strict=True):
-                best[place] = one
-        return best
+            found = self.model.values(features.values, columns)
+            for place, own in zip(open_ones, np.split(found, features.offsets[1:-1]), strict=True):
+                values[place] = own
+        return values
 
 
 def train_reranker(

@@ -30,9 +30,9 @@ class SymbolTable:
     label_start : int64, axes (N + 1)
     phrase_label : int64
         The phrase labels of each symbol, see `phrase_labels`.
-    chain_number : int64, axes (2, N)
-        From 1 on, one number wherever chains are the same, negative at intermediate symbols.  In
-        the second row tags are left out of the chains.
+    chain_number : int64, axes (N)
+        From 1 on, one number wherever chains are the same but for a tag; negative at intermediate
+        symbols.
     """
 
     symbols: tuple[Symbol, ...]
@@ -130,11 +130,9 @@ def phrase_labels(symbols: Sequence[Symbol]) -> tuple[NDArray[np.int64], NDArray
 
 def _chain_numbers(symbols: Sequence[Symbol]) -> NDArray[np.int64]:
     numbers: dict[tuple[str, ...], int] = {}
-    found = np.empty((2, len(symbols)), dtype=np.int64)
-    for place, symbol in enumerate(symbols):
-        untagged = symbol.chain[:-1] if symbol.kind == "preterminal" else symbol.chain
-        sign = -1 if symbol.kind == "intermediate" else 1
-        found[:, place] = [
-            sign * numbers.setdefault(chain, len(numbers) + 1) for chain in (symbol.chain, untagged)
-        ]
-    return found
+    found: list[int] = []
+    for symbol in symbols:
+        chain = symbol.chain[:-1] if symbol.kind == "preterminal" else symbol.chain
+        number = numbers.setdefault(chain, len(numbers) + 1)
+        found.append(-number if symbol.kind == "intermediate" else number)
+    return np.array(found, dtype=np.int64)
