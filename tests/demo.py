@@ -49,6 +49,18 @@ def any_length_parser() -> Parser:
     return Parser.train(ANY_LENGTH * 5, states=2)
 
 
+def blocks_of(output: str) -> list[list[list[str]]]:
+    """The lists of trees that ``parse --kbest`` prints: number and tree of each."""
+    blocks: list[list[list[str]]] = [[]]
+    for line in output.split("\n")[:-1]:
+        if line:
+            blocks[-1].append(line.split("\t"))
+        else:
+            blocks.append([])
+    assert blocks.pop() == []
+    return blocks
+
+
 def run_verb(*arguments: str | Path) -> tuple[int, str, str]:
     """Exit code, standard output and standard error of the command line."""
     out, err = io.StringIO(), io.StringIO()

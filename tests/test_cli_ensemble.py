@@ -20,7 +20,7 @@ from eigentree.ensemble.description import DEFAULT, read_description
 from eigentree.ensemble.parser import EnsembleParser
 from eigentree.evaluate import EVALB_COLLINS, score
 from eigentree.parsers import Parser
-from tests.demo import HELD_OUT, TREEBANK, demo_parser, demo_trees, run_verb
+from tests.demo import HELD_OUT, TREEBANK, blocks_of, demo_parser, demo_trees, run_verb
 
 EIGENTREE = [sys.executable, "-c", "from eigentree.cli.app import main; main()"]
 EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
@@ -451,11 +451,25 @@ def test_input_that_tells_nothing_is_read_on(monkeypatch):
         assert parse._more_to_read()
 
 
+def test_several_trees_of_an_ensemble(trained, texts):
+    options = ("parse", "-q", "-m", trained.folder, texts)
+    code, alone, _ = run_verb(*options)
+    assert code == 0
+    for jobs in ("1", "2"):
+        code, out, _ = run_verb(*options, "--kbest", "3", "-j", jobs)
+        assert code == 0
+        trees = [[tree for _, tree in own] for own in blocks_of(out)]
+        assert ["".join(own[:1]) for own in trees] == alone.split("\n")[:-1]
+        assert all(len(set(own)) == len(own) <= 3 for own in trees)
+
+
 def test_options_of_single_models_and_of_ensembles(trained, texts, tmp_path):
     arguments = ("parse", "-m", trained.folder, texts)
     for option, value in (("--objective", "spans"), ("--threshold", "0.01")):
         told = refused(*arguments, option, value)
         assert f"{option} is for single models; the members of an ensemble parse as" in told
+    told = refused(*arguments, "--kbest", "2", "--kbest-order", "value")
+    assert "--kbest-order value is for single models" in told
     model = tmp_path / "demo.egt"
     demo_parser().save(model)
     told = refused("parse", "-m", model, texts, "--lean")

@@ -25,7 +25,7 @@ from eigentree.corpus.trees import Tree
 from eigentree.learn.em import STAGE
 from eigentree.learn.unseen import UnseenOptions
 from eigentree.parsers import Parser
-from tests.demo import HELD_OUT, demo_parser, demo_trees, run_verb
+from tests.demo import HELD_OUT, blocks_of, demo_parser, demo_trees, run_verb
 
 EIGENTREE = [sys.executable, "-c", "from eigentree.cli.app import main; main()"]
 SENTENCES = ["The dog sees the old cat .", "", "????", "( Who left ? )", "😀 zorgle"]
@@ -118,22 +118,21 @@ def test_several_trees_in_brackets(model, sentences):
     options = ("-m", model, sentences, "--quiet", "--kbest", "4")
     code, out, _ = run_verb("parse", *options)
     assert code == 0
-    blocks = out.split("\n\n")[:-1] if not out.startswith("\n") else out.split("\n\n")
     _, alone, _ = run_verb("parse", "-m", model, sentences, "--quiet")
-    # Each sentence ends with an empty line, one without words is nothing else.
-    assert sum(line == "" for line in out.split("\n")[:-1]) == len(SENTENCES)
-    numbers, trees = zip(*(line.split("\t") for line in blocks[0].split("\n")), strict=True)
-    assert trees[0] == alone.split("\n")[0]
+    blocks = blocks_of(out)
+    # One without words is an empty line and nothing else.
+    assert ["".join(tree for _, tree in own[:1]) for own in blocks] == alone.split("\n")[:-1]
+    numbers, trees = zip(*blocks[0], strict=True)
     assert 1 < len(set(trees)) == len(trees) <= 4
     assert [float(each) for each in numbers] == sorted(map(float, numbers), reverse=True)
     _, two, _ = run_verb("parse", *options, "--jobs", "2")
     assert two == out
     flat = next(tree for tree in alone.split("\n") if "????" in tree)
-    assert f"\t{flat}\n\n" in out  # a fall-back without a number
+    assert [["", flat]] in blocks  # a fall-back without a number
     _, ordered, _ = run_verb("parse", *options, "--kbest-order", "value")
-    first = [line.split("\t") for line in ordered.split("\n\n")[0].split("\n")]
-    assert {tree for _, tree in first} == set(trees)
-    assert [float(each) for each, _ in first] == sorted((float(n) for n, _ in first), reverse=True)
+    numbers, again = zip(*blocks_of(ordered)[0], strict=True)
+    assert set(again) == set(trees)
+    assert [float(each) for each in numbers] == sorted(map(float, numbers), reverse=True)
 
 
 def test_several_trees_in_json(model, sentences):

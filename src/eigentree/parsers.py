@@ -101,7 +101,8 @@ class Alternative(NamedTuple):
         without a chart.
     log_value
         Logarithm of the absolute value of the tree itself, in nats, all latent states summed out;
-        it compares with that of the sentence.  -inf for 0, None where there is none.
+        it compares with that of the sentence.  Of several derivations with the same phrases that of
+        the best one counts.  -inf for 0, None where there is none.
     sign
         Sign of that value; 0 for 0.
     probability
@@ -478,6 +479,9 @@ class Parser:
 
     def value_of(self, tree: Tree) -> TreeValue:
         """The value of a tree with its words and tags: under a grammar of probabilities its own.
+
+        Trees that were parsed without given tags weigh words as the tagger does there, and by the
+        tree's tags here.
 
         Parameters
         ----------
