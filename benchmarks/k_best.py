@@ -60,7 +60,7 @@ def oracles(parser: Parser, gold: list[Tree]) -> None:
             list(asked.parse(tree.words(), tree.tags(), best=SIZES[-1]).alternatives)
             for tree in gold
         ]
-        for order in ("", ", by value"):
+        for order in ("", ", by value") if found[0][0].log_value is not None else ("",):
             if order:
                 for own in found:
                     own.sort(key=value, reverse=True)

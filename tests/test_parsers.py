@@ -371,6 +371,8 @@ def test_several_trees(objective, tags):
         assert each.sign in (-1, 1)
         if tags is not None:
             assert each.tree.tags() == tags
+        assert (each.log_value is None) == (objective == "free")
+        if tags is not None and each.log_value is not None:
             value = parser.value_of(each.tree)
             assert value.sign == each.sign
             assert close(value.log_value, each.log_value, rtol=1e-9)

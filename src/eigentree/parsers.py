@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
@@ -102,7 +103,8 @@ class Alternative(NamedTuple):
     log_value
         Logarithm of the absolute value of the tree itself, in nats, all latent states summed out;
         it compares with that of the sentence.  Of several derivations with the same phrases that of
-        the best one counts.  -inf for 0, None where there is none.
+        the best one counts.  -inf for 0; None for fall-backs without a chart and for trees by the
+        objective ``free``, whose rules the grammar may not have.
     sign
         Sign of that value; 0 for 0.
     probability
@@ -695,12 +697,15 @@ class Parser:
         _, forest, gain, labels, marginals, coarse = found
         symbols = self.grammar.backbone.symbols
         several = k_best(forest, gain, symbols, best)
-        grammar = one_state(self.grammar.backbone) if coarse else self.kruskal or self.grammar
-        values = on_trees(several.forest, grammar)
-        shares: Iterable[float | None] = [None] * len(values)
-        if not grammar.signed:
-            logs = np.array([value.log_value for value in values])
-            shares = np.minimum(np.exp(logs - marginals.log_value), 1.0).tolist()
+        values: Iterable[tuple[float | None, int]] = repeat((None, 1), len(several.value))
+        shares: Iterable[float | None] = repeat(None, len(several.value))
+        # The rules of free trees, if there are any, nobody has looked at.
+        if not gain.free:
+            grammar = one_state(self.grammar.backbone) if coarse else self.kruskal or self.grammar
+            values = on_trees(several.forest, grammar)
+            if not grammar.signed:
+                logs = np.array([log_value for log_value, _ in values])
+                shares = np.minimum(np.exp(logs - marginals.log_value), 1.0).tolist()
         sure = several.sums(labels.per_item(np.clip(labels.sums(marginals.item), 0.0, 1.0)))
         n_labels = several.sums(np.diff(labels.first))
         means = [

@@ -38,16 +38,23 @@ def drawn(node: Node, symbols: SymbolTable, *, is_root: bool = True) -> list[Tre
     """A node as people draw it, its tags forgotten: one tree, or the parts of a phrase."""
     symbol = symbols[node.symbol]
     if node.leaf is not None:
-        below = Tree("tag", (), f"w{node.start}")
-    else:
-        sides = (drawn(side, symbols, is_root=False) for side in (node.left, node.right))
-        parts = [tree for side in sides for tree in side]
-        if symbol.kind == "intermediate" and not is_root:
-            return parts
-        below = Tree(symbol.label, parts)
+        return under(symbol, [word(node.start)], is_root=is_root)
+    sides = (drawn(side, symbols, is_root=False) for side in (node.left, node.right))
+    return under(symbol, [tree for side in sides for tree in side], is_root=is_root)
+
+
+def word(position: int) -> Tree:
+    return Tree("tag", (), f"w{position}")
+
+
+def under(symbol: Symbol, below: list[Tree], *, is_root: bool) -> list[Tree]:
+    """What stands under a symbol, or a word, with the symbol's phrases over it."""
+    if symbol.kind == "intermediate" and not is_root:
+        return below
+    tree = below[0] if symbol.kind == "preterminal" else Tree(symbol.label, below)
     for label in reversed(symbol.chain[:-1]):
-        below = Tree(label, (below,))
-    return [below]
+        tree = Tree(label, (tree,))
+    return [tree]
 
 
 def words_of(n_words: int) -> tuple[list[str], list[str]]:
@@ -124,7 +131,7 @@ def test_any_gains_at_all(each: Sentence, seed: int, k: int, ties: bool):
     assert close(found.sums(weight), sums, rtol=1e-9, atol=1e-9)
 
 
-@pytest.mark.parametrize("objective", [name for name in OBJECTIVES if name != "viterbi"])
+@pytest.mark.parametrize("objective", [n for n in OBJECTIVES if n not in ("viterbi", "free")])
 @given(each=sentences(), k=st.sampled_from([3, 10]))
 def test_decoders_give_the_best_of_all_trees(objective: str, each: Sentence, k: int):
     pruned = prune(each.grammar.backbone, each.leaves, threshold=0.0)
@@ -162,6 +169,45 @@ def check_decoder(objective: str, each: Sentence, oracle: Enumeration, k: int) -
         head = k_best(forest, gain, symbols, fewer)
         assert head.value.tolist() == found.value[:fewer].tolist()
         assert names_of_trees(forest, head) == names_of_trees(forest, found)[:fewer]
+
+
+@given(sentences(), st.sampled_from([1, 6, MANY]))
+def test_free_trees_are_the_best_of_all_bracketings(each: Sentence, k: int):
+    pruned = prune(each.grammar.backbone, each.leaves, threshold=0.0)
+    assume(pruned is not None)
+    oracle = Enumeration(each.grammar, each.oracle_leaves)
+    assume(oracle.condition < 1e3)
+    symbols, n_words = each.grammar.backbone.symbols, each.n_words
+    best: dict[tuple[int, int], tuple[float, int]] = {}
+    for (symbol, start, end), value in oracle.items.items():
+        if end - start < n_words or each.grammar.backbone.root[symbol] > 0:
+            best[start, end] = max(best.get((start, end), (0.0, -1)), (abs(value), symbol))
+
+    def over(start: int, end: int) -> list[tuple[list[Tree], float]]:
+        value, symbol = best.get((start, end), (0.0, -1))
+        inner = [
+            ([*left, *right], one + other)
+            for split in range(start + 1, end)
+            for left, one in over(start, split)
+            for right, other in over(split, end)
+        ]
+        is_root = end - start == n_words
+        return [
+            (parts if symbol < 0 else under(symbols[symbol], parts, is_root=is_root), value + below)
+            for parts, below in (inner or [([word(start)], 0.0)])
+        ]
+
+    expected: dict[Tree, float] = {}
+    for (tree,), value in over(0, n_words):
+        expected[tree] = max(value, expected.get(tree, -math.inf))
+    marginals = inside_outside(pruned.forest, each.grammar)
+    gain = gains("free", pruned.forest, marginals, each.grammar)
+    found = k_best(pruned.forest, gain, symbols, k)
+    check(found, each, expected, k, 1e-8)
+    first = decode(pruned.forest, gain, symbols, words_of(n_words)[0])
+    assert close(found.value[0], first.value, rtol=1e-12)
+    sizes = np.ones(pruned.forest.n_items)
+    assert found.sums(sizes)[0] == np.sum(first.items >= 0)
 
 
 @given(sentences())

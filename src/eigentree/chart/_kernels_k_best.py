@@ -101,24 +101,23 @@ def enclose(letter: int, out: Longs) -> None:
 def fingerprint(forest: Forest, letter: Longs, row: int, rows: Rows) -> None:
     """Find the fingerprint of a row whose children have theirs.
 
-    ``letter`` has that of each symbol's chain, with a minus at parts of phrases, which vanish.
+    ``letter`` has that of each item's chain, with a minus at parts of phrases, which vanish.
     """
     out = rows.trace[row]
     item = rows.item[row]
     if item == len(forest.item_symbol):
         out[:] = rows.trace[rows.left[row]]
-        symbol = forest.item_symbol[rows.item[rows.left[row]]]
+        top = rows.item[rows.left[row]]
         # A part of a phrase that stands alone counts as a phrase.
-        if letter[symbol] < 0:
-            enclose(-letter[symbol], out)
+        if letter[top] < 0:
+            enclose(-letter[top], out)
         return
-    symbol = forest.item_symbol[item]
     if rows.left[row] < 0:
         out[0], out[1], out[2], out[3] = 0, 0, 1, 1
     else:
         join(rows.trace[rows.left[row]], rows.trace[rows.right[row]], out)
-    if letter[symbol] > 0:
-        enclose(letter[symbol], out)
+    if letter[item] > 0:
+        enclose(letter[item], out)
 
 
 @kernel

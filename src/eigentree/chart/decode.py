@@ -200,7 +200,7 @@ def decode(
     symbol_of = forest.item_symbol
     own = np.arange(forest.n_items, dtype=np.int32)
     if gains.free:
-        forest, gains, own = _all_bracketings(forest, gains, len(words))
+        forest, gains, own = all_bracketings(forest, gains, len(words))
     n_items = forest.n_items
     best = np.empty(n_items)
     choice = np.empty(n_items, dtype=np.int32)
@@ -218,7 +218,7 @@ def decode(
     return Decoded(tree, items, float(np.max(at_root)))
 
 
-def _all_bracketings(forest: Forest, gains: Gains, n: int) -> tuple[Forest, Gains, Ints]:
+def all_bracketings(forest: Forest, gains: Gains, n: int) -> tuple[Forest, Gains, Ints]:
     """The forest of all bracketings of n words: an item a span, with an edge a split point.
 
     Also gives the old item of each new one: the best over its span, or -1 where none is worth

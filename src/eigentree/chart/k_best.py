@@ -23,10 +23,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eigentree.chart import _kernels_k_best as kernels
 from eigentree.chart._kernels_decode import best_edges
-from eigentree.chart.decode import Gains
+from eigentree.chart.decode import NOTHING, Gains, all_bracketings
 from eigentree.chart.forest import Floats, Forest, Ints
 from eigentree.corpus.binarise import unbinarise_shared
 from eigentree.corpus.trees import Tree
@@ -40,9 +41,9 @@ class KBest(NamedTuple):
     ----------
     forest
         The nodes of all trees: items that each have at most one group with one edge.  Its roots
-        are those of the trees, in order.
+        are those of the trees, in order.  Free trees have no rules, and at some nodes no symbol.
     item : int32, axes (nodes)
-        The item of the forest that was decoded.
+        The item of the forest that was decoded; -1 where a free tree has none.
     value : float64, axes (trees)
         The objective, falling.
     """
@@ -63,7 +64,7 @@ class KBest(NamedTuple):
         """
         left, right = children(self.forest)
         start = self.forest.item_start.tolist()
-        named = [symbols[a] for a in self.forest.item_symbol]
+        named = [NOTHING if a < 0 else symbols[a] for a in self.forest.item_symbol.tolist()]
         of_node: list[str | None] = [None] * len(named)
         for node in np.flatnonzero(left < 0).tolist():
             of_node[node] = words[start[node]]
@@ -81,7 +82,7 @@ class KBest(NamedTuple):
         gain : float64, axes (items of the decoded forest)
         """
         left, right = children(self.forest)
-        total = gain[self.item].tolist()
+        total = np.where(self.item < 0, 0, gain[self.item]).tolist()
         for node, (one, other) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
             if one >= 0:
                 total[node] += total[one] + total[other]
@@ -97,8 +98,9 @@ def children(forest: Forest) -> tuple[Ints, Ints]:
 
 
 def k_best(forest: Forest, gains: Gains, symbols: SymbolTable, k: int) -> KBest:
-    """The k trees of a forest with the largest sums of gains, no two with the same phrases.
+    """The k trees with the largest sums of gains, no two with the same phrases.
 
+    Free trees have the best symbol over each span, if any, so they differ in their bracketings.
     Trees with the same sum come in an order that depends on the forest alone, so that a longer
     list begins with the shorter one; the first tree is that of `eigentree.chart.decode.decode`.
 
@@ -118,10 +120,14 @@ def k_best(forest: Forest, gains: Gains, symbols: SymbolTable, k: int) -> KBest:
     ----------
     huang-2005, algorithm 3; karp-1987; sleator-1986.
     """
+    symbol_of, own = forest.item_symbol, np.arange(forest.n_items, dtype=np.int32)
+    if gains.free:
+        forest, gains, own = all_bracketings(forest, gains, int(forest.item_end.max(initial=0)))
+    symbol = np.where(own < 0, -1, symbol_of[own])
+    letter = np.where(own < 0, -1, symbols.chain_number[symbol])
     n_items = forest.n_items
     best, choice = np.empty(n_items), np.empty(n_items, dtype=np.int32)
     best_edges(forest, gains.item, gains.edge, best, choice)
-    letter = symbols.chain_number
     rows = kernels.Rows.empty(n_items + 1 + len(forest.roots) + forest.n_edges)
     last, heap, pending = np.empty((3, n_items + 1), dtype=np.int32)
     kernels.begin(forest, letter, best, choice, rows, last, heap, pending)
@@ -134,7 +140,9 @@ def k_best(forest: Forest, gains: Gains, symbols: SymbolTable, k: int) -> KBest:
     n_rows, n_trees = counts.tolist()
     used, top = np.zeros(n_rows, dtype=bool), np.empty(n_trees, dtype=np.int32)
     kernels.mark(rows, n_items, n_trees, top, used)
-    return _shared(forest, rows, used, top)
+    shared, item = _shared(forest, rows, used, top)
+    shared = shared._replace(item_symbol=symbol[item])
+    return KBest(shared, own[item], rows.value[top])
 
 
 def _doubled(rows: kernels.Rows) -> kernels.Rows:
@@ -144,8 +152,10 @@ def _doubled(rows: kernels.Rows) -> kernels.Rows:
     return larger
 
 
-def _shared(forest: Forest, rows: kernels.Rows, used: np.ndarray, top: Ints) -> KBest:
-    """The marked rows as a forest."""
+def _shared(
+    forest: Forest, rows: kernels.Rows, used: NDArray[np.bool_], top: Ints
+) -> tuple[Forest, Ints]:
+    """The marked rows as a forest, and the item of each."""
     row = np.flatnonzero(used)
     # Items come after those that they are made of, whatever the rows.
     row = row[np.argsort(rows.item[row], kind="stable")]
@@ -163,4 +173,4 @@ def _shared(forest: Forest, rows: kernels.Rows, used: np.ndarray, top: Ints) -> 
         node[rows.left[row[inner]]], node[rows.right[row[inner]]],
         node[rows.left[top]],
     )  # fmt: skip
-    return KBest(shared, item, rows.value[top])
+    return shared, item
