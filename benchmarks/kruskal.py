@@ -24,6 +24,7 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -35,7 +36,7 @@ from eigentree.corpus.binarise import BinariseOptions
 from eigentree.corpus.cleaning import clean
 from eigentree.corpus.treebank import read_treebank
 from eigentree.evaluate.parseval import score
-from eigentree.evaluate.settings import COLLINS
+from eigentree.evaluate.settings import EVALB_COLLINS
 from eigentree.learn.decomposition import DecompositionOptions
 from eigentree.parsers import Parser, TreebankOptions
 from eigentree.training import TrainingOptions
@@ -77,7 +78,7 @@ def parse(folder: Path, kind: str, ranks: list[int], own: bool) -> None:
     print("| | F1 | fall-backs | ms a sentence | times as fast as every rule | as pruned |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
     for name, results in found.items():
-        f1 = score(gold, [result.tree for result in results], COLLINS).summary.f1
+        f1 = score(gold, [result.tree for result in results], EVALB_COLLINS).all.f1
         fallbacks = sum(result.fallback is not None for result in results)
         row = [f"{100 * f1:.2f}", str(fallbacks), f"{1e3 * seconds[name] / len(gold):.2f}"]
         row += [f"{seconds[other] / seconds[name]:.2f}" for other in ("every rule", "pruned")]
@@ -109,7 +110,7 @@ def peak() -> None:
     size = 1500
     for kind in (np.float64, np.float32):
         one, other, product = (np.ones((size, size), dtype=kind) for _ in range(3))
-        most = 2 * size**3 / _least(lambda: np.dot(one, other, product))
+        most = 2 * size**3 / _least(partial(np.dot, one, other, product))
         whole, products = _chart_seconds(n, rank, m, kind), _product_seconds(n, rank, m, kind)
         spans = n * (n - 1) // 2
         rate = 2 * 2 * 3 * rank * m * spans / products

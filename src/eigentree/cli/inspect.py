@@ -40,7 +40,9 @@ def inspect(
     ] = False,
     measure: Annotated[
         bool,
-        typer.Option(help="Measure how much faster charts in Kruskal form are, on random words."),
+        typer.Option(
+            "--measure", help="Measure how much faster charts in Kruskal form are, on random words."
+        ),
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
