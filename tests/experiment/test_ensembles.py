@@ -131,9 +131,28 @@ def test_what_decides_the_outcome_is_in_the_digest(files):
         digest(ensemble=[other_price]),
         digest(ensemble=[SMALL], seeds=[3]),
         digest(ensemble=[SMALL], tags="own"),
+        digest(ensemble=[SMALL], longest=40),
     }
-    assert len(digests) == 5
+    assert len(digests) == 6
     assert digest(ensemble=[{**SMALL, "name": "another"}]) in digests
+
+
+def test_long_sentences_are_left_out(files, tmp_path):
+    family = {"name": "plain", "method": "spectral"}
+    vote = {"name": "vote", "how": "tree-coverage", "inputs": ["plain"]}
+    one = {"name": "one", "states": 1, "family": [family], "combination": [vote]}
+    clean = read_treebank(files["dev"]).trees
+    lengths = sorted(len(tree.words()) for tree in clean)
+    longest = lengths[4]
+    study = study_of(files, longest=longest, ensemble=[one], model=[{"method": "pcfg"}])
+    figures = run_study(study, tmp_path).figures
+    (ensemble,) = figures["ensembles"]
+    expected = sum(length <= longest for length in lengths)
+    assert figures["parts"]["dev"] == expected < len(clean)
+    assert figures["all_sentences"] == {"dev": len(clean), "test": 6}
+    (combination,) = ensemble["combinations"]
+    scores = combination["scores"]["dev"]
+    assert (scores["sentences"], scores["not_compared"]) == (expected, 0)
 
 
 def test_the_first_few_members_are_of_all_kinds(files):

@@ -312,6 +312,66 @@ def test_seeds_are_put_together(files, tmp_path):
     assert scores["sentences"] == 12
 
 
+TRACED = """
+(S (NP-SBJ (DT the) (NN cat)) (VP (VBD slept)))
+(S (NP-SBJ (-NONE- *)) (VP (VBD saw) (NP (DT the) (NN dog))))
+(S (NP (-NONE- *)))
+(S (NP-SBJ (DT the) (NN dog)) (VP (VBD saw) (NP (DT the) (JJ old) (NN cat))))
+"""
+
+
+def test_long_sentences_are_neither_parsed_nor_scored(tmp_path, trainings, monkeypatch):
+    """Words are counted without traces, and the gold trees stay beside their sentences."""
+    for name, text in (("train", TRACED * 5), ("dev", TRACED), ("test", TRACED + TRACED)):
+        (tmp_path / f"{name}.mrg").write_text(text, encoding="utf-8")
+    parts = {name: str(tmp_path / f"{name}.mrg") for name in ("train", "dev", "test")}
+    models = [{"method": "pcfg"}]
+
+    def done(**given):
+        return run_study(make_study({**parts, "model": models, **given}), tmp_path / "out")
+
+    parsed: list[int] = []
+    real = cells.Parser.parse
+    monkeypatch.setattr(
+        cells.Parser,
+        "parse",
+        lambda parser, words, *rest: parsed.append(len(words)) or real(parser, words, *rest),
+    )
+    short = done(longest=3)
+    assert sorted(parsed[1:]) == [3] * 6  # the first warms up
+    assert short.figures["parts"] == {"dev": 2, "test": 4}
+    assert short.figures["all_sentences"] == {"dev": 3, "test": 6}
+    (row,) = short.figures["models"]
+    assert row["scores"]["dev"]["not_compared"] == 0
+    assert row["scores"]["dev"]["f1"] == 1.0
+    assert row["trees"] == 15
+    text = (tmp_path / "out" / "report.md").read_text("utf-8")
+    assert "- sentences up to 3 words: 2 of 3 of dev, 4 of 6 of test" in text
+    assert "sentences up to 3 words, against the files" in text
+    # Nothing of it is taken for a study of other lengths.
+    whole = done()
+    assert whole.figures["parts"] == {"dev": 3, "test": 6}
+    assert "sentences of all lengths" in (tmp_path / "out" / "report.md").read_text("utf-8")
+    assert len(trainings) == 2
+    done(longest=3)
+    assert len(trainings) == 2
+    with pytest.raises(
+        TreebankFormatError, match=r"dev.mrg: none of its 3 sentences has at most 2 "
+    ):
+        done(longest=2)
+
+
+def test_models_with_more_seeds_are_tested_on_the_same_scale(files, tmp_path):
+    """Twice the same model: no seed changes a plain PCFG."""
+    models = [{"method": "pcfg"}, {"method": "pcfg", "name": "thrice", "seeds": [0, 1, 2]}]
+    figures = run_study(study_of(files, model=models), tmp_path).figures
+    assert figures["seeds"] == [0, 1, 2]
+    assert [row["seeds"] for row in figures["models"]] == [[0], [0, 1, 2]]
+    (test,) = figures["comparisons"]
+    assert test["difference"] == 0
+    assert test["p_randomisation"] == 1
+
+
 def test_smaller_shares_lie_within_larger_ones():
     trees = list(demo_trees())
     tenth, half = (chosen_trees(trees, share, seed=3) for share in (0.1, 0.5))

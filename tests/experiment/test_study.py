@@ -39,6 +39,20 @@ def test_a_model_has_a_cell_for_each_number_of_states_and_seed():
     ]
 
 
+def test_a_model_may_have_seeds_of_its_own():
+    made = study(
+        {"method": "pcfg", "seeds": 7},
+        {**SPECTRAL, "seeds": [1, 2]},
+        {"method": "markov"},
+        states=[2],
+        seeds=[0, 5],
+    )
+    found = [(cell.model, cell.seed) for cell in made.cells()]
+    assert found == [
+        ("pcfg", 7), ("spectral", 1), ("spectral", 2), ("markov", 0), ("markov", 5),
+    ]  # fmt: skip
+
+
 def test_states_by_name_and_a_search_may_be_asked_for():
     made = study(
         {**SPECTRAL, "spectral": {"states_of": {"VP": 3}}},
@@ -123,10 +137,12 @@ def test_only_what_decides_the_result_is_in_the_digest():
         replace(cell, seed=1),
         replace(cell, share=0.5),
         replace(cell, tags="own"),
+        replace(cell, longest=40),
+        replace(cell, longest=10),
         replace(cell, options=replace(cell.options, spectral=SpectralOptions(smoothing=1.0))),
     ]
     digests = {one.digest(data) for one in other} | {cell.digest({**data, "dev": "3"})}
-    assert len(digests) == 5
+    assert len(digests) == 7
     assert cell.digest(data) not in digests
 
 
@@ -163,6 +179,9 @@ def test_files_are_beside_the_study_or_where_told(tmp_path):
         ({"states": [2, 0]}, r"^study: states\[2\] is 0; it must be greater than or equal to 1"),
         ({"states": []}, r"states is \[\]; it must be a list of one or more different values"),
         ({"seeds": [1, 1]}, r"seeds is \[1, 1\]; it must be a list of one or more different"),
+        ({"model": [{"method": "pcfg", "seeds": [1, 1]}]}, r"model\[1\].seeds is \[1, 1\]; it "),
+        ({"longest": 0}, r"^study: longest is 0; it must be greater than or equal to 1"),
+        ({"longest": True}, r"^study: longest is True; it must be a valid integer"),
         ({"tags": "silver"}, r"tags is 'silver'; it must be 'gold' or 'own'"),
         ({"model": []}, r"model is \[\]; it must "),
         ({"model": [{"method": "magic"}]}, r"model\[1\].method is 'magic'; it must be one of sp"),

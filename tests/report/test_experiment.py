@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from eigentree.experiment import read_study, run_study
+from eigentree.experiment import make_study, read_study, run_study
 from eigentree.report.drawing import visible
 from eigentree.report.experiment import as_html, as_markdown, percent, seconds, summary
 from eigentree.report.plots import Point, Series, plot
-from tests.demo import TREEBANK
+from tests.demo import HELD_OUT, TREEBANK
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "study.toml"
 NASTY = "<b>&\"'|*_`$x$\u202e\x00\x1b"
@@ -355,3 +355,134 @@ def test_axes_have_round_values():
     drawn = plot("t", "d", series, x_label="x", y_label="y", log_x=True)
     ticks = re.findall(r'<text class="tick"[^>]*>([^<]*)<', drawn)
     assert ticks == ["60", "65", "70", "75", "80", "85", "90", "1", "10", "100", "1,000"]
+
+
+# Parsing time -------------------------------------------------------------------------------
+
+NO_SIBLING = {"treebank": {"binarise": {"horizontal": 0}}}
+
+
+@pytest.fixture(scope="module")
+def decomposed(tmp_path_factory):
+    models = [
+        {"name": "every split", "method": "pcfg", "seeds": 0, "parsing": {"exhaustive": True}},
+        {"name": "plain", "method": "pcfg", "seeds": 0},
+        {"name": "apr 2", "method": "pcfg", "decomposition": {"rank": 2, "iterations": 3}},
+        {"name": "apr 6", "method": "pcfg", "decomposition": {"rank": 6, "iterations": 3}},
+        {"name": "slices", "method": "pcfg", "decomposition": {"rank": 6, "method": "slices"}},
+        {"name": "markov", "method": "markov", "decomposition": {"rank": 2, "iterations": 3}},
+    ]
+    models[:5] = [{**each, **NO_SIBLING} for each in models[:5]]
+    files = {"train": TREEBANK, "dev": HELD_OUT}
+    study = make_study({**files, "model": models, "seeds": [0, 1], "longest": 8})
+    return run_study(study, tmp_path_factory.mktemp("decomposed"))
+
+
+@pytest.fixture
+def timed(decomposed) -> dict:
+    """The same figures with times and F1 that are easy to reckon with, and a test part."""
+    figures = copy.deepcopy(decomposed.figures)
+    figures |= {"parts": {"dev": 20, "test": 10}, "all_sentences": {"dev": 25, "test": 10}}
+    times = {"every split": 40.0, "plain": 10.0, "apr 2": 2.0, "apr 6": 4.0, "slices": 8.0,
+             "markov": 16.0}  # fmt: skip
+    for row in figures["models"]:
+        ms, several = times[row["name"]], len(row["seeds"]) > 1
+        row["scores"]["dev"] |= {
+            "sentences": 20, "f1": 0.801, "by_seed": [0.79, 0.81] if several else [0.801],
+            "ms_a_sentence": ms, "by_seed_ms_a_sentence": [0.9 * ms, 1.1 * ms] if several else [ms],
+        }  # fmt: skip
+        row["scores"]["test"] = {
+            **row["scores"]["dev"], "sentences": 10, "ms_a_sentence": 2.5 * ms,
+        }  # fmt: skip
+    return figures
+
+
+def test_parsing_times_are_compared_with_the_same_symbols(timed):
+    header, *rows = Page(as_html(timed)).tables["F1 and parsing time"]
+    assert header == [
+        "model", "symbols", "decomposition", "rank", "relative error", "its CPU s", "dev F1",
+        "test F1", "dev ms a sentence", "test ms a sentence", "sentences a second",
+        "times as fast as exhaustive", "times as fast as pruned",
+    ]  # fmt: skip
+    found = {row[0]: dict(zip(header, row, strict=True)) for row in rows}
+    assert list(found) == ["every split", "plain", "apr 2", "apr 6", "slices", "markov"]
+    # Over 20 sentences of dev and 10 of test, with 1 and 2.5 times as many milliseconds each.
+    assert found["apr 2"]["sentences a second"] == f"{1000 / (1.5 * 2):.1f}"
+    ratios = {name: (row[-2], row[-1]) for name, row in zip(found, rows, strict=True)}
+    assert ratios == {
+        "every split": ("–", "0.25"),
+        "plain": ("4.00", "–"),
+        "apr 2": ("20.00", "5.00"),
+        "apr 6": ("10.00", "2.50"),
+        "slices": ("5.00", "1.25"),
+        "markov": ("–", "–"),
+    }
+    assert found["apr 2"]["dev F1"] == "80.10 ± 1.41"
+    assert found["apr 2"]["dev ms a sentence"] == "2.0 ± 0.3"
+    assert found["plain"]["dev F1"] == "80.10"
+    assert found["plain"]["dev ms a sentence"] == "10.0"
+    assert found["plain"]["symbols"] == "left, v = 1, h = 0"
+    assert found["markov"]["symbols"] == "left, v = 2, h = 1"
+
+
+def test_decompositions_are_told_with_their_errors_and_times(decomposed):
+    rows = {row["name"]: row for row in decomposed.figures["models"]}
+    errors = {name: row["decomposition"] for name, row in rows.items() if row["decomposition"]}
+    assert list(errors) == ["apr 2", "apr 6", "slices", "markov"]
+    assert all(0 < one["relative_error"] < 1.5 for one in errors.values())
+    assert all(one["cpu_seconds"] > 0 for one in errors.values())
+    assert errors["slices"]["relative_error"] < errors["apr 6"]["relative_error"]
+    shown = Page(as_html(decomposed.figures)).tables["F1 and parsing time"]
+    line = next(line for line in shown if line[0] == "apr 6")
+    error = errors["apr 6"]["relative_error"]
+    assert line[2:6] == ["apr", "6", f"{error:.3f}", seconds(errors["apr 6"]["cpu_seconds"])]
+
+
+def test_times_that_were_not_recorded_are_left_open(timed):
+    for row in timed["models"]:
+        if row["decomposition"]:
+            row["decomposition"] |= {"relative_error": None, "cpu_seconds": None}
+        for scores in row["scores"].values():
+            scores["ms_a_sentence"] = 0.0  # too little for the clock
+    _, *rows = Page(as_html(timed)).tables["F1 and parsing time"]
+    assert rows[2][4:6] == ["–", "–"]
+    assert {cell for row in rows for cell in row[-3:]} == {"–"}
+
+
+def test_the_plot_of_parsing_times_has_a_line_for_each_kind_of_decomposition(timed):
+    def of_times(text):
+        found = re.findall(r"<svg.*?</svg>", text, re.DOTALL)
+        (drawn,) = (one for one in found if "parsing-time-title" in one)
+        return drawn, re.findall(r'<text class="key"[^>]*>([^<]*)<', drawn)
+
+    text = as_html(timed)
+    drawn, names = of_times(text)
+    assert names == ["apr, left, v = 1, h = 0", "slices, left, v = 1, h = 0",
+                     "apr, left, v = 2, h = 1"]  # fmt: skip
+    labels = re.findall(r'<text class="label [^>]*>([^<]*)<', drawn)
+    assert labels == ["2", "6", "6", "2", "every split", "plain"]
+    assert len(re.findall(r'<path class="interval', drawn)) == 4  # those with several seeds
+    assert "<title>apr 2: 80.10 with 2.0 CPU ms a sentence</title>" in drawn
+    assert "(logarithmic)" in drawn
+    assert "one standard deviation over seeds" in text
+    assert "## Parsing time" in as_markdown(timed)
+    for row in timed["models"]:
+        row["binarise"] = None
+    assert of_times(as_html(timed))[1] == ["apr", "slices"]
+
+
+def test_seeds_are_told_of_where_there_are_several(timed):
+    text = as_html(timed)
+    assert "Models were trained with 1 to 2 seeds; F1 is that of the brackets" in text
+    header, *rows = Page(text).tables["Every model"]
+    place = header.index("by seed")
+    assert [row[place] for row in rows[1:3]] == ["–", "79.00 to 81.00"]
+    assert "sentences up to 8 words" in text
+
+
+def test_parsing_times_are_shown_where_some_chart_is_not_pruned(figures):
+    assert "F1 and parsing time" not in as_html(figures)
+    figures["models"][0]["exhaustive"] = True
+    header, *_ = Page(as_html(figures)).tables["F1 and parsing time"]
+    assert "decomposition" not in header
+    assert "times as fast as exhaustive" in header

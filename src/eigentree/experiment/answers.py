@@ -140,7 +140,7 @@ class _Examiner:
         self._parser: EnsembleParser | None = None
 
     def held_out(self, part: str) -> HeldOut:
-        return self.data.held_out(part, self.entrant.cleaning)
+        return self.data.held_out(part, self.entrant.cleaning, self.entrant.longest)
 
     def pieces(self) -> list[Piece]:
         """All pieces, of dev first."""
@@ -162,7 +162,7 @@ class _Examiner:
         return found
 
     def _ask(self, piece: Piece) -> Record:
-        gold, clean = self.held_out(piece.part)
+        gold, clean, _ = self.held_out(piece.part)
         places = piece.places(len(gold))
         with_tags = self.entrant.tags == "gold"
         asked = [

@@ -32,7 +32,7 @@ from eigentree.corpus.cleaning import CleaningOptions, clean
 from eigentree.corpus.files import write_whole
 from eigentree.corpus.treebank import read_treebank
 from eigentree.corpus.trees import Tree
-from eigentree.errors import ModelFileError, TreebankFormatError
+from eigentree.errors import ModelFileError, TreebankFormatError, counted
 from eigentree.evaluate import EVALB_COLLINS, SentenceScore, score
 from eigentree.evaluate.result import summarise
 from eigentree.parsers import Parser
@@ -75,6 +75,8 @@ class Cell:
         What held-out sentences come with: gold tags, or none.
     options
         All settings.
+    longest
+        Most words of a held-out sentence; None for any number.
     """
 
     model: str
@@ -85,6 +87,7 @@ class Cell:
     seed: int
     tags: Literal["gold", "own"]
     options: TrainingOptions
+    longest: int | None = None
 
     @property
     def place(self) -> Place:
@@ -126,8 +129,14 @@ class Cell:
             "share": self.share,
             "seed": self.seed,
             "tags": self.tags,
+            **longest_of(self.longest),
         }
         return digest_of(decisive, self.options.treebank.heads)
+
+
+def longest_of(longest: int | None) -> dict[str, int]:
+    """What a digest has of the most words of held-out sentences: nothing where any are welcome."""
+    return {} if longest is None else {"longest": longest}
 
 
 class Recorded(Protocol):
@@ -152,10 +161,14 @@ def file_digest(path: Path) -> str:
 
 
 class HeldOut(NamedTuple):
-    """Held-out trees as they stand, to score against, and clean, to take the words of."""
+    """Held-out trees as they stand, to score against, and clean, to take the words of.
+
+    ``n_all`` counts those of all lengths.
+    """
 
     gold: list[Tree]
     clean: list[Tree]
+    n_all: int
 
 
 class Data:
@@ -201,14 +214,23 @@ class Data:
     def _read_raw(self, part: str) -> list[Tree]:
         return read_treebank(self._parts[part], cleaning=None).trees
 
-    def _read_held_out(self, part: str, cleaning: CleaningOptions) -> HeldOut:
+    def _read_held_out(self, part: str, cleaning: CleaningOptions, longest: int | None) -> HeldOut:
         pairs = [(tree, clean(tree, cleaning)) for tree in self._raw(part)]
         kept = [(tree, cleaned) for tree, cleaned in pairs if cleaned is not None]
         if not kept:
             raise TreebankFormatError(
                 f"{self._parts[part]}: no tree to score on; at least one is needed"
             )
-        return HeldOut([gold for gold, _ in kept], [cleaned for _, cleaned in kept])
+        n_all = len(kept)
+        if longest is not None:
+            kept = [pair for pair in kept if len(pair[1].words()) <= longest]
+        if not kept:
+            raise TreebankFormatError(
+                f"{self._parts[part]}: none of its {counted(n_all, 'sentence')} has at most "
+                f"{counted(longest or 0, 'word')}, the longest that is asked for; at least one is "
+                "needed"
+            )
+        return HeldOut([gold for gold, _ in kept], [cleaned for _, cleaned in kept], n_all)
 
 
 class Folder:
@@ -309,7 +331,7 @@ def run_cell(cell: Cell, data: Data, folder: Folder, processes: int = 1) -> dict
     """
     cleaning = cell.options.treebank.cleaning
     trees = chosen_trees(data.training(cleaning), cell.share, cell.seed)
-    held_out = {part: data.held_out(part, cleaning) for part in data.parts}
+    held_out = {part: data.held_out(part, cleaning, cell.longest) for part in data.parts}
     checkpoint = folder.checkpoint(cell, data.digests)
     _warm(cell.options, tuple(trees[:WARMING_TREES]))
     stages = _Stages()
@@ -327,7 +349,9 @@ def run_cell(cell: Cell, data: Data, folder: Folder, processes: int = 1) -> dict
         "em": parser.description.get("em"),
         "parameters": parser.grammar.n_parameters,
         "bytes": _size(parser, folder.path),
+        "decomposition": _decomposition(parser),
         "scores": {part: _scores(parser, trees, cell.tags) for part, trees in held_out.items()},
+        "all_sentences": {part: trees.n_all for part, trees in held_out.items()},
         "machine": machine(),
         "processes": processes,
         "versions": versions(),
@@ -390,6 +414,12 @@ def _size(parser: Parser, folder: Path) -> int:
         path = Path(temporary) / "model.egt"
         parser.save(path)
         return path.stat().st_size
+
+
+def _decomposition(parser: Parser) -> dict[str, Any] | None:
+    """How well the rules could be decomposed, if they were."""
+    told = parser.description.get("decomposition")
+    return told and {name: told[name] for name in ("rank", "relative_error")}
 
 
 def _scores(parser: Parser, held_out: HeldOut, tags: Literal["gold", "own"]) -> dict[str, Any]:

@@ -92,6 +92,10 @@ def run_ensemble(
         "words": sum(len(tree.words()) for tree in trees),
         "training": training,
         **_figures(entrant.description, path, pieces),
+        "all_sentences": {
+            part: data.held_out(part, entrant.cleaning, entrant.longest).n_all
+            for part in data.parts
+        },
         "most_memory": _most_memory(),
         "machine": machine(),
         "processes": jobs,

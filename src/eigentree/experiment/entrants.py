@@ -9,7 +9,7 @@ from typing import Literal
 from eigentree import __version__
 from eigentree.corpus.cleaning import CleaningOptions
 from eigentree.ensemble.description import Description, Member
-from eigentree.experiment.cells import FORMAT, digest_of
+from eigentree.experiment.cells import FORMAT, digest_of, longest_of
 
 # Numbers of members whose trees are combined to see what more members are worth.
 STEPS = (1, 2, 5, 10, 20, 40, 80, 160, 320, 640)
@@ -29,12 +29,15 @@ class Entrant:
         What held-out sentences come with: gold tags, or none.
     seed
         Of training.
+    longest
+        Most words of a held-out sentence; None for any number.
     """
 
     name: str
     description: Description
     tags: Literal["gold", "own"]
     seed: int
+    longest: int | None = None
 
     def __str__(self) -> str:
         return f"ensemble {self.name}"
@@ -56,6 +59,7 @@ class Entrant:
             "jackknife": description.jackknife.model_dump(mode="json"),
             "seed": self.seed,
             "tags": self.tags,
+            **longest_of(self.longest),
         }
         return digest_of(decisive, members[0].options.treebank.heads)
 

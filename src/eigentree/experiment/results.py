@@ -8,7 +8,9 @@ sentences; times and sizes are means.  Fractions are from 0 to 1, times CPU seco
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
 from itertools import combinations
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -19,6 +21,7 @@ from eigentree.experiment.counts import f1_of, interval_of, tested
 from eigentree.experiment.ensemble_results import ensemble_figures
 from eigentree.experiment.study import Study
 from eigentree.learn.em import STAGE
+from eigentree.linalg.cp import STAGE as DECOMPOSING
 
 Record = Mapping[str, Any]
 Row = dict[str, Any]
@@ -67,7 +70,16 @@ def results_of(
         "title": study.title,
         "command": command,
         "tags": study.tags,
-        "seeds": study.seeds,
+        "seeds": sorted(
+            {cell.seed for cell in cells} | set(study.seeds[:1] if study.ensemble else ())
+        ),
+        "longest": study.longest,
+        # Of all lengths; records without it are of studies that take every sentence.
+        "all_sentences": {
+            part: found[0]["all_sentences"][part]
+            for part in study.parts
+            if found and study.longest is not None
+        },
         "parts": {part: _scores_of(found[0])[part]["sentences"] for part in study.parts if found},
         "trees": max((one["trees"] for one in found), default=0),
         "words": max((one["words"] for one in found), default=0),
@@ -177,6 +189,9 @@ class _Group:
             "share": self.cell.share,
             "seeds": self.seeds,
             "trees": first["trees"],
+            "exhaustive": self.cell.options.parsing.exhaustive,
+            "binarise": self._binarisation(),
+            "decomposition": self._decomposition(),
             "scores": parts,
             "mean_f1": _mean([scores["f1"] for scores in parts.values()]),
             "cpu_seconds": _mean([one["best"] for one in times]),
@@ -191,11 +206,32 @@ class _Group:
             "bytes": round(_mean([record["bytes"] for record in self.records])),
         }
 
+    def _binarisation(self) -> dict[str, Any] | None:
+        """Its settings, None where the treebank decides."""
+        binarisation = self.cell.options.treebank.binarise
+        return None if binarisation is None else asdict(binarisation)
+
+    def _decomposition(self) -> Row | None:
+        """What was asked for and what came of it, as means where records tell of it."""
+        options = self.cell.options.decomposition
+        if options is None:
+            return None
+        found = [record.get("decomposition") or {} for record in self.records]
+        spent = [record["stages"].get(DECOMPOSING) for record in self.records]
+        return {
+            "method": options.method,
+            "rank": _mean([one.get("rank", options.rank) for one in found]),
+            "single": options.single,
+            "relative_error": _mean_or_none([one.get("relative_error") for one in found]),
+            "cpu_seconds": _mean_or_none(spent),
+        }
+
     def _scores(self, part: str) -> dict[str, Any]:
         scores = [record["scores"][part] for record in self.records]
         interval = interval_of(self.counts(part))
         by_seed = [one["f1"] or 0.0 for one in scores]
         sentences = scores[0]["sentences"]
+        ms = [1000 * one["parsing_cpu_seconds"] / max(1, sentences) for one in scores]
         return {
             "f1": self.f1(part),
             "low": interval.low,
@@ -207,9 +243,8 @@ class _Group:
                 for name in ("not_compared", "fallbacks", "negative")
             },
             "tagging_accuracy": _mean_or_none([one["tagging_accuracy"] for one in scores]),
-            "ms_a_sentence": 1000
-            * _mean([one["parsing_cpu_seconds"] for one in scores])
-            / max(1, sentences),
+            "ms_a_sentence": _mean(ms),
+            "by_seed_ms_a_sentence": ms,
         }
 
     def iterations(self) -> list[Row]:
@@ -265,7 +300,13 @@ def _dev_f1(row: _Group) -> float:
 
 def _tested(first: _Group, second: _Group, part: str) -> Row | None:
     """The second against the first, if any sentence was scored for both."""
-    test = tested(first.counts(part), second.counts(part))
+    # Counts that are sums over as many seeds: the test exchanges them between the two.
+    both = lcm(len(first.seeds), len(second.seeds))
+    counts = [
+        [None if one is None else one * (both // len(row.seeds)) for one in row.counts(part)]
+        for row in (first, second)
+    ]
+    test = tested(*counts)
     return test and {"part": part, "first": first.name, "second": second.name, **test}
 
 

@@ -150,7 +150,7 @@ def run_study(
         # Read here as well: what is wrong with the trees is told once, before any work.
         data.training(cleanings[0])
         for part in data.parts:
-            data.held_out(part, cleanings[0])
+            data.held_out(part, cleanings[0], study.longest)
         folder.make()
     # Cells of other models may be the same work; it is done once.
     same: dict[str, list[Cell]] = {}

@@ -70,15 +70,16 @@ class Model(WithSettings):
         One of the methods of training, or ``markov``.
     name
         By default the method.
-    states
+    states, seeds
         In place of the study's, one or several.
     """
 
     method: _Method
     name: Name = ""
     states: _States | None = None
+    seeds: _Seeds | None = None
 
-    @field_validator("states", mode="before")
+    @field_validator("states", "seeds", mode="before")
     @classmethod
     def _one_or_several(cls, value: Any) -> Any:
         return [value] if isinstance(value, int) else value
@@ -210,10 +211,13 @@ class Study(WithSettings):
     tags
         Whether sentences are parsed with their gold tags, or as words alone with a tagger that
         is trained on the same trees.
+    longest
+        Most words of a sentence of dev and test; longer ones are neither parsed nor scored.
+        None for sentences of all lengths.
     states
         Numbers of latent states of each model that does not say its own.
     seeds
-        Each model is trained with each of them.
+        Each model that does not say its own is trained with each of them.
     model
         The models; at least one, or an ensemble.
     ensemble
@@ -231,6 +235,7 @@ class Study(WithSettings):
     dev: Path
     test: Path | None = None
     tags: Literal["gold", "own"] = "gold"
+    longest: Annotated[int, Field(ge=1, strict=True)] | None = None
     states: _States = Field([8, 16, 24, 32])
     seeds: _Seeds = Field([0])
     model: list[Model] = Field([])
@@ -308,7 +313,9 @@ class Study(WithSettings):
             When the settings of a family make no sense.
         """
         entrants = [
-            Entrant(each.name, each.described(self.settings), self.tags, self.seeds[0])
+            Entrant(
+                each.name, each.described(self.settings), self.tags, self.seeds[0], self.longest
+            )
             for each in self.ensemble
         ]
         for entrant in entrants:
@@ -333,11 +340,21 @@ class Study(WithSettings):
         cells = []
         for states in [1] if stateless else all_states:
             options = self._options(model, states, without)
-            for seed in self.seeds:
-                shown = None if stateless else states
-                cells.append(
-                    Cell(model.name, model.method, shown, without, share, seed, self.tags, options)
+            shown = None if stateless else states
+            cells += [
+                Cell(
+                    model.name,
+                    model.method,
+                    shown,
+                    without,
+                    share,
+                    seed,
+                    self.tags,
+                    options,
+                    self.longest,
                 )
+                for seed in model.seeds or self.seeds
+            ]
         return cells
 
     def _options(self, model: Model, states: int, without: str | None) -> TrainingOptions:

@@ -20,7 +20,7 @@ import numpy as np
 from eigentree.errors import SettingsError
 from eigentree.grammar.kruskal import KruskalGrammar, rule_tensor
 from eigentree.grammar.lpcfg import LPCFG
-from eigentree.linalg.cp import CPOptions, Progress, decompose
+from eigentree.linalg.cp import STAGE, CPOptions, Progress, decompose
 from eigentree.linalg.cp import Method as CPMethod
 from eigentree.linalg.multilinear import Kruskal, SparseTensor
 
@@ -108,6 +108,8 @@ def decompose_grammar(
     ----
     That of `eigentree.linalg.cp.decompose`, or of a dense SVD for each parent.
     """
+    if progress:
+        progress(STAGE, 0.0)
     tensor = rule_tensor(grammar)
     details: dict[str, Any] = {}
     if options.method == "slices":

@@ -12,6 +12,7 @@ from importlib.resources import files
 from eigentree.errors import counted
 from eigentree.report.drawing import visible
 from eigentree.report.ensembles import PAPER_OF_ENSEMBLES, ensemble_sections, ensemble_summary
+from eigentree.report.parsing_time import parsing_time
 from eigentree.report.plots import Point, Series, plot
 from eigentree.report.tables import (
     BY_CHANCE,
@@ -129,7 +130,10 @@ def subtitle(figures: Figures) -> str:
         f"{counted(number, 'sentence')} of {part}" for part, number in figures["parts"].items()
     )
     trained = f"{counted(figures['trees'], 'training tree')} ({counted(figures['words'], 'word')})"
-    return f"{trained}; scored on {parts or 'nothing'}; parsed from {_TAGS[figures['tags']]}"
+    longest = figures["longest"]
+    lengths = "" if longest is None else f" with up to {counted(longest, 'word')}"
+    scored = f"{parts or 'nothing'}{lengths}"
+    return f"{trained}; scored on {scored}; parsed from {_TAGS[figures['tags']]}"
 
 
 def summary(figures: Figures) -> list[str]:
@@ -234,9 +238,17 @@ def facts(figures: Figures) -> Iterator[tuple[str, str]]:
     for part, data in figures["data"].items():
         yield f"{part} data", f"{data['file']}, SHA-256 {data['sha256']}"
     yield "seeds", ", ".join(map(str, figures["seeds"]))
+    longest = figures["longest"]
+    if longest is not None:
+        numbers = (
+            f"{number:,} of {figures['all_sentences'][part]:,} of {part}"
+            for part, number in figures["parts"].items()
+        )
+        yield f"sentences up to {counted(longest, 'word')}", ", ".join(numbers)
+    lengths = "of all lengths" if longest is None else f"up to {counted(longest, 'word')}"
     yield (
         "scores",
-        "labelled brackets as EVALB counts them with COLLINS.prm, sentences of all lengths, "
+        f"labelled brackets as EVALB counts them with COLLINS.prm, sentences {lengths}, "
         "against the files as they stand",
     )
 
@@ -251,6 +263,7 @@ def sections(figures: Figures) -> list[Section]:
         _time_and_accuracy(figures),
         _iterations(figures),
         _times_of_training(figures),
+        parsing_time(figures),
         _ablations(figures),
         _learning_curve(figures),
         _comparisons(figures),
@@ -277,11 +290,12 @@ def _accuracy(figures: Figures) -> Section:
         if "test" in figures["parts"]
         else "F1 in percent."
     )
-    if len(figures["seeds"]) > 1:
-        text += (
-            f" Each model was trained with {len(figures['seeds'])} seeds; F1 is that of the "
-            "brackets of all of them, times and sizes are means."
-        )
+    numbers = {len(row["seeds"]) for row in rows}
+    if max(numbers) > 1:
+        trained = f"Each model was trained with {max(numbers)} seeds"
+        if len(numbers) > 1:
+            trained = f"Models were trained with {min(numbers)} to {max(numbers)} seeds"
+        text += f" {trained}; F1 is that of the brackets of all of them, times and sizes are means."
     tables = [_details(figures)]
     if any(row["states"] is not None for row in rows):
         tables.insert(0, _matrix(figures))
@@ -348,7 +362,7 @@ def _matrix(figures: Figures) -> Table:
 
 def _details(figures: Figures) -> Table:
     rows, parts = figures["models"], list(figures["parts"])
-    several = len(figures["seeds"]) > 1
+    several = any(len(row["seeds"]) > 1 for row in rows)
     header = ["model"]
     for part in parts:
         header += [f"{part} F1", "95 % interval", *(["by seed"] if several else [])]
@@ -365,9 +379,8 @@ def _details(figures: Figures) -> Table:
             line += [Cell(percent(one["f1"]), part == "dev" and one["f1"] == best)]
             line += [Cell(interval(one))]
             if several:
-                line.append(
-                    Cell(f"{percent(min(one['by_seed']))} to {percent(max(one['by_seed']))}")
-                )
+                spread = f"{percent(min(one['by_seed']))} to {percent(max(one['by_seed']))}"
+                line.append(Cell(spread if len(one["by_seed"]) > 1 else NOTHING))
         if len(parts) > 1:
             line.append(Cell(percent(row["mean_f1"])))
         line += [Cell(" / ".join(f"{one[name]:g}" for one in scores)) for name in _COUNTED]
