@@ -23,7 +23,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 
 BASE = {"errors", "shapes", "_random", "_accel", "workers"}
 # A parser, its learning and its file know one another, but only the first loads at once.
-PARSERS = {"parsers", "training", "parser_files"}
+PARSERS = {"calibration", "parsers", "training", "parser_files"}
 # Layer -> the layers that it may import; a layer always may import itself.
 ARROWS = {
     "errors": set(),
@@ -34,6 +34,7 @@ ARROWS = {
     "data": set(),
     "corpus": {"errors"},
     "linalg": BASE,
+    "calibration": BASE,
     "model_files": {"errors", "shapes", "corpus"},
     "words": BASE | {"corpus"},
     "grammar": BASE | {"corpus", "linalg"},
@@ -50,6 +51,7 @@ ARROWS = {
     | {"held_out", "settings_files", *PARSERS},
     "experiment": BASE
     | {"corpus", "linalg", "learn", "evaluate", "report", "ensemble", "settings_files", *PARSERS},
+    "judging": BASE | {"corpus", "ensemble", "evaluate", *PARSERS},
     "held_out": BASE | {"corpus", "grammar", "evaluate", *PARSERS},
     "training": BASE | {"corpus", "grammar", "chart", "learn", "words", "held_out", *PARSERS},
 }

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
+from eigentree.calibration import from_arrays, to_arrays
 from eigentree.corpus.binarise import Kind
 from eigentree.corpus.cleaning import CleaningOptions
 from eigentree.corpus.lexicon import Lexicon, LexiconOptions
@@ -131,6 +132,7 @@ def save_parser(parser: Parser, path: str | Path) -> None:
         arrays[f"latent.{name}"] = array.astype(np.float32) if name in ROUNDED else array
     if parser.kruskal is not None:
         arrays |= {f"kruskal.{name}": getattr(parser.kruskal, name) for name in _KRUSKAL}
+    arrays |= to_arrays(parser.calibrations)
     blobs = {} if parser.tagger is None else {"tagger": parser.tagger.to_bytes()}
     save_model(path, header, arrays, blobs)
 
@@ -219,7 +221,10 @@ def _assemble(file: ModelFile) -> Parser:
     kruskal = None
     if "kruskal.weights" in file.arrays:
         kruskal = KruskalGrammar(grammar, *arrays("kruskal", _KRUSKAL))
-    return Parser(grammar, tagger, header.options, header.wrapper, description, kruskal)
+    calibrations = from_arrays(file.arrays)
+    return Parser(
+        grammar, tagger, header.options, header.wrapper, description, kruskal, calibrations
+    )
 
 
 def _checked(header: dict[str, Any]) -> _Header:

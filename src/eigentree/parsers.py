@@ -19,14 +19,16 @@ up, and the result says which (`ParseResult.fallback`):
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import repeat
+from itertools import islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from eigentree.calibration import Calibrations, Way
 from eigentree.chart.decode import (
     OF_ITEMS,
     Decoded,
@@ -36,6 +38,7 @@ from eigentree.chart.decode import (
     bracket_marginals,
     decode,
     gains,
+    phrase_chains,
 )
 from eigentree.chart.exhaustive import exhaustive_marginals
 from eigentree.chart.forest import Forest
@@ -45,6 +48,7 @@ from eigentree.chart.kruskal import Factors, kruskal_marginals
 from eigentree.chart.on_tree import TreeValue, on_tree, on_trees
 from eigentree.chart.prefix import LeftCorners, Surprisal
 from eigentree.chart.pruning import DEFAULT_THRESHOLD, Leaves, Pruned, kept, prune
+from eigentree.chart.spans import Marginal, RuleMarginal, labelled_spans, rule_uses
 from eigentree.corpus.binarise import (
     BinariseOptions,
     Direction,
@@ -82,13 +86,26 @@ class Bracket(NamedTuple):
     """A labelled span of a parse, with how sure the parser is of it.
 
     ``confidence`` is the marginal of the label over the half-open span, cut to 0..1; for a
-    signed grammar it is an estimate that may be off, not a probability.
+    signed grammar it is an estimate that may be off, not a probability.  ``calibrated`` is how
+    often such brackets were right in held-out trees; None without a calibration.
     """
 
     label: str
     start: int
     end: int
     confidence: float
+    calibrated: float | None = None
+
+
+class Calibrated(NamedTuple):
+    """A parse by how often such parses were right in held-out trees.
+
+    ``confidence`` is the mean over the brackets; ``exact`` the probability that the tree has all
+    phrases right and no others, None where `ParseResult.exact` is.
+    """
+
+    confidence: float
+    exact: float | None
 
 
 class Alternative(NamedTuple):
@@ -150,6 +167,10 @@ class ParseResult:
         The best trees, where they were asked for: first the tree, then the others by the decoder's
         objective.  No two have the same phrases; each has the best tags for them.  The tree alone
         for the fall-backs ``flat`` and ``split``.
+    calibrated
+        Calibrated confidences, where the parser has a calibration and there are brackets.
+    marginals
+        Labelled spans of all trees, where they were asked for, by start, then end.
     """
 
     words: list[str]
@@ -161,6 +182,19 @@ class ParseResult:
     sign: int = 1
     fallback: Fallback | None = None
     alternatives: tuple[Alternative, ...] = ()
+    calibrated: Calibrated | None = None
+    marginals: tuple[Marginal, ...] = ()
+
+    @property
+    def exact(self) -> float | None:
+        """How sure it is that the tree has all phrases right and no others, uncalibrated.
+
+        The product of the confidences, as if brackets were independent; None where some of the
+        tree's brackets were not judged.
+        """
+        if not self.brackets or self.fallback == "split":
+            return None
+        return math.prod(each.confidence for each in self.brackets)
 
 
 class Sentence(NamedTuple):
@@ -299,6 +333,9 @@ class Parser:
     kruskal
         The grammar in Kruskal form, which then takes its place in the chart; the rules that trees
         may use stay those of the grammar.
+    calibrations
+        How often it is right, for sentences with and without given tags; see
+        `eigentree.calibration`.
     wrapper
         Label of the outer bracket that the treebank puts round its trees, None for none.
     description
@@ -311,6 +348,7 @@ class Parser:
     wrapper: str | None = None
     description: dict[str, Any] = field(default_factory=dict)
     kruskal: KruskalGrammar | None = None
+    calibrations: Calibrations = field(default_factory=dict)
     _factors: Factors | None = field(init=False, repr=False, compare=False, default=None)
     _left_corners: LeftCorners | None = field(init=False, repr=False, compare=False, default=None)
 
@@ -339,6 +377,11 @@ class Parser:
             "no tagger" if self.tagger is None else "tagger",
         ]
         return f"<Parser: {', '.join(parts)}>"
+
+    @property
+    def signed(self) -> bool:
+        """Whether marginals are values that may lie outside 0..1, not probabilities."""
+        return (self.kruskal or self.grammar).signed
 
     @property
     def cleaning(self) -> CleaningOptions:
@@ -411,7 +454,7 @@ class Parser:
             progress=progress,
         )
         description = {**self.description, "decomposition": details}
-        return replace(self, kruskal=kruskal, description=description)
+        return replace(self, kruskal=kruskal, description=description, calibrations={})
 
     def save(self, path: str | Path) -> None:
         """Write the parser to a model file."""
@@ -437,10 +480,11 @@ class Parser:
         sentences: Iterable[tuple[Sequence[str], Sequence[str] | None]],
         *,
         best: int | None = None,
+        marginals: float | None = None,
     ) -> Iterator[ParseResult]:
         """Parse sentences one by one, each as (words, tags or None)."""
         for sentence in sentences:
-            yield self.parse(*pair_of(sentence), best=best)
+            yield self.parse(*pair_of(sentence), best=best, marginals=marginals)
 
     def parse(
         self,
@@ -448,6 +492,7 @@ class Parser:
         tags: Sequence[str] | None = None,
         *,
         best: int | None = None,
+        marginals: float | None = None,
     ) -> ParseResult:
         """Parse one sentence.
 
@@ -460,6 +505,9 @@ class Parser:
         best
             How many trees are wanted in `ParseResult.alternatives`; there are fewer where the
             sentence has no more.  None for the tree alone.
+        marginals
+            Least absolute value of the marginals in `ParseResult.marginals`; None for none.
+            What pruning has left out has no marginal.
 
         Returns
         -------
@@ -472,12 +520,56 @@ class Parser:
             When words or tags are one string, or not all of them strings.
         SettingsError
             When there are more or fewer tags than words, or one is nothing that a tree can
-            hold, or when best is less than 1.
+            hold, when best is less than 1, or when marginals is no size.
         """
         sentence = sentence_of(words, tags, self.tagger)
         if not sentence.words:
             return ParseResult([], [], None, fallback="empty")
-        return self.parse_attempts(sentence, self.attempts, best)
+        result = self.parse_attempts(sentence, self.attempts, best, marginals)
+        return calibrated(result, self.calibrations, way_of(tags))
+
+    def rule_marginals(
+        self, words: Sequence[str], tags: Sequence[str] | None = None, *, least: float = 0.01
+    ) -> list[RuleMarginal]:
+        """The marginals of all uses of binary rules in a sentence.
+
+        Parameters
+        ----------
+        words, tags
+            As of `parse`.
+        least
+            Least absolute value of the marginals that are given.
+
+        Returns
+        -------
+        list of RuleMarginal
+            Those of the chart that `parse` takes its tree from, piece by piece where it parses in
+            pieces; none where it has no chart.
+
+        Raises
+        ------
+        TypeError, SettingsError
+            As of `parse`; also for a parser in Kruskal form, whose chart has no rules.
+
+        Cost
+        ----
+        That of `parse`.
+        """
+        if self.kruskal is not None:
+            raise SettingsError("a grammar in Kruskal form has no marginals of rules")
+        check_least(least)
+        sentence = sentence_of(words, tags, self.tagger)
+        uses: list[RuleMarginal] = []
+        start = 0
+        for piece in self.pieces(sentence):
+            tries = (self._search(piece.words, pruned) for pruned, _ in self.attempts(piece))
+            for found in islice(filter(None, tries), 1):
+                backbone = self.grammar.backbone
+                for use in rule_uses(found.forest, found.marginals, backbone, least):
+                    ends = {name: getattr(use, name) + start for name in ("start", "split", "end")}
+                    uses.append(use._replace(**ends))
+            start += len(piece.words)
+        return uses
 
     def value_of(self, tree: Tree) -> TreeValue:
         """The value of a tree with its words and tags: under a grammar of probabilities its own.
@@ -550,6 +642,7 @@ class Parser:
         sentence: Sentence,
         attempts: Callable[[Sentence], Iterable[Attempt]],
         best: int | None = None,
+        least: float | None = None,
     ) -> ParseResult:
         """Parse a sentence whose prunings come from elsewhere, such as from another parser.
 
@@ -559,14 +652,15 @@ class Parser:
             At least one word.
         attempts
             What `attempts` gives for the sentence, or for the pieces of a long one.
-        best
-            As of `parse`.
+        best, least
+            As best and marginals of `parse`; nothing is calibrated.
         """
         check_best(best)
+        check_least(least)
         result = parse_in_pieces(
             sentence,
             self.options.max_words,
-            lambda piece: self._parse(piece, attempts, best if piece is sentence else None),
+            lambda piece: self._parse(piece, attempts, best if piece is sentence else None, least),
             self.root_label,
         )
         return result if best is None else with_alternative(result)
@@ -631,6 +725,7 @@ class Parser:
         sentence: Sentence,
         attempts: Callable[[Sentence], Iterable[Attempt]],
         best: int | None,
+        least: float | None,
     ) -> ParseResult:
         words, tags, guesses = sentence
         for pruned, fallback in attempts(sentence):
@@ -639,9 +734,12 @@ class Parser:
                 # Guessed tags give way to those of the tree.
                 kept = tags if guesses is None else None
                 result = self._result(words, kept, found, fallback)
-                if best is None:
-                    return result
-                return replace(result, alternatives=self._alternatives(words, kept, found, best))
+                if best is not None:
+                    several = self._alternatives(words, kept, found, best)
+                    result = replace(result, alternatives=several)
+                if least is not None:
+                    result = replace(result, marginals=self._marginals(found, least))
+                return result
         return self.flat(sentence)
 
     def _search(self, words: list[str], pruned: Pruned) -> _Found | None:
@@ -719,6 +817,16 @@ class Parser:
             for tree, objective, value, share, mean in columns
         )
 
+    def _marginals(self, found: _Found, least: float) -> tuple[Marginal, ...]:
+        forest, weight = found.forest, found.marginals.item
+        chains = phrase_chains(self.grammar.backbone.symbols)
+        items = forest.item_symbol, forest.item_start, forest.item_end
+        spans = labelled_spans(found.labels, chains, *items, weight, least)
+        if self.signed:
+            return tuple(spans)
+        # Only rounding leads beyond.
+        return tuple(span._replace(marginal=min(max(span.marginal, 0.0), 1.0)) for span in spans)
+
     def flat(self, sentence: Sentence) -> ParseResult:
         """The last fall-back: the words with their tags under one root."""
         words, tags, _ = sentence
@@ -753,6 +861,31 @@ def check_best(best: int | None) -> None:
     """Refuse a number of trees that nobody can want."""
     if best is not None and best < 1:
         raise SettingsError(f"best is {best}; it must be at least 1")
+
+
+def check_least(least: float | None) -> None:
+    """Refuse a least size of marginals that is none."""
+    if least is not None and not 0.0 <= least < math.inf:
+        raise SettingsError(f"the least size of marginals is {least}; it must be 0 or more")
+
+
+def way_of(tags: Sequence[str] | None) -> Way:
+    """Which calibration is that of a sentence that came with these tags."""
+    return "untagged" if tags is None else "tagged"
+
+
+def calibrated(result: ParseResult, calibrations: Calibrations, way: Way) -> ParseResult:
+    """The result with calibrated confidences, where there is a calibration for it."""
+    calibration = calibrations.get(way)
+    if calibration is None or not result.brackets:
+        return result
+    right = calibration.brackets([each.confidence for each in result.brackets]).tolist()
+    brackets = tuple(
+        each._replace(calibrated=value) for each, value in zip(result.brackets, right, strict=True)
+    )
+    exact = None if result.exact is None else float(calibration.trees(result.exact))
+    told = Calibrated(float(np.mean(right)), exact)
+    return replace(result, brackets=brackets, calibrated=told)
 
 
 def with_alternative(result: ParseResult) -> ParseResult:
@@ -801,11 +934,16 @@ def parse_in_pieces(
 def joined(words: list[str], pieces: Sequence[ParseResult], root: str) -> ParseResult:
     """One parse of a sentence out of those of its pieces."""
     brackets: list[Bracket] = []
+    marginals: list[Marginal] = []
     start = 0
     for piece in pieces:
         brackets.extend(
             bracket._replace(start=start + bracket.start, end=start + bracket.end)
             for bracket in piece.brackets
+        )
+        marginals.extend(
+            each._replace(start=start + each.start, end=start + each.end)
+            for each in piece.marginals
         )
         start += len(piece.words)
     return ParseResult(
@@ -815,6 +953,7 @@ def joined(words: list[str], pieces: Sequence[ParseResult], root: str) -> ParseR
         tuple(brackets),
         mean_confidence(brackets),
         fallback="split",
+        marginals=tuple(marginals),
     )
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import math
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from eigentree.cli._common import message
 
 if TYPE_CHECKING:
     from eigentree.corpus.trees import Tree
-    from eigentree.parsers import Alternative, ParseResult
+    from eigentree.ensemble.parser import EnsembleParser
+    from eigentree.parsers import Alternative, Parser, ParseResult
 
 
 def warn_of_compilation(
@@ -34,6 +36,17 @@ def warn_of_compilation(
             "a minute",
             quiet=quiet,
         )
+
+
+def open_parser(model: str) -> Parser | EnsembleParser:
+    """The parser in a model file, or that of the folder of an ensemble."""
+    if Path(model).is_dir():
+        from eigentree.ensemble.parser import EnsembleParser
+
+        return EnsembleParser.load(model)
+    from eigentree.parsers import Parser
+
+    return Parser.load(model)
 
 
 def in_brackets(result: ParseResult, wrapper: str | None, root_name: str) -> str:
@@ -70,6 +83,27 @@ def in_lines(
     return "".join(lines)
 
 
+def sure(result: ParseResult) -> tuple[float | None, float | None]:
+    """Confidence of the brackets and of the whole tree, calibrated where that can be."""
+    return result.calibrated or (result.confidence, result.exact)
+
+
+def in_columns(text: str, result: ParseResult, number: int | None) -> str:
+    """A line with how sure it is, and before that its number if it has one."""
+    told = ("" if value is None else f"{value:.4f}" for value in sure(result))
+    return "\t".join([*([] if number is None else [str(number)]), *told, text])
+
+
+def marginal_rows(result: ParseResult, number: int) -> str:
+    """The lines of a table of marginals for one sentence."""
+    in_tree = {(each.label, each.start, each.end) for each in result.brackets}
+    rows = (
+        f"{number}\t{start}\t{end}\t{label}\t{marginal:.6g}\t{(label, start, end) in in_tree:d}\n"
+        for label, start, end, marginal in result.marginals
+    )
+    return "".join(rows)
+
+
 def wrapped(tree: Tree, wrapper: str | None, root_name: str) -> Tree:
     """A clean tree in an outer bracket, where the treebank has one."""
     from eigentree.corpus.trees import Tree
@@ -88,15 +122,19 @@ def in_json(
     *,
     readable: bool = True,
     several: bool = False,
+    number: int | None = None,
 ) -> str:
     """A parse as one line of JSON; what can't be read is told apart from an empty sentence."""
     from eigentree.corpus.brackets import format_tree
 
     record: dict[str, object] = {
+        **({} if number is None else {"number": number}),
         "words": result.words,
         "tags": result.tags,
         "tree": in_brackets(result, wrapper, root_name) or None,
         "confidence": result.confidence,
+        "exact": result.exact,
+        "calibrated": None if result.calibrated is None else result.calibrated._asdict(),
         "brackets": [bracket._asdict() for bracket in result.brackets],
         "log_value": result.log_value,
         "sign": None if result.log_value is None else result.sign,
@@ -122,6 +160,7 @@ def in_drawing(result: ParseResult) -> str:
 
     if result.tree is None:
         return ""
-    sure = "unknown" if result.confidence is None else f"{100 * result.confidence:.0f} %"
+    confidence, _ = sure(result)
+    told = "unknown" if confidence is None else f"{100 * confidence:.0f} %"
     mark = f", fall-back: {result.fallback}" if result.fallback else ""
-    return f"{draw_text(result.tree)}\nconfidence {sure}{mark}\n"
+    return f"{draw_text(result.tree)}\nconfidence {told}{mark}\n"

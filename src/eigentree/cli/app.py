@@ -40,6 +40,12 @@ VERBS = {
     "decompose": Verb(
         "eigentree.cli.decompose", "Bring a model's rules into Kruskal form, for fast charts."
     ),
+    "calibrate": Verb(
+        "eigentree.cli.calibrate", "Turn a model's confidences into probabilities of being right."
+    ),
+    "reliability": Verb(
+        "eigentree.cli.reliability", "Say how far a model's confidences can be trusted."
+    ),
     "evaluate": Verb("eigentree.cli.evaluate", "Score parsed trees against gold trees."),
     "inspect": Verb("eigentree.cli.inspect", "Say what is in a model."),
     "experiment": Verb("eigentree.cli.experiment", "Compare estimators on a treebank."),

@@ -8,10 +8,13 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from dataclasses import replace
-from itertools import chain
+from io import StringIO
+from itertools import chain, count
+from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TextIO, TypeVar
 
 import typer
 
@@ -57,6 +60,20 @@ class _Work(NamedTuple):
     output: OutputForm
     kbest: int | None
     order: Order
+    columns: bool
+    numbered: bool
+    least: float | None
+
+
+class _Parsed(NamedTuple):
+    """What is printed for a sentence and told about it, and how sure its tree is."""
+
+    text: str
+    note: str
+    sure: float
+    marginals: str
+    n_marginals: int
+    n_outside: int
 
 
 def parse(
@@ -113,6 +130,31 @@ def parse(
             "values under the grammar.",
         ),
     ] = "objective",
+    confidence: Annotated[
+        bool,
+        typer.Option(
+            "--confidence",
+            help="Before each tree in brackets, each with a tab, how sure its phrases are on "
+            "average, and how sure it is that all are right; calibrated where the model is.",
+        ),
+    ] = False,
+    by_confidence: Annotated[
+        bool,
+        typer.Option(
+            "--sort-by-confidence",
+            help="Least sure first, each tree with the number of its sentence before all; nothing "
+            "is written before all is parsed.",
+        ),
+    ] = False,
+    marginals: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Write the marginals of all labelled spans as a table (TSV)."
+        ),
+    ] = None,
+    least_marginal: Annotated[
+        float, typer.Option(help="Least absolute value of a marginal in that table.")
+    ] = 0.01,
     lean: Annotated[
         bool,
         typer.Option(
@@ -127,30 +169,47 @@ def parse(
 ) -> None:
     """Parse sentences with a model.
 
-    Each sentence gives one tree, in order; what can't be read gives an empty line, a message
-    and exit code 2, and the rest is parsed.
+    Each sentence gives one tree, in order unless sorted; what can't be read gives an empty line, a
+    message and exit code 2, and the rest is parsed.
     """
     from eigentree.cli._models import warn_of_compilation
     from eigentree.corpus.files import write_whole
     from eigentree.errors import SettingsError
+    from eigentree.parsers import check_least
 
     if not model:
         raise SettingsError("no model is named; give one with --model, as made by eigentree train")
     check_inputs(files or [])
-    keep_inputs(output_file, [model, *map(str, Path(model).rglob("*.egt")), *(files or [])])
+    for written in (output_file, *([] if marginals is None else [marginals])):
+        keep_inputs(written, [model, *map(str, Path(model).rglob("*.egt")), *(files or [])])
+    if marginals is not None and Path(marginals).resolve() == Path(output_file).resolve():
+        raise SettingsError(f"{marginals}: can't hold both trees and marginals; name another")
     if kbest is not None and output == "drawing":
         raise SettingsError("--kbest prints brackets or json; a drawing is of one tree")
     if kbest is None and order != "objective":
         raise SettingsError("--kbest-order is for several trees; give their number with --kbest")
-    work = _Work(model, objective, threshold, max_words, lean, output, kbest, order)
+    if confidence and (kbest is not None or output != "brackets"):
+        raise SettingsError("--confidence is for one tree in brackets; json tells it in any case")
+    if by_confidence and (kbest is not None or output == "drawing"):
+        raise SettingsError("--sort-by-confidence is for one tree each, in brackets or json")
+    work = _Work(
+        model, objective, threshold, max_words, lean, output, kbest, order,
+        (confidence or by_confidence) and output == "brackets", by_confidence,
+        None if marginals is None else least_marginal,
+    )  # fmt: skip
     # Opened here in any case, so that a bad model is told before any worker starts.
     parser = _open(work)
+    check_least(work.least)
     warn_of_compilation(quiet=quiet)
+    if work.columns and not parser.calibrations:
+        why = "the model is not calibrated for this, see eigentree calibrate"
+        message(f"confidences are estimates: {why}", quiet=quiet)
+    signed = parser.signed
     trouble = Trouble()
     found = read(files or ["-"], form, tag_column, parser.cleaning)
     sentences = trouble.watch(found, ignore_tags)
-    with write_whole(output_file) as out:
-        rendered: Iterator[tuple[str, str]]
+    with write_whole(output_file) as out, _table(marginals, signed=signed) as table:
+        rendered: Iterator[_Parsed]
         if jobs == 1:
             # A lot that is too small costs time, and one that is not there yet may never come.
             waits = lean or "-" not in (files or ["-"])
@@ -161,18 +220,42 @@ def parse(
             del parser
             rendered = in_processes(_render_lot, lots, jobs, _start_worker, work)
         # On a terminal the trees themselves show how far it is.
-        for text, note in track(rendered, "parsing", quiet=quiet or out.isatty()):
-            out.write(text + "\n")
-            out.flush()
-            if note:
-                message(f"eigentree: {note}", quiet=quiet)
+        waiting: list[tuple[float, str]] = []
+        n_marginals = n_outside = 0
+        for each in track(rendered, "parsing", quiet=quiet or out.isatty()):
+            if by_confidence:
+                waiting.append((each.sure, each.text))
+            else:
+                out.write(each.text + "\n")
+                out.flush()
+            table.write(each.marginals)
+            n_marginals += each.n_marginals
+            n_outside += each.n_outside
+            if each.note:
+                message(f"eigentree: {each.note}", quiet=quiet)
+        out.writelines(f"{text}\n" for _, text in sorted(waiting, key=itemgetter(0)))
+    if n_outside:
+        told = f"{n_outside} of {n_marginals} values lie outside 0 to 1"
+        message(f"{told}: they are no probabilities, for the grammar is signed", quiet=quiet)
     if trouble.found:
         raise typer.Exit(BAD_INPUT)
 
 
-class Sentence(NamedTuple):
-    """A sentence with its place, for messages; what can't be read has no words."""
+@contextmanager
+def _table(path: str | None, *, signed: bool) -> Iterator[TextIO]:
+    """The file of marginals with its header; nothing is kept where none is wanted."""
+    from eigentree.corpus.files import write_whole
 
+    with StringIO() if path is None else write_whole(path) as table:
+        column = "value" if signed else "marginal"
+        table.write(f"sentence\tstart\tend\tlabel\t{column}\tin_tree\n")
+        yield table
+
+
+class Sentence(NamedTuple):
+    """A sentence with its number and place; what can't be read has no words."""
+
+    number: int
     place: str
     words: list[str]
     tags: list[str] | None
@@ -184,6 +267,7 @@ class Trouble:
 
     def __init__(self) -> None:
         self.found = False
+        self._seen = count(1)
 
     def watch(
         self, sentences: Iterable[tuple[str, TaggedSentence]], ignore_tags: bool
@@ -193,7 +277,7 @@ class Trouble:
                 self.found = True
                 message(f"eigentree: {problem}")
             place, tags = f"{name}:{line}", None if ignore_tags else tags
-            yield Sentence(place, words, tags, readable=problem is None)
+            yield Sentence(next(self._seen), place, words, tags, readable=problem is None)
 
 
 def read(
@@ -230,7 +314,13 @@ def _open(work: _Work, *, verify: bool = True) -> Parser | EnsembleParser:
         for name, value in work._asdict().items()
         if name in ("objective", "threshold", "max_words") and value is not None
     }
-    return replace(parser, options=replace(parser.options, **given))
+    options = replace(parser.options, **given)
+    # Other trees come out with other settings, right more or less often than was counted.
+    same = (options.objective, options.threshold) == (
+        parser.options.objective,
+        parser.options.threshold,
+    )
+    return replace(parser, options=options, calibrations=parser.calibrations if same else {})
 
 
 def _open_ensemble(work: _Work, *, verify: bool) -> EnsembleParser:
@@ -286,24 +376,25 @@ def _more_to_read() -> bool:
 
 def _renderer(
     parser: Parser | EnsembleParser, work: _Work
-) -> Callable[[list[Sentence]], Iterator[tuple[str, str]]]:
-    """A function from sentences to what is printed for each and what is told about it."""
+) -> Callable[[list[Sentence]], Iterator[_Parsed]]:
+    """A function from sentences to what is printed for each and told about it."""
     from eigentree.cli import _models
 
     root_name = parser.cleaning.root_name
 
-    def render(lot: list[Sentence]) -> Iterator[tuple[str, str]]:
+    def render(lot: list[Sentence]) -> Iterator[_Parsed]:
         asked = ((sentence.words, sentence.tags) for sentence in lot)
-        results = parser.parse_many(asked, best=work.kbest)
+        results = parser.parse_many(asked, best=work.kbest, marginals=work.least)
         for sentence, result in zip(lot, results, strict=True):
             told = result.fallback if sentence.readable else None
             note = f"{sentence.place}: fall-back: {told}" if told else ""
             if work.order == "value":
                 result = _models.by_value(result)
+            number = sentence.number if work.numbered else None
             if work.output == "json":
                 text = _models.in_json(
                     result, parser.wrapper, root_name,
-                    readable=sentence.readable, several=work.kbest is not None,
+                    readable=sentence.readable, several=work.kbest is not None, number=number,
                 )  # fmt: skip
             elif work.output == "drawing":
                 text = _models.in_drawing(result)
@@ -311,12 +402,22 @@ def _renderer(
                 text = _models.in_lines(result, parser.wrapper, root_name, work.order)
             else:
                 text = _models.in_brackets(result, parser.wrapper, root_name)
-            yield text, note
+            if work.columns:
+                text = _models.in_columns(text, result, number)
+            values = [each.marginal for each in result.marginals]
+            yield _Parsed(
+                text,
+                note,
+                -1.0 if result.exact is None else result.exact,
+                _models.marginal_rows(result, sentence.number),
+                len(values),
+                sum(not 0.0 <= value <= 1.0 for value in values),
+            )
 
     return render
 
 
-_render_here: Callable[[list[Sentence]], Iterator[tuple[str, str]]]
+_render_here: Callable[[list[Sentence]], Iterator[_Parsed]]
 
 
 def _start_worker(work: _Work) -> None:
@@ -324,7 +425,7 @@ def _start_worker(work: _Work) -> None:
     _render_here = _renderer(_open(work, verify=False), work)
 
 
-def _render_lot(lot: list[Sentence]) -> list[tuple[str, str]]:
+def _render_lot(lot: list[Sentence]) -> list[_Parsed]:
     return list(_render_here(lot))
 
 

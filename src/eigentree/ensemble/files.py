@@ -5,17 +5,20 @@
 ensemble.egt           what it is made of, its tagger and head table
 members/NAME.egt       a model file each, which also parses alone
 rerankers/NAME.egt     one for each combination by maxent
+calibration.egt        how often it is right, once that has been counted
 work/                  what rerankers were trained on; only more training needs it
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from eigentree.calibration import Calibrations, from_arrays, to_arrays
 from eigentree.corpus.files import open_text
 from eigentree.corpus.heads import PACKAGED_TABLES, HeadRules, head_rules, read_head_rules
 from eigentree.ensemble.description import Description, make_description
@@ -32,6 +35,7 @@ from eigentree.words.tagger import Tagger
 
 KIND = "ensemble"
 RERANKER = "reranker"
+CALIBRATION = "calibration"
 INDEX = "ensemble.egt"
 
 
@@ -71,6 +75,11 @@ def index_path(folder: Path) -> Path:
 def member_path(folder: Path, name: str) -> Path:
     """Where a member's model file is."""
     return folder / "members" / f"{name}.egt"
+
+
+def calibration_path(folder: Path) -> Path:
+    """Where the calibration of an ensemble is."""
+    return folder / "calibration.egt"
 
 
 def reranker_path(folder: Path, name: str) -> Path:
@@ -136,7 +145,33 @@ def save_index(
         "about": about,
     }
     blobs = {} if tagger is None else {"tagger": tagger.to_bytes()}
+    calibration_path(folder).unlink(missing_ok=True)
     save_model(index_path(folder), header, {}, blobs)
+
+
+def save_calibrations(folder: Path, calibrations: Calibrations) -> None:
+    """Put a calibration beside the ensemble that it was made with, whole or not at all."""
+    header = {"kind": CALIBRATION, "made_from": _digest(index_path(folder))}
+    save_model(calibration_path(folder), header, to_arrays(calibrations))
+
+
+def _load_calibrations(folder: Path, *, verify: bool) -> Calibrations:
+    path = calibration_path(folder)
+    if not path.exists():
+        return {}
+    file = open_model(path, kind=CALIBRATION, verify=verify)
+    if file.header.get("made_from") != _digest(index_path(folder)):
+        raise ModelFileError(f"{path}: is of another ensemble; remove it, or calibrate again")
+    try:
+        return from_arrays(file.arrays)
+    except KeyError as error:
+        raise ModelFileError(f"{path}: isn't a whole calibration: it lacks {error}") from error
+    except EigentreeError as error:
+        raise ModelFileError(f"{path}: {error}") from error
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def save_reranker(path: Path, reranker: Reranker, made_from: str) -> None:
@@ -207,6 +242,7 @@ def load_ensemble(folder: str | Path, *, lean: bool = False, verify: bool = True
         index.wrapper,
         {**index.about, "members": [each.name for each in index.members]},
         LEAN_LOT if lean else LOT,
+        _load_calibrations(folder, verify=verify),
     )
 
 

@@ -10,8 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from eigentree.calibration import Calibrations
+from eigentree.chart.decode import Labels
+from eigentree.chart.spans import Marginal, labelled_spans
 from eigentree.corpus.cleaning import CleaningOptions
-from eigentree.ensemble.combine import Chains, Combined
+from eigentree.ensemble.combine import Chains, Combined, Evidence
 from eigentree.ensemble.network import Network, Question
 from eigentree.ensemble.reading import Reader, Reading, given_up
 from eigentree.errors import counted
@@ -23,13 +26,16 @@ from eigentree.parsers import (
     ParseResult,
     ParserOptions,
     Sentence,
+    calibrated,
     check_best,
+    check_least,
     cleaning_of,
     joined,
     mean_confidence,
     pair_of,
     pieces_of,
     sentence_of,
+    way_of,
     with_alternative,
 )
 from eigentree.words.tagger import Tagger
@@ -66,6 +72,8 @@ class EnsembleParser:
         What the ensemble says about itself.
     lot
         Sentences that are parsed together by `parse_many`.
+    calibrations
+        As for `eigentree.parsers.Parser`.
     """
 
     backbones: Sequence[Parser]
@@ -75,6 +83,7 @@ class EnsembleParser:
     wrapper: str | None = None
     description: dict[str, Any] = field(default_factory=dict)
     lot: int = LOT
+    calibrations: Calibrations = field(default_factory=dict)
 
     def __repr__(self) -> str:
         parts = [
@@ -112,6 +121,11 @@ class EnsembleParser:
         return self.backbones[0].options
 
     @property
+    def signed(self) -> bool:
+        """Always: marginals are means over members of which any may be signed."""
+        return True
+
+    @property
     def cleaning(self) -> CleaningOptions:
         """How the trees that the ensemble was trained on were cleaned."""
         return cleaning_of(self.description)
@@ -122,26 +136,32 @@ class EnsembleParser:
         tags: Sequence[str] | None = None,
         *,
         best: int | None = None,
+        marginals: float | None = None,
     ) -> ParseResult:
         """Parse one sentence; as `eigentree.parsers.Parser.parse`.
 
         Several trees are those of the last combination: all that its members' brackets make if it
         is a coverage, the candidates if it is a reranker.  They have no value of their own.
+        Marginals are means over all members, which give an item from 0 to 1 each.
         """
-        return next(self.parse_many([(words, tags)], best=best))
+        return next(self.parse_many([(words, tags)], best=best, marginals=marginals))
 
     def parse_many(
         self,
         sentences: Iterable[tuple[Sequence[str], Sequence[str] | None]],
         *,
         best: int | None = None,
+        marginals: float | None = None,
     ) -> Iterator[ParseResult]:
         """Parse sentences in lots, each as (words, tags or None)."""
         check_best(best)
+        check_least(marginals)
         waiting = iter(sentences)
         while lot := list(islice(waiting, self.lot)):
             pairs = [pair_of(each) for each in lot]
-            yield from self._parse([sentence_of(*pair, self.tagger) for pair in pairs], best)
+            asked = [sentence_of(*pair, self.tagger) for pair in pairs]
+            for (_, tags), result in zip(pairs, self._parse(asked, best, marginals), strict=True):
+                yield calibrated(result, self.calibrations, way_of(tags))
 
     def every_answer(
         self, sentences: Iterable[tuple[Sequence[str], Sequence[str] | None]]
@@ -154,19 +174,23 @@ class EnsembleParser:
             yield from zip(readings, self._combined(asked, readings, None), strict=True)
 
     def _parse(
-        self, sentences: list[Sentence], best: int | None, most: int | None = None
+        self,
+        sentences: list[Sentence],
+        best: int | None,
+        least: float | None,
+        most: int | None = None,
     ) -> list[ParseResult]:
         most = most or min(plain.options.max_words for plain in self.backbones)
         pieces = [list(pieces_of(sentence, most)) for sentence in sentences]
         try:
-            answers = iter(self._results([piece for each in pieces for piece in each], best))
+            answers = iter(self._results([part for each in pieces for part in each], best, least))
         except MemoryError:
             # Charts grow with the square of the length: smaller or fewer ones may still fit.
             if len(sentences) > 1:
-                return [self._parse([sentence], best, most)[0] for sentence in sentences]
+                return [self._parse([sentence], best, least, most)[0] for sentence in sentences]
             if most < 4:
                 raise
-            return self._parse(sentences, best, min(most, len(sentences[0].words)) // 2)
+            return self._parse(sentences, best, least, min(most, len(sentences[0].words)) // 2)
         results = []
         for sentence, parts in zip(sentences, pieces, strict=True):
             found = [next(answers) for _ in parts]
@@ -219,12 +243,14 @@ class EnsembleParser:
             return self.backbones[0].flat(sentence).tags
         return [max(sorted(of_word), key=of_word.__getitem__) for of_word in votes]
 
-    def _results(self, sentences: list[Sentence], best: int | None) -> list[ParseResult]:
+    def _results(
+        self, sentences: list[Sentence], best: int | None, least: float | None
+    ) -> list[ParseResult]:
         readings = self._read(sentences)
         last = self.network.description.combination[-1].name
         combined = self._combined(sentences, readings, [last], best or 1)
         return [
-            self._result(sentence, of_sentence, answers[last], best)
+            self._result(sentence, of_sentence, answers[last], best, least)
             for sentence, of_sentence, answers in zip(sentences, readings, combined, strict=True)
         ]
 
@@ -234,10 +260,11 @@ class EnsembleParser:
         readings: Mapping[str, Reading],
         combined: Combined,
         best: int | None,
+        least: float | None,
     ) -> ParseResult:
         if not any(reading.members for reading in readings.values()):
             plain = self.backbones[0]
-            found = plain.parse_attempts(sentence, plain.attempts, best)
+            found = plain.parse_attempts(sentence, plain.attempts, best, least)
             return replace(found, fallback=found.fallback or "coarse")
         brackets = tuple(
             Bracket(*span, confidence)
@@ -258,4 +285,18 @@ class EnsembleParser:
             mean_confidence(brackets),
             fallback=given_up(readings.values()),
             alternatives=tuple(alternatives[: best or 0]),
+            marginals=() if least is None else tuple(_marginals(readings.values(), least)),
         )
+
+
+def _marginals(readings: Iterable[Reading], least: float) -> list[Marginal]:
+    """The mean over all members of what each gives to labelled spans."""
+    first, *others = [each.evidence for each in readings]
+    evidence = Evidence(first.n_words, first.chains)
+    for each in (first, *others):
+        evidence.add(each)
+    start, end, chain = evidence.columns()
+    chains = evidence.chains
+    labels = Labels.over(chain, start, end, *chains.labels)
+    weight = evidence.weight / (evidence.total or 1.0)
+    return labelled_spans(labels, chains.chains, chain, start, end, weight, least)
