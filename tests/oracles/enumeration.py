@@ -190,6 +190,11 @@ class Enumeration:
         """Marginals of (rule, start, split, end)."""
         return self._marginals(lambda tree: [n.edge for n in tree.nodes() if n.leaf is None])
 
+    @cached_property
+    def labelled(self) -> dict[tuple[str, int, int], float]:
+        """Marginals of (label, start, end) in the trees as people draw them."""
+        return self._marginals(lambda tree: list(self.brackets(tree)))
+
     def _marginals(self, parts):
         totals = defaultdict(float)
         for tree, value in zip(self.trees, self.values, strict=True):

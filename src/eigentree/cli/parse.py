@@ -42,6 +42,8 @@ Rendered = TypeVar("Rendered")
 # Sentences a worker process gets at a time, at least, and how many such lots wait in line for each.
 _LOT = 32
 _LOTS_AHEAD = 4
+# A marginal that is so little outside 0..1 is none of a signed grammar's values.
+_ROUNDING = 1e-9
 
 InputForm = Literal["tokens", "tagged", "conllu", "trees"]
 OutputForm = Literal["brackets", "json", "drawing"]
@@ -411,7 +413,7 @@ def _renderer(
                 -1.0 if result.exact is None else result.exact,
                 _models.marginal_rows(result, sentence.number),
                 len(values),
-                sum(not 0.0 <= value <= 1.0 for value in values),
+                sum(not -_ROUNDING <= value <= 1.0 + _ROUNDING for value in values),
             )
 
     return render

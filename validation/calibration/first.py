@@ -1,0 +1,20 @@
+"""Write the first N trees of a file as they stand: ``python first.py N FROM TO``."""
+
+from __future__ import annotations
+
+import sys
+from itertools import islice
+
+from eigentree.corpus.brackets import format_tree
+from eigentree.corpus.files import open_text, write_whole
+from eigentree.corpus.treebank import read_trees
+
+
+def main(number: str, source: str, target: str) -> None:
+    with open_text(source) as text, write_whole(target) as out:
+        trees = (record.tree for record in read_trees(text, name=source))
+        out.writelines(f"{format_tree(tree)}\n" for tree in islice(trees, int(number)) if tree)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
