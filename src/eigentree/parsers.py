@@ -821,11 +821,8 @@ class Parser:
         forest, weight = found.forest, found.marginals.item
         chains = phrase_chains(self.grammar.backbone.symbols)
         items = forest.item_symbol, forest.item_start, forest.item_end
-        spans = labelled_spans(found.labels, chains, *items, weight, least)
-        if self.signed:
-            return tuple(spans)
-        # Only rounding leads beyond.
-        return tuple(span._replace(marginal=min(max(span.marginal, 0.0), 1.0)) for span in spans)
+        spans = labelled_spans(found.labels, chains, *items, weight, least, signed=self.signed)
+        return tuple(spans)
 
     def flat(self, sentence: Sentence) -> ParseResult:
         """The last fall-back: the words with their tags under one root."""

@@ -52,6 +52,8 @@ def labelled_spans(
     end: Ints | Longs,
     weight: Floats,
     least: float,
+    *,
+    signed: bool = True,
 ) -> list[Marginal]:
     """The labelled spans whose marginals are of at least some size, by start, then end.
 
@@ -67,6 +69,8 @@ def labelled_spans(
         Marginals.
     least
         Least absolute value.
+    signed
+        Whether values outside 0..1 are meant; otherwise only rounding leads there, and is cut off.
 
     Cost
     ----
@@ -80,11 +84,11 @@ def labelled_spans(
     kept = np.flatnonzero(np.abs(total) >= least)
     places = some[kept]
     items = labels.item[places]
-    columns = (kind[items], places - labels.first[items], start[items], end[items], total[kept])
-    return [
-        Marginal(chains[each][place], first, last, value)
-        for each, place, first, last, value in zip(*(c.tolist() for c in columns), strict=True)
-    ]
+    in_chain = zip(kind[items].tolist(), (places - labels.first[items]).tolist(), strict=True)
+    names = [chains[each][place] for each, place in in_chain]
+    values = total[kept] if signed else np.clip(total[kept], 0.0, 1.0)
+    columns = (start[items].tolist(), end[items].tolist(), values.tolist())
+    return list(map(Marginal._make, zip(names, *columns, strict=True)))
 
 
 def rule_uses(
