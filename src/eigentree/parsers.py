@@ -9,7 +9,8 @@ up, and the result says which (`ParseResult.fallback`):
 ``coarse``
     the latent grammar gave no usable marginals, the plain PCFG's were taken;
 ``tags``
-    some given tags were set aside for the search (they still stand in the tree);
+    some given tags were set aside for the search (they still stand in the tree), or words
+    without tags got some that they were never seen with;
 ``flat``
     no tree at all: the words with their tags under one root;
 ``split``
@@ -592,10 +593,9 @@ class Parser:
         are_given = tags is not None and sentence.guesses is None
         first: Fallback | None = "tags" if are_given and -1 in given else None
         steps: list[tuple[bool, list[float], Fallback | None]] = [
-            (False, [threshold, threshold * RELAXATION], first)
+            (False, [threshold, threshold * RELAXATION], first),
+            (True, [threshold], "tags"),
         ]
-        if tags is not None:
-            steps.append((True, [threshold], "tags"))
         for free, thresholds, fallback in steps:
             if sentence.guesses is not None and not free:
                 leaves = Leaves.of(under_guesses(backbone, words, sentence.guesses))
