@@ -85,8 +85,14 @@ class Pruned(NamedTuple):
     sign: int = 1
 
     def marginals(self) -> Marginals:
-        """The items' marginals alone, for decoding without a finer grammar."""
-        return Marginals(self.marginal, np.zeros(self.forest.n_edges), self.log_value, self.sign)
+        """The items' marginals, for decoding without a finer grammar.
+
+        In place of each edge's stands the mean of its children's, which tells apart trees that
+        differ only in symbols that are no phrases.
+        """
+        forest = self.forest
+        edge = (self.marginal[forest.edge_left] + self.marginal[forest.edge_right]) / 2.0
+        return Marginals(self.marginal, edge, self.log_value, self.sign)
 
 
 class FullMarginals(NamedTuple):
