@@ -400,16 +400,22 @@ class Parser:
         Parameters
         ----------
         options, seed, processes, progress
-            As of `eigentree.learn.decomposition.decompose_grammar`, which tells errors and cost.
+            As of `decompose_grammar` or, where each rule is decomposed, of `decompose_each`, both
+            in `eigentree.learn.decomposition`, which tell errors and cost.
         """
-        from eigentree.learn.decomposition import DecompositionOptions, decompose_grammar
+        from eigentree.learn.decomposition import (
+            DecompositionOptions,
+            decompose_each,
+            decompose_grammar,
+        )
 
+        options = options or DecompositionOptions()
+        if options.each:
+            grammar, details = decompose_each(self.grammar, options, seed=seed, progress=progress)
+            description = {**self.description, "decomposition": details}
+            return replace(self, grammar=grammar, description=description)
         kruskal, details = decompose_grammar(
-            self.grammar,
-            options or DecompositionOptions(),
-            seed=seed,
-            processes=processes,
-            progress=progress,
+            self.grammar, options, seed=seed, processes=processes, progress=progress
         )
         description = {**self.description, "decomposition": details}
         return replace(self, kruskal=kruskal, description=description)
