@@ -47,7 +47,7 @@ BINARISE = {
 }
 LONGEST, MOST = 40, 300
 TURNS = 3
-RANKS, WORDS, STATES = (20, 60, 140, 260, 340), (10, 20, 30, 40, 60), (40, 100, 250)
+RANKS, WORDS, STATES = (20, 60, 140, 260, 340), (10, 16, 23, 30, 40), (40, 100, 250)
 
 
 def parse(folder: Path, kind: str, ranks: list[int], own: bool) -> None:
