@@ -33,6 +33,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from eigentree.chart import _kernels_full as kernels
+from eigentree.chart.constraints import Permitted
 from eigentree.corpus.binarise import BinariseOptions
 from eigentree.corpus.cleaning import clean
 from eigentree.corpus.treebank import read_treebank
@@ -146,6 +147,7 @@ class _Random:
         self.child, self.outer_sums = np.ones((2, spans, 2 * rank), dtype=kind)
         self.inside, self.outside = np.ones((2, spans, m), dtype=kind)
         self.exponent, self.outer_exponent = np.zeros((2, spans), dtype=np.int64)
+        self.permitted = Permitted.everything(n, m)
 
 
 def _chart_seconds(n: int, rank: int, m: int, kind: type[np.floating] = np.float64) -> float:
@@ -153,11 +155,12 @@ def _chart_seconds(n: int, rank: int, m: int, kind: type[np.floating] = np.float
 
     def chart() -> None:
         kernels.kruskal_inside(
-            n, c.powers, c.to_parent, c.to_children, c.child, c.exponent, c.sums, c.inside
-        )
+            n, c.powers, c.to_parent, c.to_children, c.child, c.exponent, c.sums, c.inside,
+            c.permitted,
+        )  # fmt: skip
         kernels.kruskal_outside(
             n, c.powers, c.from_children, c.from_parent, c.child, c.exponent, c.outer,
-            c.outer_exponent, c.outer_sums, c.outside,
+            c.outer_exponent, c.outer_sums, c.outside, c.permitted,
         )  # fmt: skip
 
     return _least(chart)

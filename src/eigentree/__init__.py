@@ -24,6 +24,8 @@ _PUBLIC = {
     "unbinarise": "eigentree.corpus.binarise",
     "BinariseOptions": "eigentree.corpus.binarise",
     "LexiconOptions": "eigentree.corpus.lexicon",
+    "Constraints": "eigentree.corpus.constraints",
+    "Constraint": "eigentree.corpus.constraints",
     "Parser": "eigentree.parsers",
     "ParseResult": "eigentree.parsers",
     "Bracket": "eigentree.parsers",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import select
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import replace
@@ -30,6 +30,7 @@ from eigentree.workers import worker_pool
 
 if TYPE_CHECKING:
     from eigentree.corpus.cleaning import CleaningOptions
+    from eigentree.corpus.constraints import Constraints
     from eigentree.corpus.tokens import TaggedSentence
     from eigentree.ensemble.parser import EnsembleParser
     from eigentree.parsers import Parser
@@ -40,7 +41,7 @@ Rendered = TypeVar("Rendered")
 _LOT = 32
 _LOTS_AHEAD = 4
 
-InputForm = Literal["tokens", "tagged", "conllu", "trees"]
+InputForm = Literal["tokens", "tagged", "conllu", "trees", "bracketed", "half-trees"]
 OutputForm = Literal["brackets", "json", "drawing"]
 Objective = Literal["rules", "spans", "brackets", "max-rule", "viterbi", "free"]
 Order = Literal["objective", "value"]
@@ -57,6 +58,8 @@ class _Work(NamedTuple):
     output: OutputForm
     kbest: int | None
     order: Order
+    constrained: bool
+    soft: bool
 
 
 def parse(
@@ -75,9 +78,25 @@ def parse(
         typer.Option(
             "--input",
             help="tokens or tagged (word_TAG) sentences, one a line; CoNLL-U; the words and "
-            "tags of trees, in brackets or NEGRA export.",
+            "tags of trees, in brackets or NEGRA export; sentences with some phrases in square "
+            "brackets, or trees that lack some brackets, one a line, to be kept in the parse.",
         ),
     ] = "tokens",
+    constraints: Annotated[
+        str | None,
+        typer.Option(
+            "--constraints",
+            help="What the tree of each sentence must and must not have, a line of JSON for each.",
+        ),
+    ] = None,
+    soft: Annotated[
+        bool,
+        typer.Option(
+            "--soft",
+            help="Where the constraints of a sentence conflict, give up the later ones only, and "
+            "don't count it as an error.",
+        ),
+    ] = False,
     ignore_tags: Annotated[
         bool, typer.Option("--ignore-tags", help="Use the parser's own tagger in any case.")
     ] = False,
@@ -128,29 +147,42 @@ def parse(
     """Parse sentences with a model.
 
     Each sentence gives one tree, in order; what can't be read gives an empty line, a message
-    and exit code 2, and the rest is parsed.
+    and exit code 2, and the rest is parsed.  A sentence whose constraints conflict is parsed
+    without them, with a message and exit code 2.
     """
+    from eigentree.cli._constraints import from_file, labels_of
     from eigentree.cli._models import warn_of_compilation
     from eigentree.corpus.files import write_whole
     from eigentree.errors import SettingsError
 
     if not model:
         raise SettingsError("no model is named; give one with --model, as made by eigentree train")
-    check_inputs(files or [])
-    keep_inputs(output_file, [model, *map(str, Path(model).rglob("*.egt")), *(files or [])])
+    inputs = [*(files or []), *([constraints] if constraints else [])]
+    check_inputs(inputs)
+    keep_inputs(output_file, [model, *map(str, Path(model).rglob("*.egt")), *inputs])
     if kbest is not None and output == "drawing":
         raise SettingsError("--kbest prints brackets or json; a drawing is of one tree")
     if kbest is None and order != "objective":
         raise SettingsError("--kbest-order is for several trees; give their number with --kbest")
-    work = _Work(model, objective, threshold, max_words, lean, output, kbest, order)
+    constrained = bool(constraints) or form in ("bracketed", "half-trees")
+    if soft and not constrained:
+        raise SettingsError("--soft is for constraints; give them with --constraints or --input")
+    if constraints == "-" and "-" in (files or ["-"]):
+        raise SettingsError("sentences and --constraints can't both be standard input; name a file")
+    work = _Work(
+        model, objective, threshold, max_words, lean, output, kbest, order, constrained, soft
+    )
     # Opened here in any case, so that a bad model is told before any worker starts.
     parser = _open(work)
     warn_of_compilation(quiet=quiet)
     trouble = Trouble()
-    found = read(files or ["-"], form, tag_column, parser.cleaning)
+    labels = labels_of(parser) if form == "bracketed" else ()
+    found = read(files or ["-"], form, tag_column, parser.cleaning, labels)
     sentences = trouble.watch(found, ignore_tags)
+    if constraints:
+        sentences = from_file(sentences, constraints, trouble.tell)
     with write_whole(output_file) as out:
-        rendered: Iterator[tuple[str, str]]
+        rendered: Iterator[_Rendered]
         if jobs == 1:
             # A lot that is too small costs time, and one that is not there yet may never come.
             waits = lean or "-" not in (files or ["-"])
@@ -161,22 +193,29 @@ def parse(
             del parser
             rendered = in_processes(_render_lot, lots, jobs, _start_worker, work)
         # On a terminal the trees themselves show how far it is.
-        for text, note in track(rendered, "parsing", quiet=quiet or out.isatty()):
+        for text, note, failed in track(rendered, "parsing", quiet=quiet or out.isatty()):
             out.write(text + "\n")
             out.flush()
-            if note:
+            if failed:
+                trouble.tell(note)
+            elif note:
                 message(f"eigentree: {note}", quiet=quiet)
     if trouble.found:
         raise typer.Exit(BAD_INPUT)
 
 
 class Sentence(NamedTuple):
-    """A sentence with its place, for messages; what can't be read has no words."""
+    """A sentence with its place, for messages; what can't be read has no words.
+
+    ``refused`` says what was wrong with its constraints where they can't be read.
+    """
 
     place: str
     words: list[str]
     tags: list[str] | None
     readable: bool = True
+    constraints: Constraints | None = None
+    refused: str | None = None
 
 
 class Trouble:
@@ -185,15 +224,18 @@ class Trouble:
     def __init__(self) -> None:
         self.found = False
 
+    def tell(self, problem: str) -> None:
+        self.found = True
+        message(f"eigentree: {problem}")
+
     def watch(
         self, sentences: Iterable[tuple[str, TaggedSentence]], ignore_tags: bool
     ) -> Iterator[Sentence]:
-        for name, (words, tags, line, problem) in sentences:
+        for name, (words, tags, line, problem, constraints) in sentences:
             if problem is not None:
-                self.found = True
-                message(f"eigentree: {problem}")
+                self.tell(str(problem))
             place, tags = f"{name}:{line}", None if ignore_tags else tags
-            yield Sentence(place, words, tags, readable=problem is None)
+            yield Sentence(place, words, tags, problem is None, constraints)
 
 
 def read(
@@ -201,6 +243,7 @@ def read(
     form: InputForm,
     tag_column: Literal["xpos", "upos"],
     cleaning: CleaningOptions,
+    labels: Collection[str] = (),
 ) -> Iterator[tuple[str, TaggedSentence]]:
     """The sentences of files, each with the name that messages give its file."""
     from eigentree.corpus.files import open_text
@@ -211,8 +254,9 @@ def read(
         # A line is a sentence or a part of one, so that a bad one need not end the rest.
         with open_text(file, keep_bad_bytes=True) as lines:
             for sentence in read_sentences(
-                lines, form, name=name, on_error="skip", tag_column=tag_column, cleaning=cleaning
-            ):
+                lines, form, name=name, on_error="skip", tag_column=tag_column, cleaning=cleaning,
+                labels=labels,
+            ):  # fmt: skip
                 yield name, sentence
 
 
@@ -284,26 +328,41 @@ def _more_to_read() -> bool:
         return True
 
 
+class _Rendered(NamedTuple):
+    """What is printed for a sentence, what is told about it, and whether that is an error."""
+
+    text: str
+    note: str
+    failed: bool
+
+
 def _renderer(
     parser: Parser | EnsembleParser, work: _Work
-) -> Callable[[list[Sentence]], Iterator[tuple[str, str]]]:
+) -> Callable[[list[Sentence]], Iterator[_Rendered]]:
     """A function from sentences to what is printed for each and what is told about it."""
     from eigentree.cli import _models
+    from eigentree.parsers import with_given_up
 
     root_name = parser.cleaning.root_name
 
-    def render(lot: list[Sentence]) -> Iterator[tuple[str, str]]:
-        asked = ((sentence.words, sentence.tags) for sentence in lot)
-        results = parser.parse_many(asked, best=work.kbest)
+    def render(lot: list[Sentence]) -> Iterator[_Rendered]:
+        asked = ((sentence.words, sentence.tags, sentence.constraints) for sentence in lot)
+        results = parser.parse_many(asked, best=work.kbest, soft=work.soft)
         for sentence, result in zip(lot, results, strict=True):
             told = result.fallback if sentence.readable else None
             note = f"{sentence.place}: fall-back: {told}" if told else ""
+            failed = bool(result.given_up) and not work.soft
+            if result.given_up:
+                note += f", given up: {', '.join(map(str, result.given_up))}: {result.conflict}"
+            if sentence.refused:
+                result = with_given_up(result, result.given_up, sentence.refused)
             if work.order == "value":
                 result = _models.by_value(result)
             if work.output == "json":
                 text = _models.in_json(
                     result, parser.wrapper, root_name,
                     readable=sentence.readable, several=work.kbest is not None,
+                    constrained=work.constrained,
                 )  # fmt: skip
             elif work.output == "drawing":
                 text = _models.in_drawing(result)
@@ -311,12 +370,12 @@ def _renderer(
                 text = _models.in_lines(result, parser.wrapper, root_name, work.order)
             else:
                 text = _models.in_brackets(result, parser.wrapper, root_name)
-            yield text, note
+            yield _Rendered(text, note, failed)
 
     return render
 
 
-_render_here: Callable[[list[Sentence]], Iterator[tuple[str, str]]]
+_render_here: Callable[[list[Sentence]], Iterator[_Rendered]]
 
 
 def _start_worker(work: _Work) -> None:
@@ -324,7 +383,7 @@ def _start_worker(work: _Work) -> None:
     _render_here = _renderer(_open(work, verify=False), work)
 
 
-def _render_lot(lot: list[Sentence]) -> list[tuple[str, str]]:
+def _render_lot(lot: list[Sentence]) -> list[_Rendered]:
     return list(_render_here(lot))
 
 
