@@ -27,7 +27,7 @@ from tests.helpers import close
 from tests.oracles.enumeration import Enumeration, Node
 from tests.strategies import Sentence, grammars, random_pcfg, sentence, sentences
 
-LABELS = ["A", "B", "C", "Z"]
+LABELS = ["A", "B", "C", "t", "Z"]
 
 
 def constraint_lists(n_words: int, most: int = 3) -> st.SearchStrategy[Constraints]:
@@ -125,6 +125,24 @@ def n_trees(pruned: Pruned) -> int:
         is_leaf = forest.item_entry[item] != -2
         counts.append(1 if is_leaf else sum(counts[left] * counts[right] for left, right in pairs))
     return sum(counts[root] for root in forest.roots)
+
+
+def test_every_single_constraint_of_a_sentence():
+    """Labels anywhere in chains of up to three, over one word and over all."""
+    backbone = random_pcfg(np.random.default_rng(1), 6, 3, 40)
+    each = sentence(one_state(backbone), [0, 1, 2], [[0, 1]] * 3)
+    oracle = Enumeration(each.grammar, each.oracle_leaves)
+    shares = []
+    for kind in ("required", "forbidden"):
+        for span in combinations(range(4), 2):
+            for label in (None, *LABELS):
+                constraints = Constraints((Constraint(kind, *span, label),))
+                wanted = [keeps(tree, constraints, oracle) for tree in oracle.trees]
+                pruned = pruned_under(each, constraints)
+                assert (0 if pruned is None else n_trees(pruned)) == sum(wanted)
+                shares.append(sum(wanted) / len(wanted))
+    # Not only what always holds or never does.
+    assert sum(0.0 < share < 1.0 for share in shares) > 20
 
 
 @given(sentences(), st.data())
