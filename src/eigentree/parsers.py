@@ -70,6 +70,7 @@ from eigentree.grammar.plain import one_state
 
 if TYPE_CHECKING:
     from eigentree.learn.decomposition import DecompositionOptions
+    from eigentree.learn.partial import PartialOptions
     from eigentree.training import TrainingOptions
     from eigentree.words.tagger import Tagger, TagProbability
 
@@ -421,6 +422,33 @@ class Parser:
         return training.train(
             trees, settings, held_out=held_out, wrapper=wrapper, seed=seed, progress=progress
         )
+
+    def retrained(
+        self,
+        trees: Sequence[Tree],
+        settings: PartialOptions | None = None,
+        *,
+        held_out: Sequence[Tree] = (),
+        progress: Progress | None = None,
+    ) -> Retrained:
+        """The parser after training on trees in which phrases may be missing.
+
+        Parameters
+        ----------
+        trees, held_out, progress
+            As of `eigentree.training.retrain`, which tells errors.
+        settings
+            By default those of `eigentree.learn.partial.PartialOptions`.
+
+        Cost
+        ----
+        As of `eigentree.learn.partial.learn_partial`.
+        """
+        from eigentree import training
+        from eigentree.learn.partial import PartialOptions
+
+        options = settings or PartialOptions()
+        return training.retrain(self, trees, options, held_out=held_out, progress=progress)
 
     def in_kruskal_form(
         self,
@@ -870,6 +898,20 @@ class _Step(NamedTuple):
     permitted: Permitted | None
     thresholds: list[float]
     fallback: Fallback | None
+
+
+class Retrained(NamedTuple):
+    """What became of a parser, and of the trees that it was retrained on.
+
+    Attributes
+    ----------
+    parser
+    unfit
+        Numbers of the trees that were left out, counted from 0, and why.
+    """
+
+    parser: Parser
+    unfit: dict[int, str]
 
 
 class _Found(NamedTuple):
