@@ -256,8 +256,8 @@ def test_the_initial_model_counts_as_its_trees():
     initial = trained(method="pcfg")
     found = retrain(initial, [parse_tree(text) for text in TEXTS], PartialOptions(iterations=1))
     before, after = initial.grammar.backbone, found.parser.grammar.backbone
-    assert close(after.probability, before.probability, rtol=1e-9)
-    assert close(after.words.count[after.words.count > 0.5], 2 * before.words.count, rtol=1e-9)
+    assert close(after.probability, before.probability, rtol=1e-7)  # rules are rounded
+    assert close(after.words.count[after.words.count > 0.5], 2 * before.words.count, rtol=1e-7)
     assert close(after.root, before.root, rtol=1e-9)
 
 
