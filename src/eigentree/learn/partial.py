@@ -1,11 +1,8 @@
 """Retraining on partially annotated trees by constrained EM (Pereira and Schabes 1992).
 
 A partial tree has some phrases of a tree; others may be missing.  A derivation of its words is
-*compatible* with it when all its phrases are there.  In a binary tree without crossing brackets
-each of them then is a node, so compatible are the derivations
-
-- that have no item across a bracket, and
-- whose item over a bracket is a whole phrase with the bracket's labels in its chain.
+*compatible* with it when all its phrases are there: when no item crosses a bracket, and the item
+over a bracket is a whole phrase that has its label in its chain (`eigentree.chart.constraints`).
 
 With D the compatible derivations of a sentence and p the grammar with its latent states, the
 algorithm raises
@@ -41,16 +38,16 @@ from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from eigentree.chart import _kernels_latent as kernels
+from eigentree.chart.constraints import Permitted
 from eigentree.chart.forest import Forest
 from eigentree.chart.inside_outside import charts, inside_outside
-from eigentree.chart.pruning import DEFAULT_THRESHOLD, Leaves, link, prune
+from eigentree.chart.pruning import DEFAULT_THRESHOLD, Leaves, has_tree, prune
+from eigentree.corpus.constraints import Constraints
 from eigentree.corpus.trees import Tree
 from eigentree.errors import GrammarError, SettingsError, counted
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.over_words import under_tags
 from eigentree.grammar.pcfg import PCFG, WordTable
-from eigentree.grammar.plain import one_state
-from eigentree.grammar.symbols import SymbolTable
 from eigentree.learn import _kernels_em
 from eigentree.learn.counting import sums
 from eigentree.learn.em import (
@@ -202,9 +199,9 @@ def learn_partial(
 
     Cost
     ----
-    For each tree once a chart of the plain PCFG without pruning, and its rules; then for each
-    iteration O(K^3) a group of the forests and O(K^2) an edge.  Memory for the forests, and for
-    six tensors a rule that is seen or in some forest.
+    For each tree once a chart of the plain PCFG, narrowed by the brackets; then for each iteration
+    O(K^3) a group of the forests and O(K^2) an edge.  Memory for the forests, and for six tensors
+    a rule that is seen or in some forest.
 
     References
     ----------
@@ -291,99 +288,42 @@ class ForestFinder:
     """
 
     def __init__(self, grammar: LPCFG, threshold: float, any_label: Collection[str]) -> None:
-        self._grammar = grammar
-        self._plain = one_state(grammar.backbone)
-        self._least = max(threshold, float(np.finfo(np.float64).tiny))
-        self._any_label = frozenset(any_label)
-        self._fits = Fitting(grammar.backbone.symbols, self._any_label)
+        self._grammar, self._threshold, self._any_label = grammar, threshold, any_label
 
     def __call__(self, tree: Tree) -> Forest | str:
         """The forest of a partial tree, or why there is none."""
-        backbone, tags = self._grammar.backbone, tree.tags()
+        backbone, words, tags = self._grammar.backbone, tree.words(), tree.tags()
         numbers = backbone.tag_numbers(tags)
         if -1 in numbers:
             return f"the tag {tags[numbers.index(-1)]} is unknown to the model"
-        leaves = Leaves.of(under_tags(backbone, tree.words(), numbers, free=False))
-        pruned = prune(backbone, leaves, 0.0)
-        if pruned is None:
-            return "the model has no derivation of the sentence"
-        brackets = brackets_of(tree, self._any_label)
-        forest = _among(pruned.forest, self._fits.mask(pruned.forest, brackets), backbone, leaves)
-        marginals = inside_outside(forest, self._plain)
-        if marginals is not None:
-            forest = _among(forest, marginals.item >= self._least, backbone, leaves)
-            if inside_outside(forest, self._grammar) is not None:
-                return forest
-        return "no derivation of the model has all its brackets"
+        constraints = brackets_of(tree, self._any_label)
+        permitted = Permitted.by(constraints, backbone.symbols, len(words))
+        candidates = Leaves.of(under_tags(backbone, words, numbers, free=False))
+        leaves = candidates.within(permitted)
+        if leaves is not None:
+            pruned = prune(backbone, leaves, self._threshold, beam=0.0, permitted=permitted)
+            if pruned is not None and inside_outside(pruned.forest, self._grammar) is not None:
+                return pruned.forest
+        everything = Permitted.everything(len(words), len(backbone.symbols))
+        if has_tree(backbone, candidates, everything):
+            return "the model has derivations of the sentence, but none with all its brackets"
+        return "the model has no derivation of the sentence"
 
 
-def brackets_of(tree: Tree, any_label: Collection[str]) -> dict[tuple[int, int], tuple[str, ...]]:
-    """The labels of a partial tree's phrases from the top down, by half-open span."""
-    spans = tree.spans()[::-1]
-    if spans and tree.label in any_label:
-        del spans[0]
-    found: dict[tuple[int, int], tuple[str, ...]] = {}
-    for label, start, end in spans:
-        found[start, end] = (*found.get((start, end), ()), label)
-    return found
-
-
-class Fitting:
-    """Which symbols have given labels in their chains.
+def brackets_of(tree: Tree, any_label: Collection[str]) -> Constraints:
+    """What the phrases of a partial tree demand, children before parents.
 
     Parameters
     ----------
-    symbols
-        Of the grammar.
     any_label
-        Labels that stand for any.
+        As of `learn_partial`.
     """
-
-    def __init__(self, symbols: SymbolTable, any_label: Collection[str]) -> None:
-        self._any_label = any_label
-        self._chains: list[tuple[str, ...]] = [
-            () if s.kind == "intermediate" else s.chain[:-1] if s.kind == "preterminal" else s.chain
-            for s in symbols.symbols
-        ]
-        self._known: dict[tuple[str, ...], NDArray[np.bool_]] = {}
-
-    def __call__(self, labels: tuple[str, ...]) -> NDArray[np.bool_]:
-        """Axes (N): symbols in whose chain of phrases the labels stand, in this order."""
-        found = self._known.get(labels)
-        if found is None:
-            found = np.array([self._has(chain, labels) for chain in self._chains], dtype=bool)
-            self._known[labels] = found
-        return found
-
-    def _has(self, chain: tuple[str, ...], labels: tuple[str, ...]) -> bool:
-        # The first place for each label leaves most room for those below it.
-        rest = iter(chain)
-        return all(
-            any(label in self._any_label or label == own for own in rest) for label in labels
-        )
-
-    def mask(
-        self, forest: Forest, brackets: dict[tuple[int, int], tuple[str, ...]]
-    ) -> NDArray[np.bool_]:
-        """Axes (items): items that cross no bracket and fit to that over their span, if any."""
-        first, last = forest.item_start, forest.item_end
-        kept = np.ones(forest.n_items, dtype=bool)
-        for (start, end), labels in brackets.items():
-            kept &= ~((first < start) & (start < last) & (last < end))
-            kept &= ~((start < first) & (first < end) & (end < last))
-            over = (first == start) & (last == end)
-            kept[over] &= self(labels)[forest.item_symbol[over]]
-        return kept
-
-
-def _among(forest: Forest, kept: NDArray[np.bool_], backbone: PCFG, leaves: Leaves) -> Forest:
-    """The forest of some items of a forest, with all rules between them."""
-    n = leaves.n_words
-    start, above = forest.item_start[kept], forest.item_end[kept] - forest.item_start[kept] - 1
-    span = above * n - above * (above - 1) // 2 + start
-    sizes = np.bincount(span, minlength=n * (n + 1) // 2)
-    span_items = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
-    return link(backbone, leaves, span_items, forest.item_symbol[kept])
+    spans = tree.spans()
+    if spans and tree.label in any_label:
+        del spans[-1]
+    return Constraints.of(
+        (start, end, None if label in any_label else label) for label, start, end in spans
+    )
 
 
 # Numbers ----------------------------------------------------------------------------------
