@@ -27,6 +27,7 @@ INTRODUCTION = """\
 
 Made from the program's own help and docstrings by `docs/make_reference.py`. For tasks see the
 how-to pages: [train](how-to/train.md), [partial trees](how-to/train-on-partial-trees.md),
+how-to pages: [train](how-to/train.md), [partial trees](how-to/train-on-partial-trees.md),
 [parse](how-to/parse.md), [constrain parses](how-to/constrain-parses.md), [score](how-to/score.md),
 [compare](how-to/compare-estimators.md), [ensembles](how-to/ensembles.md).
 """

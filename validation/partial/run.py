@@ -2,10 +2,10 @@
 
     python validation/partial/run.py WSJ_SAMPLE
 
-WSJ_SAMPLE is a folder with train.mrg and dev.mrg.  Every tenth tree is complete and makes the initial
-model; of the phrases of all others a share is kept at random, the root always.  Rows of the table
-are the initial model, retrained ones, and one trained on all trees complete.  Sentences are of at
-most 20 words, and tags are given.
+WSJ_SAMPLE is a folder with train.mrg and dev.mrg.  Every tenth tree is complete and makes the
+initial model; of the phrases of all others a share is kept at random, the root always.  Rows of the
+table are the initial model, retrained ones, and one trained on all trees complete.  Sentences have
+at most 20 words, and tags are given.
 """
 
 from __future__ import annotations
