@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from eigentree.calibration import GROUPS, Calibration, Curve, from_arrays, to_arrays
 from eigentree.corpus.brackets import parse_tree
+from eigentree.corpus.constraints import Constraint, Constraints
 from eigentree.corpus.treebank import read_treebank
 from eigentree.errors import EigentreeError, ModelFileError, SettingsError
 from eigentree.judging import calibrate, judge
@@ -138,6 +139,14 @@ def test_what_no_chart_has_judged_is_not_calibrated(calibrated):
     assert split.exact is None
     assert split.calibrated.exact is None
     assert all(each.calibrated is not None for each in split.brackets)
+
+
+def test_under_constraints_nothing_was_counted(calibrated):
+    required = Constraints((Constraint("required", 3, 6, "NP"),))
+    result = calibrated.parse(SENTENCE, TAGS, constraints=required, marginals=0.5)
+    assert ("NP", 3, 6) in {each[:3] for each in result.marginals}
+    assert result.brackets
+    assert result.calibrated is None
 
 
 def test_another_form_of_the_grammar_is_to_be_calibrated_anew(calibrated):

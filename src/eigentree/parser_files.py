@@ -93,6 +93,7 @@ class _Description(_Open):
     noise: dict[str, Any] = {}
     state_search: _StateSearch | None = None
     em: _Iterations | None = None
+    retraining: _Iterations | None = None
 
 
 class _Header(BaseModel):
@@ -164,14 +165,15 @@ def _implied(n_samples: np.ndarray[Any, Any], n_words: int) -> dict[str, np.ndar
 
 def _lasting(description: dict[str, Any]) -> dict[str, Any]:
     """A description without times, which differ from run to run: one seed gives one file."""
-    em = description.get("em")
-    if em is None:
-        return description
-    record = [
-        {name: value for name, value in row.items() if name != "cpu_seconds"}
-        for row in em["record"]
-    ]
-    return {**description, "em": {**em, "record": record}}
+    lasting = dict(description)
+    for name in ("em", "retraining"):
+        if name in description:
+            record = [
+                {key: value for key, value in row.items() if key != "cpu_seconds"}
+                for row in description[name]["record"]
+            ]
+            lasting[name] = {**description[name], "record": record}
+    return lasting
 
 
 def load_parser(path: str | Path, *, verify: bool = True) -> Parser:

@@ -9,12 +9,15 @@ up, and the result says which (`ParseResult.fallback`):
 ``coarse``
     the latent grammar gave no usable marginals, the plain PCFG's were taken;
 ``tags``
-    some given tags were set aside for the search (they still stand in the tree);
+    some given tags were set aside for the search (they still stand in the tree), or words
+    without tags got some that they were never seen with;
 ``flat``
     no tree at all: the words with their tags under one root;
 ``split``
     the sentence is longer than ``max_words``, or than memory allows, and was parsed in
-    pieces under one root.
+    pieces under one root;
+``constraints``
+    the constraints on the tree could not all be kept, see `ParseResult.given_up`.
 """
 
 from __future__ import annotations
@@ -22,13 +25,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice, repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from eigentree.calibration import Calibrations, Way
+from eigentree.calibration import Calibration, Calibrations, Way
+from eigentree.chart.constraints import Permitted, Settled, settle
 from eigentree.chart.decode import (
     OF_ITEMS,
     Decoded,
@@ -47,7 +52,7 @@ from eigentree.chart.k_best import k_best
 from eigentree.chart.kruskal import Factors, kruskal_marginals
 from eigentree.chart.on_tree import TreeValue, on_tree, on_trees
 from eigentree.chart.prefix import LeftCorners, Surprisal
-from eigentree.chart.pruning import DEFAULT_THRESHOLD, Leaves, Pruned, kept, prune
+from eigentree.chart.pruning import DEFAULT_THRESHOLD, Leaves, Pruned, has_tree, kept, prune
 from eigentree.chart.spans import Marginal, RuleMarginal, labelled_spans, rule_uses
 from eigentree.corpus.binarise import (
     BinariseOptions,
@@ -57,6 +62,7 @@ from eigentree.corpus.binarise import (
     unbinarise,
 )
 from eigentree.corpus.cleaning import CleaningOptions
+from eigentree.corpus.constraints import Constraint, Constraints
 from eigentree.corpus.heads import head_rules
 from eigentree.corpus.lexicon import LexiconOptions
 from eigentree.corpus.trees import FORBIDDEN_IN_LABEL, SEPARATORS, Tree, with_tags
@@ -68,18 +74,22 @@ from eigentree.grammar.plain import one_state
 
 if TYPE_CHECKING:
     from eigentree.learn.decomposition import DecompositionOptions
+    from eigentree.learn.partial import PartialOptions
     from eigentree.training import TrainingOptions
     from eigentree.words.tagger import Tagger, TagProbability
 
 Method = Literal["spectral", "clustering", "pcfg", "em", "spectral+em"]
 METHODS: tuple[str, ...] = get_args(Method)
-Fallback = Literal["threshold", "coarse", "tags", "flat", "split", "empty"]
+Fallback = Literal["threshold", "coarse", "tags", "flat", "split", "empty", "constraints"]
 Progress = Callable[[str, float], None]
 
 # Pruning thresholds are relaxed by this factor, then to none at all.
 RELAXATION = 1e-3
 # Tags that the tagger finds less probable than this stay out of the chart.
 LEAST_TAG = 0.01
+# Why constraints that the grammar has trees for may have to be given up.
+IN_PIECES = "the sentence is too long to be parsed in one piece, as constraints need it"
+NOT_IN_CHART = "no tree that the rules have for them has a value in the model's chart"
 
 
 class Bracket(NamedTuple):
@@ -167,6 +177,10 @@ class ParseResult:
         The best trees, where they were asked for: first the tree, then the others by the decoder's
         objective.  No two have the same phrases; each has the best tags for them.  The tree alone
         for the fall-backs ``flat`` and ``split``.
+    given_up
+        The constraints that the tree need not keep, because not all could be kept.
+    conflict
+        Why not, in words; None where all are kept.
     calibrated
         Calibrated confidences, where the parser has a calibration and there are brackets.
     marginals
@@ -182,6 +196,8 @@ class ParseResult:
     sign: int = 1
     fallback: Fallback | None = None
     alternatives: tuple[Alternative, ...] = ()
+    given_up: tuple[Constraint, ...] = ()
+    conflict: str | None = None
     calibrated: Calibrated | None = None
     marginals: tuple[Marginal, ...] = ()
 
@@ -203,16 +219,37 @@ class Sentence(NamedTuple):
     words: list[str]
     tags: list[str] | None
     guesses: list[list[TagProbability]] | None = None
+    constraints: Constraints | None = None
 
     def part(self, start: int, end: int) -> Sentence:
-        words, tags, guesses = self
+        """Some of its words; constraints speak of all, so only all of them keep these."""
+        words, tags, guesses, _ = self
+        if end - start == len(words):
+            return self
         return Sentence(words[start:end], tags and tags[start:end], guesses and guesses[start:end])
 
+    def under(self, constraints: Constraints) -> Sentence:
+        """The sentence with constraints, whose tags take the place of given and guessed ones."""
+        from eigentree.words.tagger import TagProbability
 
-def pair_of(
-    sentence: tuple[Sequence[str], Sequence[str] | None],
-) -> tuple[Sequence[str], Sequence[str] | None]:
-    """One of many sentences as somebody gave them.
+        words, tags, guesses, _ = self
+        fixed = constraints.tags
+        tags = tags and [fixed.get(place, tag) for place, tag in enumerate(tags)]
+        guesses = guesses and [
+            [TagProbability(fixed[place], 1.0)] if place in fixed else guess
+            for place, guess in enumerate(guesses)
+        ]
+        return Sentence(words, tags, guesses, constraints or None)
+
+
+Given = (
+    tuple[Sequence[str], Sequence[str] | None]
+    | tuple[Sequence[str], Sequence[str] | None, Constraints | None]
+)
+
+
+def parts_of(sentence: Given) -> tuple[Sequence[str], Sequence[str] | None, Constraints | None]:
+    """One of many sentences as somebody gave them: words, tags or None, and perhaps constraints.
 
     Raises
     ------
@@ -224,8 +261,8 @@ def pair_of(
             f"a sentence is {type(sentence).__name__} {str(sentence)[:40]!r}; a pair of a list of "
             "words and their tags or None is expected"
         )
-    words, tags = sentence
-    return words, tags
+    words, tags, *constraints = sentence
+    return words, tags, constraints[0] if constraints else None
 
 
 def sentence_of(
@@ -429,6 +466,33 @@ class Parser:
             trees, settings, held_out=held_out, wrapper=wrapper, seed=seed, progress=progress
         )
 
+    def retrained(
+        self,
+        trees: Sequence[Tree],
+        settings: PartialOptions | None = None,
+        *,
+        held_out: Sequence[Tree] = (),
+        progress: Progress | None = None,
+    ) -> Retrained:
+        """The parser after training on trees in which phrases may be missing.
+
+        Parameters
+        ----------
+        trees, held_out, progress
+            As of `eigentree.training.retrain`, which tells errors.
+        settings
+            By default those of `eigentree.learn.partial.PartialOptions`.
+
+        Cost
+        ----
+        As of `eigentree.learn.partial.learn_partial`.
+        """
+        from eigentree import training
+        from eigentree.learn.partial import PartialOptions
+
+        options = settings or PartialOptions()
+        return training.retrain(self, trees, options, held_out=held_out, progress=progress)
+
     def in_kruskal_form(
         self,
         options: DecompositionOptions | None = None,
@@ -442,16 +506,22 @@ class Parser:
         Parameters
         ----------
         options, seed, processes, progress
-            As of `eigentree.learn.decomposition.decompose_grammar`, which tells errors and cost.
+            As of `decompose_grammar` or, where each rule is decomposed, of `decompose_each`, both
+            in `eigentree.learn.decomposition`, which tell errors and cost.
         """
-        from eigentree.learn.decomposition import DecompositionOptions, decompose_grammar
+        from eigentree.learn.decomposition import (
+            DecompositionOptions,
+            decompose_each,
+            decompose_grammar,
+        )
 
+        options = options or DecompositionOptions()
+        if options.each:
+            grammar, details = decompose_each(self.grammar, options, seed=seed, progress=progress)
+            description = {**self.description, "decomposition": details}
+            return replace(self, grammar=grammar, description=description, calibrations={})
         kruskal, details = decompose_grammar(
-            self.grammar,
-            options or DecompositionOptions(),
-            seed=seed,
-            processes=processes,
-            progress=progress,
+            self.grammar, options, seed=seed, processes=processes, progress=progress
         )
         description = {**self.description, "decomposition": details}
         return replace(self, kruskal=kruskal, description=description, calibrations={})
@@ -477,14 +547,18 @@ class Parser:
 
     def parse_many(
         self,
-        sentences: Iterable[tuple[Sequence[str], Sequence[str] | None]],
+        sentences: Iterable[Given],
         *,
         best: int | None = None,
         marginals: float | None = None,
+        soft: bool = False,
     ) -> Iterator[ParseResult]:
-        """Parse sentences one by one, each as (words, tags or None)."""
+        """Parse sentences one by one, each as (words, tags or None) or with constraints besides."""
         for sentence in sentences:
-            yield self.parse(*pair_of(sentence), best=best, marginals=marginals)
+            words, tags, constraints = parts_of(sentence)
+            yield self.parse(
+                words, tags, best=best, marginals=marginals, constraints=constraints, soft=soft
+            )
 
     def parse(
         self,
@@ -493,6 +567,8 @@ class Parser:
         *,
         best: int | None = None,
         marginals: float | None = None,
+        constraints: Constraints | None = None,
+        soft: bool = False,
     ) -> ParseResult:
         """Parse one sentence.
 
@@ -508,6 +584,12 @@ class Parser:
         marginals
             Least absolute value of the marginals in `ParseResult.marginals`; None for none.
             What pruning has left out has no marginal.
+        constraints
+            What is demanded of the tree.  Marginals and values are then those of the trees that
+            keep them; required tags go before given ones.
+        soft
+            Where not all constraints can be kept, keep each that can be together with those
+            before it.  Otherwise all are given up.
 
         Returns
         -------
@@ -520,13 +602,22 @@ class Parser:
             When words or tags are one string, or not all of them strings.
         SettingsError
             When there are more or fewer tags than words, or one is nothing that a tree can
-            hold, when best is less than 1, or when marginals is no size.
+            hold, when best is less than 1, when marginals is no size, or when a constraint reaches
+            beyond the words.
+
+        Cost
+        ----
+        Where constraints conflict, one inside pass of the plain PCFG for each to find the least
+        set that does, and with ``soft`` another for each to find which are kept.
         """
         sentence = sentence_of(words, tags, self.tagger)
+        if constraints:
+            wanted = wanted_of(constraints, sentence, self.wrapper)
+            return self._constrained(sentence, wanted, best, marginals, soft)
         if not sentence.words:
             return ParseResult([], [], None, fallback="empty")
         result = self.parse_attempts(sentence, self.attempts, best, marginals)
-        return calibrated(result, self.calibrations, way_of(tags))
+        return calibrated(result, self.calibrations.get(way_of(tags)))
 
     def rule_marginals(
         self, words: Sequence[str], tags: Sequence[str] | None = None, *, least: float = 0.01
@@ -570,6 +661,45 @@ class Parser:
                     uses.append(use._replace(**ends))
             start += len(piece.words)
         return uses
+
+    def can_keep(self, sentence: Sentence, constraints: Constraints) -> bool:
+        """Whether the plain PCFG has a tree of the sentence that keeps constraints.
+
+        Cost
+        ----
+        An inside pass without a beam, or two.
+        """
+        backbone = self.grammar.backbone
+        everything = Permitted.everything(len(sentence.words), len(backbone.symbols))
+        return any(
+            has_tree(backbone, leaves, permitted or everything)
+            for leaves, permitted, *_ in self._steps(sentence.under(constraints))
+        )
+
+    def _constrained(
+        self,
+        sentence: Sentence,
+        constraints: Constraints,
+        best: int | None,
+        least: float | None,
+        soft: bool,
+    ) -> ParseResult:
+        """Parse under constraints, and where that can't be, under those that can be kept."""
+        too_long = len(sentence.words) > self.options.max_words
+        if constraints.clash() is None and not too_long:
+            result = self.parse_attempts(sentence.under(constraints), self.attempts, best, least)
+            if result.fallback not in ("flat", "split"):
+                return result
+            too_long = result.fallback == "split"
+        settled = Settled(Constraints(), constraints.each, IN_PIECES)
+        if not too_long:
+            settled = settle(constraints, partial(self.can_keep, sentence), soft=soft)
+        if not settled.given_up:
+            settled = Settled(Constraints(), constraints.each, NOT_IN_CHART)
+        result = self.parse_attempts(sentence.under(settled.kept), self.attempts, best, least)
+        if result.fallback in ("flat", "split"):
+            settled = settled._replace(given_up=constraints.each)
+        return with_given_up(result, settled.given_up, settled.conflict)
 
     def value_of(self, tree: Tree) -> TreeValue:
         """The value of a tree with its words and tags: under a grammar of probabilities its own.
@@ -679,23 +809,8 @@ class Parser:
         sentence
             At least one word.
         """
-        backbone, threshold = self.grammar.backbone, self.options.threshold
-        words, tags = sentence.words, sentence.tags
-        given = [-1] * len(words) if tags is None else backbone.tag_numbers(tags)
-        # Without tags, or with unknown ones, those words have to be left free from the start.
-        are_given = tags is not None and sentence.guesses is None
-        first: Fallback | None = "tags" if are_given and -1 in given else None
-        steps: list[tuple[bool, list[float], Fallback | None]] = [
-            (False, [threshold, threshold * RELAXATION], first)
-        ]
-        if tags is not None:
-            steps.append((True, [threshold], "tags"))
-        for free, thresholds, fallback in steps:
-            if sentence.guesses is not None and not free:
-                leaves = Leaves.of(under_guesses(backbone, words, sentence.guesses))
-            else:
-                leaves = Leaves.of(under_tags(backbone, words, given, free=free))
-            pruner = self._pruner(leaves)
+        for leaves, permitted, thresholds, fallback in self._steps(sentence):
+            pruner = self._pruner(leaves, permitted)
             for number, least in enumerate(dict.fromkeys((*thresholds, 0.0))):
                 # Only the first try is beamed, lest what it drops be missed.
                 pruned = pruner(least, 0.0 if number else None)
@@ -706,15 +821,54 @@ class Parser:
                 relaxed: Fallback | None = "threshold" if number else None
                 yield Attempt(pruned, fallback or relaxed)
 
-    def _pruner(self, leaves: Leaves) -> Callable[[float, float | None], Pruned | None]:
+    def _steps(self, sentence: Sentence) -> Iterator[_Step]:
+        """Candidates of the words, and the thresholds that they are tried with."""
+        backbone, threshold = self.grammar.backbone, self.options.threshold
+        words, tags, guesses, constraints = sentence
+        given = [-1] * len(words) if tags is None else backbone.tag_numbers(tags)
+        fixed = constraints.tags if constraints else {}
+        for place, number in zip(fixed, backbone.tag_numbers(fixed.values()), strict=True):
+            if number < 0:
+                return
+            given[place] = number
+        permitted = None
+        if constraints:
+            permitted = Permitted.by(constraints, backbone.symbols, len(words))
+        # Without tags, or with unknown ones, those words have to be left free from the start.
+        are_given = tags is not None and guesses is None
+        first: Fallback | None = "tags" if are_given and -1 in given else None
+        steps: list[tuple[bool, list[float], Fallback | None]] = [
+            (False, [threshold, threshold * RELAXATION], first),
+            (True, [threshold], "tags"),
+        ]
+        for free, thresholds, fallback in steps:
+            if guesses is not None and not free:
+                candidates = under_guesses(backbone, words, guesses)
+            else:
+                candidates = under_tags(backbone, words, given, free=free)
+            for place in fixed if free else ():
+                (candidates[place],) = under_tags(
+                    backbone, words[place : place + 1], given[place : place + 1], free=False
+                )
+            leaves: Leaves | None = Leaves.of(candidates)
+            if permitted is not None and leaves is not None:
+                leaves = leaves.within(permitted)
+            if leaves is not None:
+                yield _Step(leaves, permitted, thresholds, fallback)
+
+    def _pruner(
+        self, leaves: Leaves, permitted: Permitted | None
+    ) -> Callable[[float, float | None], Pruned | None]:
         """How a sentence is pruned at a threshold and a beam; full charts are made only once."""
         backbone = self.grammar.backbone
         if self.kruskal is None and not self.options.exhaustive:
-            return lambda least, beam: prune(backbone, leaves, least, beam=beam)
+            return lambda least, beam: prune(
+                backbone, leaves, least, beam=beam, permitted=permitted
+            )
         marginals = (
-            exhaustive_marginals(backbone, leaves)
+            exhaustive_marginals(backbone, leaves, permitted)
             if self.kruskal is None
-            else kruskal_marginals(self.kruskal, leaves, self._factors)
+            else kruskal_marginals(self.kruskal, leaves, self._factors, permitted)
         )
         return lambda least, _: (
             None if marginals is None else kept(backbone, leaves, marginals, least)
@@ -727,19 +881,25 @@ class Parser:
         best: int | None,
         least: float | None,
     ) -> ParseResult:
-        words, tags, guesses = sentence
+        words, tags, guesses, constraints = sentence
+        constraints = constraints or Constraints()
         for pruned, fallback in attempts(sentence):
             found = self._search(words, pruned)
             if found is not None:
                 # Guessed tags give way to those of the tree.
                 kept = tags if guesses is None else None
                 result = self._result(words, kept, found, fallback)
-                if best is not None:
-                    several = self._alternatives(words, kept, found, best)
-                    result = replace(result, alternatives=several)
+                # Trees without rules may miss a span whose marginal is not above 0.
+                if result.tree is not None and constraints.broken_by(result.tree):
+                    continue
                 if least is not None:
                     result = replace(result, marginals=self._marginals(found, least))
-                return result
+                if best is None:
+                    return result
+                several = self._alternatives(words, kept, found, best)
+                if constraints and found.gains.free:
+                    several = tuple(a for a in several if not constraints.broken_by(a.tree))
+                return replace(result, alternatives=several)
         return self.flat(sentence)
 
     def _search(self, words: list[str], pruned: Pruned) -> _Found | None:
@@ -826,7 +986,7 @@ class Parser:
 
     def flat(self, sentence: Sentence) -> ParseResult:
         """The last fall-back: the words with their tags under one root."""
-        words, tags, _ = sentence
+        words, tags, *_ = sentence
         if tags is None:
             # The commonest tag serves where neither tagger nor lexicon has one.
             words_of = self.grammar.backbone.words
@@ -843,6 +1003,29 @@ class Parser:
         return backbone.symbols[int(np.argmax(phrases))].chain[0]
 
 
+class _Step(NamedTuple):
+    """What words may be, what is permitted over them, and how much is to be pruned."""
+
+    leaves: Leaves
+    permitted: Permitted | None
+    thresholds: list[float]
+    fallback: Fallback | None
+
+
+class Retrained(NamedTuple):
+    """What became of a parser, and of the trees that it was retrained on.
+
+    Attributes
+    ----------
+    parser
+    unfit
+        Numbers of the trees that were left out, counted from 0, and why.
+    """
+
+    parser: Parser
+    unfit: dict[int, str]
+
+
 class _Found(NamedTuple):
     """The best tree of a forest, and what it was found by."""
 
@@ -852,6 +1035,28 @@ class _Found(NamedTuple):
     labels: Labels
     marginals: Marginals
     coarse: bool
+
+
+def wanted_of(constraints: Constraints, sentence: Sentence, wrapper: str | None) -> Constraints:
+    """Constraints but for a required wrapper, which every printed tree has.
+
+    Raises
+    ------
+    SettingsError
+        When one reaches beyond the sentence.
+    """
+    n_words = len(sentence.words)
+    constraints.check_length(n_words)
+    whole = ("required", 0, n_words, wrapper or "")
+    return Constraints(tuple(each for each in constraints.each if each != whole))
+
+
+def with_given_up(
+    result: ParseResult, given_up: tuple[Constraint, ...], conflict: str | None
+) -> ParseResult:
+    """The same result, marked with constraints that it need not keep."""
+    fallback = result.fallback or "constraints"
+    return replace(result, fallback=fallback, given_up=given_up, conflict=conflict)
 
 
 def check_best(best: int | None) -> None:
@@ -871,9 +1076,8 @@ def way_of(tags: Sequence[str] | None) -> Way:
     return "untagged" if tags is None else "tagged"
 
 
-def calibrated(result: ParseResult, calibrations: Calibrations, way: Way) -> ParseResult:
+def calibrated(result: ParseResult, calibration: Calibration | None) -> ParseResult:
     """The result with calibrated confidences, where there is a calibration for it."""
-    calibration = calibrations.get(way)
     if calibration is None or not result.brackets:
         return result
     right = calibration.brackets([each.confidence for each in result.brackets]).tolist()

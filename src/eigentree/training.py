@@ -27,6 +27,7 @@ from eigentree.learn.decomposition import DecompositionOptions
 from eigentree.learn.em import EMOptions, learn_em
 from eigentree.learn.examples import Examples
 from eigentree.learn.noise import NO_NOISE, Noise
+from eigentree.learn.partial import PartialOptions, learn_partial
 from eigentree.learn.spectral import (
     Projections,
     SpectralModel,
@@ -38,7 +39,15 @@ from eigentree.learn.spectral import (
 from eigentree.learn.state_search import STAGE, StateSearchOptions, search_states
 from eigentree.learn.states import capped_states, most_states
 from eigentree.learn.unseen import UnseenOptions, unseen_rules, widen
-from eigentree.parsers import METHODS, Method, Parser, ParserOptions, Progress, TreebankOptions
+from eigentree.parsers import (
+    METHODS,
+    Method,
+    Parser,
+    ParserOptions,
+    Progress,
+    Retrained,
+    TreebankOptions,
+)
 from eigentree.words.tagger import Tagger, jackknife
 
 # Tables that are tried on a treebank, and the share of phrases that one has to know.
@@ -511,6 +520,87 @@ def train(
     if options.decomposition is None:
         return parser
     return parser.in_kruskal_form(options.decomposition, seed=seed, progress=progress)
+
+
+def retrain(
+    parser: Parser,
+    trees: Sequence[Tree],
+    options: PartialOptions,
+    *,
+    held_out: Sequence[Tree] = (),
+    progress: Progress | None = None,
+    jobs: int = 1,
+) -> Retrained:
+    """Retrain a parser on partially annotated trees, its tagger staying as it is.
+
+    Parameters
+    ----------
+    parser
+        The initial model; chance has no part in what becomes of it.
+    trees
+        Trees that are clean in the parser's way, phrases of which may be missing.
+    options
+        Iterations, weight of the initial model, threshold, smoothing.
+    held_out
+        Clean trees on which the best iteration is found; without them the last is kept.
+    progress
+        Called with the stage and the share of it that is done.
+    jobs
+        Threads; the model is the same for any number.
+
+    Raises
+    ------
+    SettingsError
+        When the parser has signed values or a Kruskal form.
+    GrammarError
+        When no tree has a derivation that its brackets allow.
+    """
+    if parser.grammar.signed:
+        raise SettingsError(
+            f"the model's method is {parser.description.get('method', 'unknown')} and its values "
+            "are signed; retraining needs probabilities, as of pcfg, clustering, em or spectral+em"
+        )
+    if parser.kruskal is not None:
+        raise SettingsError(
+            "the model has a Kruskal form, which retraining can't keep; retrain the model that it "
+            "was made from"
+        )
+    if not trees:
+        raise SettingsError("there are no trees to retrain on; at least one is needed")
+
+    def f1(grammar: LPCFG) -> float:
+        return HeldOut(held_out, grammar.backbone, parser.options).f1(grammar)
+
+    learned = learn_partial(
+        parser.grammar,
+        trees,
+        options,
+        any_label=parser.cleaning.root_labels,
+        judge=f1 if held_out else None,
+        jobs=jobs,
+        progress=progress,
+    )
+    details = {
+        "settings": asdict(options),
+        "trees": len(trees) - len(learned.unfit),
+        "unfit": len(learned.unfit),
+        "record": [
+            {
+                "iteration": each.number,
+                "log_likelihood": each.log_likelihood,
+                "objective": each.objective,
+                "f1": each.f1,
+                "cpu_seconds": each.cpu_seconds,
+            }
+            for each in learned.record
+        ],
+        "best": learned.best,
+    }
+    description = {**parser.description, "retraining": json.loads(json.dumps(details))}
+    return Retrained(
+        replace(parser, grammar=learned.grammar, description=description, calibrations={}),
+        learned.unfit,
+    )
 
 
 # Settings that are tuned, in this order, and the values that are tried.

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentree.chart import kruskal
+from eigentree.chart.decode import gains
 from eigentree.chart.kruskal import kruskal_marginals, kruskal_value
 from eigentree.chart.pruning import Leaves, kept, prune
 from eigentree.errors import GrammarError, SettingsError, ShapeError
@@ -247,3 +248,17 @@ def lexical_grammar() -> LPCFG:
     backbone = random_pcfg(np.random.default_rng(5), 3, 2, 6)
     root = np.where(backbone.symbols.of_kind("intermediate"), 0.0, backbone.root)
     return one_state(replace(backbone, root=root))
+
+
+def test_without_marginals_of_rules_the_likeliest_tags_are_chosen():
+    """Symbols are alike to brackets where they are no phrases; an exact chart looks at rules."""
+    backbone = random_pcfg(np.random.default_rng(5), 3, 3, 6)
+    grammar = one_state(backbone)
+    leaves = sentence(grammar, [0, 1, 2], [[0, 1]] * 3).leaves
+    marginals = kruskal_marginals(exact_form(grammar), leaves)
+    assert marginals is not None
+    pruned = kept(backbone, leaves, marginals, 0.0)
+    forest, coarse = pruned.forest, pruned.marginals()
+    expected = (pruned.marginal[forest.edge_left] + pruned.marginal[forest.edge_right]) / 2
+    assert close(gains("brackets", forest, coarse, grammar).edge, 1e-6 * expected, rtol=1e-12)
+    assert len(set(expected)) > 3

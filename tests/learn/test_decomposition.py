@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentree.corpus.treebank import read_treebank
-from eigentree.errors import SettingsError, TensorError
+from eigentree.errors import GrammarError, SettingsError, TensorError
 from eigentree.grammar.kruskal import (
     KruskalGrammar,
     Multiplications,
@@ -22,12 +22,12 @@ from eigentree.grammar.kruskal import (
     truncation_bound,
 )
 from eigentree.grammar.lpcfg import LPCFG
-from eigentree.learn.decomposition import DecompositionOptions, slices
+from eigentree.learn.decomposition import DecompositionOptions, decompose_each, slices
 from eigentree.linalg.multilinear import SparseTensor
 from eigentree.parsers import Parser, ParserOptions
 from tests.demo import HELD_OUT, demo_parser, demo_trees
 from tests.helpers import close
-from tests.strategies import grammars
+from tests.strategies import grammars, random_lpcfg, random_pcfg
 
 
 @given(grammars(max_states=3))
@@ -198,3 +198,49 @@ def test_multiplications_are_those_of_the_loops(plain: Parser):
     factors = (form.parent, form.left[: form.n_inner_states], form.right[: form.n_inner_states])
     entries = sum(np.count_nonzero(factor) for factor in factors)
     assert found.in_kruskal_form == 15 * splits + 2 * entries * len(spans)
+
+
+@pytest.mark.parametrize("method", ["apr", "als", "hals"])
+def test_rules_of_rank_one_are_found_and_others_left_alone(rng: np.random.Generator, method):
+    grammar = random_lpcfg(rng, random_pcfg(rng, 3, 3, 20), 5, signed=False, samples=0.3)
+    p, sizes = grammar.parameters, grammar.n_states[grammar.parameters.rule_symbols]
+    dense = p.dense.copy()
+    for start, shape in zip(p.dense_start, sizes, strict=True):
+        if start >= 0:
+            one, two, three = (rng.uniform(0.1, 1.0, size) for size in shape)
+            product = one[:, None, None] * two[:, None] * three
+            dense[start : start + product.size] = product.ravel()
+    grammar = replace(grammar, parameters=p._replace(dense=dense))
+    options = DecompositionOptions(rank=1, method=method, iterations=500, each=True)
+    told: list[float] = []
+    found, details = decompose_each(grammar, options, progress=lambda _, share: told.append(share))
+    gains = (p.dense_start >= 0) & (sizes.sum(axis=1) < sizes.prod(axis=1))
+    assert 0 < gains.sum() < (p.dense_start >= 0).sum() < len(gains)
+    assert details["rules"] == gains.sum()
+    assert details["relative_error"] < 1e-6
+    assert told[0] == 0.0
+    assert np.array_equal(found.parameters.n_samples, np.where(gains, 1, p.n_samples))
+    for rule, changed in enumerate(gains):
+        tolerance = 1e-5 if changed else 0.0
+        assert close(found.tensor(rule), grammar.tensor(rule), rtol=tolerance)
+
+
+def test_a_higher_rank_is_nearer(rng: np.random.Generator):
+    grammar = random_lpcfg(rng, random_pcfg(rng, 2, 2, 3), 8, signed=True, samples=0.0)
+    errors = []
+    for rank in (1, 3, 6):
+        options = DecompositionOptions(rank, "als", each=True)
+        found, details = decompose_each(grammar, options, seed=1)
+        rules = range(grammar.backbone.n_rules)
+        of_each = [np.linalg.norm(found.tensor(r) - grammar.tensor(r)) for r in rules]
+        assert close(details["error"], np.linalg.norm(of_each), rtol=1e-6)
+        errors.append(details["relative_error"])
+    assert errors == sorted(errors, reverse=True)
+    assert errors[2] < 0.8 * errors[0]
+
+
+def test_what_has_no_full_tensors_is_refused(plain: Parser):
+    with pytest.raises(GrammarError, match="no rule has a full tensor that a form of rank 4"):
+        plain.in_kruskal_form(DecompositionOptions(rank=4, each=True))
+    with pytest.raises(SettingsError, match="in double precision, by apr, als or hals"):
+        DecompositionOptions(each=True, single=True)

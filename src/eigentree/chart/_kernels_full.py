@@ -16,6 +16,7 @@ from eigentree._accel import kernel
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from eigentree.chart.constraints import Permitted
     from eigentree.chart.forest import Floats, Ints, Longs
     from eigentree.chart.prefix import Chart, LatentRules
 
@@ -104,6 +105,19 @@ def scale_rows(rows: Floats, exponent: Longs) -> None:
     """Divide each row by a power of two, so that its largest entry is from 1/2 to 1."""
     for at in range(len(rows)):
         rows[at] *= scaling(rows[at], exponent[at : at + 1])
+
+
+@kernel
+def drop_forbidden(first_span: int, permitted: Permitted, rows: Floats) -> None:
+    """Set to 0 what may not stand over spans, whose rows follow one another."""
+    for at in range(len(rows)):
+        own = permitted.row[first_span + at]
+        if own < 0:
+            rows[at] = 0.0
+        elif own > 0:
+            for s in range(rows.shape[1]):
+                if not permitted.symbols[own, s]:
+                    rows[at, s] = 0.0
 
 
 @kernel
@@ -210,12 +224,15 @@ def project(
     vectors: Floats,
     projected: Floats,
     exponent: Longs,
+    first_span: int,
+    permitted: Permitted,
 ) -> None:
     """Multiply rows by two matrices, and scale all of them by what comes out.
 
-    ``vectors`` is what stands between the two.
+    ``vectors`` is what stands between the two, of which only what is permitted counts.
     """
     multiply(sums, parent, vectors)
+    drop_forbidden(first_span, permitted, vectors)
     multiply(vectors, child, projected)
     for at in range(len(sums)):
         factor = scaling(projected[at], exponent[at : at + 1])
@@ -234,6 +251,7 @@ def kruskal_inside(
     exponent: Longs,
     sums: Floats,
     vectors: Floats,
+    permitted: Permitted,
 ) -> None:
     """Fill ``sums``, axes (spans, r), ``vectors`` and ``child``, axes (spans, 2 r), from words up.
 
@@ -244,12 +262,16 @@ def kruskal_inside(
     for width in range(2, n):
         here = slice(first(n, width), first(n, width + 1))
         inside_sums(n, width, powers, child, exponent, sums[here])
-        project(sums[here], parent, children, vectors[here], child[here], exponent[here])
+        project(
+            sums[here], parent, children, vectors[here], child[here], exponent[here],
+            first(n, width), permitted,
+        )  # fmt: skip
     if n > 1:
         whole = slice(len(sums) - 1, len(sums))
         inside_sums(n, n, powers, child, exponent, sums[whole])
         scale_rows(sums[whole], exponent[whole])
         multiply(sums[whole], parent, vectors[whole])
+        drop_forbidden(len(sums) - 1, permitted, vectors[whole])
 
 
 @kernel
@@ -264,6 +286,7 @@ def kruskal_outside(
     outer_exponent: Longs,
     sums: Floats,
     vectors: Floats,
+    permitted: Permitted,
 ) -> None:
     """Fill ``sums``, axes (spans, 2 r), ``vectors`` and ``outer``, axes (spans, r), downwards.
 
@@ -274,7 +297,10 @@ def kruskal_outside(
         here = slice(first(n, width), first(n, width + 1))
         outside_sums(n, width, powers, child, exponent, outer, outer_exponent, sums[here])
         if width > 1:
-            project(sums[here], children, parent, vectors[here], outer[here], outer_exponent[here])
+            project(
+                sums[here], children, parent, vectors[here], outer[here], outer_exponent[here],
+                first(n, width), permitted,
+            )  # fmt: skip
 
 
 @kernel
@@ -286,6 +312,7 @@ def inside_by_rules(
     probability: Floats,
     inside: Floats,
     exponent: Longs,
+    permitted: Permitted,
 ) -> None:
     """Fill the inside vectors, axes (spans, N), of all spans of two words or more."""
     for width in range(2, n + 1):
@@ -304,6 +331,7 @@ def inside_by_rules(
                         total[parent[rule]] += (
                             factor * probability[rule] * x[left[rule]] * y[right[rule]]
                         )
+            drop_forbidden(here, permitted, inside[here : here + 1])
             scale_rows(inside[here : here + 1], exponent[here : here + 1])
 
 
@@ -318,6 +346,7 @@ def outside_by_rules(
     exponent: Longs,
     outside: Floats,
     outer_exponent: Longs,
+    permitted: Permitted,
 ) -> None:
     """Fill the outside vectors of all spans, when that of the whole is there."""
     for width in range(n - 1, 0, -1):
@@ -350,6 +379,7 @@ def outside_by_rules(
                         total[right[rule]] += (
                             factor * probability[rule] * z[parent[rule]] * x[left[rule]]
                         )
+            drop_forbidden(here, permitted, outside[here : here + 1])
             scale_rows(outside[here : here + 1], outer_exponent[here : here + 1])
 
 

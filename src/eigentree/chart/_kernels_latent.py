@@ -200,9 +200,29 @@ def inside_dense(
     scratch: Floats,
 ) -> None:
     rule = forest.group_rule[group]
-    n_left = state_count(grammar, rule, 1)
-    n_right = state_count(grammar, rule, 2)
-    product = scratch[0, : n_left * n_right]
+    product = scratch[0, : state_count(grammar, rule, 1) * state_count(grammar, rule, 2)]
+    if not children(forest, vector_start, inside, exponent, group, reference, product):
+        return
+    first = grammar.dense_start[rule]
+    for h in range(len(out)):
+        row = grammar.dense[first + h * len(product) : first + (h + 1) * len(product)]
+        total = 0.0
+        for k in range(len(product)):
+            total += row[k] * product[k]
+        out[h] += total
+
+
+@kernel
+def children(
+    forest: Forest,
+    vector_start: Longs,
+    inside: Floats,
+    exponent: Longs,
+    group: int,
+    reference: int,
+    product: Floats,
+) -> bool:
+    """Sum the products x y' of a group's edges into ``product``; whether any is not zero."""
     for k in range(len(product)):
         product[k] = 0.0
     found = False
@@ -214,20 +234,12 @@ def inside_dense(
         found = True
         x = inside[vector_start[left] : vector_start[left + 1]]
         y = inside[vector_start[right] : vector_start[right + 1]]
-        for i in range(n_left):
+        for i in range(len(x)):
             value = x[i] * scale
-            row = product[i * n_right : (i + 1) * n_right]
-            for j in range(n_right):
+            row = product[i * len(y) : (i + 1) * len(y)]
+            for j in range(len(y)):
                 row[j] += value * y[j]
-    if not found:
-        return
-    first = grammar.dense_start[rule]
-    for h in range(len(out)):
-        row = grammar.dense[first + h * len(product) : first + (h + 1) * len(product)]
-        total = 0.0
-        for k in range(len(product)):
-            total += row[k] * product[k]
-        out[h] += total
+    return found
 
 
 @kernel
@@ -676,3 +688,50 @@ def item_products(
         else:
             part = slice(vector_start[item], vector_start[item + 1])
             marginal[item] = dot(inside[part], outside[part])
+
+
+@kernel
+def add_expected(
+    forest: Forest,
+    grammar: LatentParameters,
+    vector_start: Longs,
+    inside: Floats,
+    exponent: Longs,
+    outside: Floats,
+    scratch: Floats,
+    rules: Floats,
+    words: Floats,
+    roots: Floats,
+) -> None:
+    """Add how often each number of the grammar is expected to be used in the forest's trees.
+
+    All rules are dense.  ``rules`` and ``words`` are laid out as the grammar's ``dense`` and
+    ``lexical``, ``roots`` as its ``root``.
+    """
+    for item in range(len(forest.item_symbol)):
+        if exponent[item] == ZERO:
+            continue
+        above = outside[vector_start[item] : vector_start[item + 1]]
+        entry = forest.item_entry[item]
+        if entry >= 0:
+            own = inside[vector_start[item] : vector_start[item + 1]]
+            for h in range(len(own)):
+                words[grammar.lexical_start[entry] + h] += own[h] * above[h]
+            continue
+        for group in range(forest.item_groups[item], forest.item_groups[item + 1]):
+            rule = forest.group_rule[group]
+            product = scratch[0, : state_count(grammar, rule, 1) * state_count(grammar, rule, 2)]
+            if not children(forest, vector_start, inside, exponent, group, exponent[item], product):
+                continue
+            for h in range(len(above)):
+                first = grammar.dense_start[rule] + h * len(product)
+                for k in range(len(product)):
+                    rules[first + k] += above[h] * grammar.dense[first + k] * product[k]
+    for item in forest.roots:
+        if exponent[item] == ZERO:
+            continue
+        states = grammar.state_start[forest.item_symbol[item]]
+        own = inside[vector_start[item] : vector_start[item + 1]]
+        above = outside[vector_start[item] : vector_start[item + 1]]
+        for h in range(len(own)):
+            roots[states + h] += own[h] * above[h]

@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from eigentree._accel import kernel
 
 if TYPE_CHECKING:
+    from eigentree.chart.constraints import Permitted
     from eigentree.chart.forest import Floats, Ints
     from eigentree.chart.pruning import Leaves
     from eigentree.grammar.pcfg import RuleIndex
@@ -141,17 +142,21 @@ def finish_span(
     reference: int,
     prior: Floats,
     beam: float,
+    permitted: Permitted,
 ) -> None:
     """Scale the values of the symbols found over a span (zeroed here) and enter them."""
     largest, best = 0.0, 0.0
+    span = span_number(n_words, start, end - start)
+    row = permitted.row[span]
     for a in found:
+        if row != 0 and (row < 0 or not permitted.symbols[row, a]):
+            value[a] = 0.0
         largest = max(largest, value[a])
         best = max(best, value[a] * prior[a])
     if largest == 0.0:
         return
     _, shift = math.frexp(largest)
     scale = math.ldexp(1.0, -shift)
-    span = span_number(n_words, start, end - start)
     count = 0
     for a in found:
         scaled = value[a] * scale
@@ -200,9 +205,10 @@ def inside_pass(
     probability: Floats,
     prior: Floats,
     beam: float,
+    permitted: Permitted,
     chart: Chart,
 ) -> None:
-    """Fill the inside values of a chart."""
+    """Fill the inside values of a chart with what is permitted."""
     n_symbols = chart.left_inside.shape[1]
     value = np.zeros(n_symbols)
     found = np.empty(n_symbols, dtype=np.int32)
@@ -215,10 +221,14 @@ def inside_pass(
             value[found[leaf]] = leaves.weight[leaves.start[i] + leaf]
         # Sorted, so that the order of candidates makes no difference.
         found[:n_found].sort()
-        finish_span(n_words, index, chart, i, i + 1, found[:n_found], value, 0, prior, 0.0)
+        finish_span(
+            n_words, index, chart, i, i + 1, found[:n_found], value, 0, prior, 0.0, permitted
+        )
     for width in range(2, n_words + 1):
         for i in range(n_words - width + 1):
             j = i + width
+            if permitted.row[span_number(n_words, i, width)] < 0:
+                continue
             reference = EMPTY
             for k in range(i + 1, j):
                 left, right = chart.exponent[i, k], chart.exponent[k, j]
@@ -262,8 +272,9 @@ def inside_pass(
             # All that spans the sentence is kept, for only some of it may be a root.
             least = beam if width < n_words else 0.0
             finish_span(
-                n_words, index, chart, i, j, found[:n_found], value, reference, prior, least
-            )
+                n_words, index, chart, i, j, found[:n_found], value, reference, prior, least,
+                permitted,
+            )  # fmt: skip
 
 
 @kernel

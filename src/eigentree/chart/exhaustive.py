@@ -11,11 +11,14 @@ import math
 import numpy as np
 
 from eigentree.chart import _kernels_full as kernels
+from eigentree.chart.constraints import Permitted
 from eigentree.chart.pruning import FullMarginals, Leaves
 from eigentree.grammar.pcfg import PCFG
 
 
-def exhaustive_marginals(grammar: PCFG, leaves: Leaves) -> FullMarginals | None:
+def exhaustive_marginals(
+    grammar: PCFG, leaves: Leaves, permitted: Permitted | None = None
+) -> FullMarginals | None:
     """Inside-outside of a sentence, every rule at every split point.
 
     Parameters
@@ -24,6 +27,8 @@ def exhaustive_marginals(grammar: PCFG, leaves: Leaves) -> FullMarginals | None:
         Of which every rule is looked at.
     leaves
         Preterminals over at least one word.
+    permitted
+        What may stand over which spans of several words; None for everything.
 
     Returns
     -------
@@ -43,13 +48,15 @@ def exhaustive_marginals(grammar: PCFG, leaves: Leaves) -> FullMarginals | None:
     exponent, outer_exponent = np.zeros((2, len(inside)), dtype=np.int64)
     inside[leaves.word, leaves.symbol] = leaves.weight
     kernels.scale_rows(inside[:n], exponent[:n])
+    permitted = permitted or Permitted.everything(n, n_symbols)
     rules = grammar.parent, grammar.left, grammar.right, grammar.probability
-    kernels.inside_by_rules(n, *rules, inside, exponent)
+    kernels.inside_by_rules(n, *rules, inside, exponent, permitted)
     total = float(inside[-1] @ grammar.root)
     if not total > 0.0:
         return None
     outside[-1] = grammar.root
-    kernels.outside_by_rules(n, *rules, inside, exponent, outside, outer_exponent)
+    kernels.drop_forbidden(len(outside) - 1, permitted, outside[-1:])
+    kernels.outside_by_rules(n, *rules, inside, exponent, outside, outer_exponent, permitted)
     power = (exponent + outer_exponent - exponent[-1]).clip(-kernels.MOST, kernels.MOST)
     marginal = inside * outside * (np.exp2(power) / total)[:, None]
     log_value = math.log(total) + int(exponent[-1]) * math.log(2.0)

@@ -62,24 +62,15 @@ def inside_outside(forest: Forest, grammar: LPCFG) -> Marginals | None:
     ----------
     cohen-2013, section 2.1; baker-1979.
     """
-    parameters = grammar.parameters
-    vector_start, inside, exponent, backed_off, shared, scratch = inside_chart(forest, grammar)
-    total, reference = kernels.root_value(forest, parameters, vector_start, inside, exponent)
-    if total == 0.0 or not math.isfinite(total):
+    found = charts(forest, grammar)
+    if found is None:
         return None
-    outside = np.zeros_like(inside)
-    of_means, of_shares = np.zeros(forest.n_items), np.zeros(forest.n_items)
-    edge = np.zeros(forest.n_edges)
-    kernels.outside_pass(
-        forest, parameters, vector_start, inside, exponent, backed_off, shared, total,
-        reference, outside, of_means, of_shares, edge, scratch,
-    )  # fmt: skip
+    vector_start, inside, exponent = found.inside[:3]
     item = np.empty(forest.n_items)
-    kernels.item_products(vector_start, inside, outside, exponent, item)
+    kernels.item_products(vector_start, inside, found.outside, exponent, item)
     if not np.all(np.isfinite(item)):
         return None
-    log_value = math.log(abs(total)) + reference * math.log(2.0)
-    return Marginals(item, edge, log_value, 1 if total > 0 else -1)
+    return Marginals(item, found.edge, found.log_value, found.sign)
 
 
 class InsideChart(NamedTuple):
@@ -123,3 +114,44 @@ def inside_chart(forest: Forest, grammar: LPCFG) -> InsideChart:
     )
     kernels.inside_pass(forest, parameters, *chart)
     return chart
+
+
+class Charts(NamedTuple):
+    """Inside and outside vectors of all items.
+
+    Attributes
+    ----------
+    inside
+    outside : float64, axes (states of all items)
+        Scaled so that the products with the numbers of ``inside.inside`` are marginals.
+    edge : float64, axes (edges)
+        Marginals.
+    log_value : float
+        Natural logarithm of the absolute value of the sentence.
+    sign : int
+    """
+
+    inside: InsideChart
+    outside: Floats
+    edge: Floats
+    log_value: float
+    sign: int
+
+
+def charts(forest: Forest, grammar: LPCFG) -> Charts | None:
+    """The vectors of a forest; None when the value of the sentence is zero or not finite."""
+    parameters = grammar.parameters
+    own = inside_chart(forest, grammar)
+    vector_start, inside, exponent, backed_off, shared, scratch = own
+    total, reference = kernels.root_value(forest, parameters, vector_start, inside, exponent)
+    if total == 0.0 or not math.isfinite(total):
+        return None
+    outside = np.zeros_like(inside)
+    of_means, of_shares = np.zeros(forest.n_items), np.zeros(forest.n_items)
+    edge = np.zeros(forest.n_edges)
+    kernels.outside_pass(
+        forest, parameters, vector_start, inside, exponent, backed_off, shared, total,
+        reference, outside, of_means, of_shares, edge, scratch,
+    )  # fmt: skip
+    log_value = math.log(abs(total)) + reference * math.log(2.0)
+    return Charts(own, outside, edge, log_value, 1 if total > 0 else -1)

@@ -29,6 +29,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eigentree.chart import _kernels_full as kernels
+from eigentree.chart.constraints import Permitted
 from eigentree.chart.decode import group_sums
 from eigentree.chart.forest import Floats, Longs
 from eigentree.chart.pruning import FullMarginals, Leaves
@@ -134,7 +135,10 @@ class _Words(NamedTuple):
 
 
 def kruskal_marginals(
-    grammar: KruskalGrammar, leaves: Leaves, factors: Factors | None = None
+    grammar: KruskalGrammar,
+    leaves: Leaves,
+    factors: Factors | None = None,
+    permitted: Permitted | None = None,
 ) -> FullMarginals | None:
     """Marginals of all symbols over all spans of a sentence.
 
@@ -146,6 +150,8 @@ def kruskal_marginals(
         Preterminals over at least one word.
     factors
         `Factors.of` the grammar, where the caller keeps them.
+    permitted
+        What may stand over which spans of several words; None for everything.
 
     Returns
     -------
@@ -169,8 +175,13 @@ def kruskal_marginals(
     inside, outside = np.empty((2, spans, inner_states), dtype=kind)
     exponent, outer_exponent = np.zeros((2, spans), dtype=np.int64)
     words = _Words.of(grammar, leaves, exponent[:n], kind)
+    n_inner = int(np.sum(grammar.backbone.symbols.tag < 0))
+    permitted = permitted or Permitted.everything(n, n_inner)
+    of_states = permitted.of_states(grammar.n_states[:n_inner])
     kernels.sum_rows(words.start, words.state, words.value, f.child, child)
-    kernels.kruskal_inside(n, f.powers, f.to_parent, f.to_children, child, exponent, sums, inside)
+    kernels.kruskal_inside(
+        n, f.powers, f.to_parent, f.to_children, child, exponent, sums, inside, of_states
+    )
     root = f.root[words.state] if n == 1 else f.root[:inner_states]
     value = float(np.dot(words.value if n == 1 else inside[-1], root))
     if value == 0.0 or not math.isfinite(value):
@@ -178,10 +189,11 @@ def kruskal_marginals(
 
     if n > 1:
         outside[-1] = root
+        kernels.drop_forbidden(spans - 1, of_states, outside[-1:])
         kernels.multiply(outside[-1:], f.from_parent, outer[-1:])
         kernels.kruskal_outside(
             n, f.powers, f.from_children, f.from_parent, child, exponent, outer, outer_exponent,
-            outer_sums, outside,
+            outer_sums, outside, of_states,
         )  # fmt: skip
         root = np.empty(len(words.state), dtype=kind)
         kernels.row_products(outer_sums, words.word, f.child, words.state, root)
@@ -229,7 +241,8 @@ def kruskal_value(grammar: KruskalGrammar, leaves: Leaves) -> tuple[float, int]:
     words = _Words.of(grammar, leaves, exponent[:n], kind)
     kernels.sum_rows(words.start, words.state, words.value, f.child, child)
     one = _matrix(np.eye(rank, dtype=kind))
-    kernels.kruskal_inside(n, f.powers, one, straight, child, exponent, sums, same)
+    everything = Permitted.everything(n, rank)
+    kernels.kruskal_inside(n, f.powers, one, straight, child, exponent, sums, same, everything)
     if n == 1:
         value = float(words.value @ f.root[words.state])
     else:

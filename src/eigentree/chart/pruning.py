@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree.chart import _kernels_pruning as kernels
+from eigentree.chart.constraints import Permitted
 from eigentree.chart.forest import Forest, Ints
 from eigentree.chart.inside_outside import Marginals
 from eigentree.grammar.pcfg import PCFG, Candidates
@@ -57,6 +58,15 @@ class Leaves(NamedTuple):
     def n_words(self) -> int:
         return len(self.start) - 1
 
+    def within(self, permitted: Permitted) -> Leaves | None:
+        """The candidates that are permitted over their words; None where a word has none left."""
+        row = permitted.row[self.word]
+        kept = (row >= 0) & permitted.symbols[row, self.symbol]
+        start = np.searchsorted(np.flatnonzero(kept), self.start).astype(np.int32)
+        if not np.all(np.diff(start) > 0):
+            return None
+        return Leaves(start, self.symbol[kept], self.weight[kept], self.entry[kept])
+
     @property
     def word(self) -> NDArray[np.intp]:
         """Axes (candidates): the position of the word that each stands over."""
@@ -85,8 +95,14 @@ class Pruned(NamedTuple):
     sign: int = 1
 
     def marginals(self) -> Marginals:
-        """The items' marginals alone, for decoding without a finer grammar."""
-        return Marginals(self.marginal, np.zeros(self.forest.n_edges), self.log_value, self.sign)
+        """The items' marginals, for decoding without a finer grammar.
+
+        In place of each edge's stands the mean of its children's, which tells apart trees that
+        differ only in symbols that are no phrases.
+        """
+        forest = self.forest
+        edge = (self.marginal[forest.edge_left] + self.marginal[forest.edge_right]) / 2.0
+        return Marginals(self.marginal, edge, self.log_value, self.sign)
 
 
 class FullMarginals(NamedTuple):
@@ -120,6 +136,7 @@ def prune(
     threshold: float = DEFAULT_THRESHOLD,
     *,
     beam: float | None = None,
+    permitted: Permitted | None = None,
 ) -> Pruned | None:
     """The packed forest of a sentence under the plain PCFG.
 
@@ -135,6 +152,9 @@ def prune(
         Least merit of an item beside the best of its span, judged on the way by its inside
         value and prior alone.  What it drops is missing from the marginals of the others.  None
         for `DEFAULT_BEAM`, or for 0 where the threshold is 0.
+    permitted
+        What may stand over which spans: all else is as if the grammar didn't have it there, so
+        that marginals are those given the constraints.  None for everything.
 
     Returns
     -------
@@ -150,8 +170,10 @@ def prune(
     index, probability = grammar.index, grammar.probability
     if beam is None:
         beam = DEFAULT_BEAM if threshold > 0.0 else 0.0
+    if permitted is None:
+        permitted = Permitted.everything(n_words, len(grammar.symbols))
     kernels.inside_pass(
-        n_words, leaves, index, grammar.parent, probability, grammar.uses, beam, chart
+        n_words, leaves, index, grammar.parent, probability, grammar.uses, beam, permitted, chart
     )
     total = kernels.outside_pass(
         n_words, index, probability, grammar.root, chart, threshold * NEGLIGIBLE
@@ -168,6 +190,18 @@ def prune(
     exponent = int(chart.exponent[0, n_words])
     log_value = float(np.log(total) + exponent * np.log(2.0))
     return Pruned(forest, marginals[:n_items].copy(), log_value)
+
+
+def has_tree(grammar: PCFG, leaves: Leaves, permitted: Permitted) -> bool:
+    """Whether the plain PCFG has a tree of what is permitted; the inside half of `prune`."""
+    n_words = leaves.n_words
+    chart = kernels.Chart.empty(n_words, len(grammar.symbols))
+    kernels.inside_pass(
+        n_words, leaves, grammar.index, grammar.parent, grammar.probability, grammar.uses, 0.0,
+        permitted, chart,
+    )  # fmt: skip
+    whole = chart.live[-1, : chart.n_live[-1]]
+    return bool(np.any(grammar.root[whole] > 0.0))
 
 
 def kept(grammar: PCFG, leaves: Leaves, marginals: FullMarginals, threshold: float) -> Pruned:

@@ -122,6 +122,7 @@ def in_json(
     *,
     readable: bool = True,
     several: bool = False,
+    constrained: bool = False,
     number: int | None = None,
 ) -> str:
     """A parse as one line of JSON; what can't be read is told apart from an empty sentence."""
@@ -140,6 +141,9 @@ def in_json(
         "sign": None if result.log_value is None else result.sign,
         "fallback": result.fallback if readable else "unreadable",
     }
+    if constrained:
+        record["given_up"] = [each._asdict() for each in result.given_up]
+        record["conflict"] = result.conflict
     if several:
         record["alternatives"] = [
             {

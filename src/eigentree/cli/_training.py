@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 import typer
 
-from eigentree.cli._common import message, progress
-from eigentree.errors import TreebankFormatError, counted
+from eigentree.cli._common import message, progress, track
+from eigentree.cli._models import warn_of_compilation
+from eigentree.errors import SettingsError, TreebankFormatError, counted
 from eigentree.workers import cpu_seconds
 
 if TYPE_CHECKING:
     from eigentree.corpus.cleaning import CleaningOptions
     from eigentree.corpus.treebank import Treebank
     from eigentree.corpus.trees import Tree
+    from eigentree.parsers import Parser
 
 Options = TypeVar("Options", bound=Any)
 
@@ -92,6 +96,55 @@ def tell_of_treebank(treebank: Treebank, quiet: bool) -> None:
         number = counted(len(treebank.notices), "notice")
         message(f"{number}, the first: {treebank.notices[0]}", quiet=quiet)
     message(counted(len(treebank.trees), "tree"), quiet=quiet)
+
+
+def check_writable(output: str, files: list[str]) -> None:
+    """Refuse a place for the model before the work rather than after it."""
+    path = Path(output)
+    if any(path.exists() and Path(file).exists() and path.samefile(file) for file in files):
+        raise SettingsError(f"{output}: holds trees, which the model would replace; name another")
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise SettingsError(f"{output}: can't be written; name a file in a folder of your own")
+
+
+def tell_iterations(run: dict[str, Any], n_trees: int, quiet: bool) -> None:
+    """The record of expectation maximisation as a table, with the iteration that was kept."""
+    message("iteration  log-likelihood a tree     F1  CPU s", quiet=quiet)
+    for row in run["record"]:
+        f1 = "" if row["f1"] is None else f"{100 * row['f1']:.2f}"
+        kept = "  kept" if row["iteration"] == run["best"] else ""
+        message(
+            f"{row['iteration']:9}  {row['log_likelihood'] / n_trees:21.3f}  {f1:>5}  "
+            f"{row['cpu_seconds']:5.1f}{kept}",
+            quiet=quiet,
+        )
+
+
+def score_on(parser: Parser, dev: str, held_out: list[tuple[Tree, Tree]], quiet: bool) -> None:
+    """Parse the held-out trees by their own tags, and by the tagger's, and score both."""
+    from eigentree.evaluate import EVALB_COLLINS, score
+
+    warn_of_compilation(quiet=quiet)
+    gold, clean = ([pair[side] for pair in held_out] for side in (0, 1))
+    ways = [("gold tags", False)]
+    if parser.tagger is not None:
+        ways.append(("own tags", True))
+    for name, own in ways:
+        results = [
+            parser.parse(tree.words(), None if own else tree.tags())
+            for tree in track(clean, f"parsing {dev}", len(clean), quiet=quiet)
+        ]
+        fallbacks = [result.fallback is not None for result in results]
+        scores = score(
+            gold, [result.tree for result in results], EVALB_COLLINS, fallbacks=fallbacks
+        )
+        f1 = scores.all.f1
+        shown = "not defined" if f1 is None else f"{100 * f1:.2f}"
+        message(
+            f"{dev}, {name}: F1 {shown} (EVALB, all lengths), "
+            f"{counted(sum(fallbacks), 'fall-back')} in {counted(len(clean), 'sentence')}",
+            quiet=quiet,
+        )
 
 
 class Stages:

@@ -30,6 +30,9 @@ class Verb(NamedTuple):
 VERBS = {
     "check": Verb("eigentree.cli.check", "Say what is in a treebank and what is wrong with it."),
     "train": Verb("eigentree.cli.train", "Learn a parser from a treebank."),
+    "retrain": Verb(
+        "eigentree.cli.retrain", "Improve a model with trees in which phrases may be missing."
+    ),
     "parse": Verb("eigentree.cli.parse", "Parse sentences with a model."),
     "surprisal": Verb(
         "eigentree.cli.surprisal", "Say how surprising each word of a sentence is to a model."

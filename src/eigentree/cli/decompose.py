@@ -28,6 +28,10 @@ def decompose(
     single: Annotated[
         bool, typer.Option("--single", help="Charts of single precision, which are faster.")
     ] = False,
+    each: Annotated[
+        bool,
+        typer.Option("--each", help="Decompose each rule's tensor over latent states instead."),
+    ] = False,
     seed: SeedOption = 0,
     jobs: JobsOption = 1,
     quiet: QuietOption = False,
@@ -41,7 +45,7 @@ def decompose(
     from eigentree.parsers import Parser
 
     parser = Parser.load(model)
-    options = DecompositionOptions(rank, method, iterations, restarts, single)
+    options = DecompositionOptions(rank, method, iterations, restarts, single, each)
     with Stages(quiet) as told:
         found = parser.in_kruskal_form(options, seed=seed, processes=jobs, progress=told)
     found.save(output)

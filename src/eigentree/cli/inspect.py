@@ -254,7 +254,10 @@ def _show(report: dict[str, Any], most: int, ascii_only: bool) -> None:
     if "state_search" in trained:
         _show_search(console, trained["state_search"], report["nonterminals"])
     if "em" in trained:
-        _show_iterations(console, trained["em"], trained.get("trees", 1))
+        _show_iterations(console, "em", trained["em"], trained.get("trees", 1))
+    if "retraining" in trained:
+        retraining = trained["retraining"]
+        _show_iterations(console, "retraining", retraining, retraining.get("trees", 1))
     if report["kruskal"] is not None:
         _show_costs(console, trained.get("decomposition", {}), report["kruskal"])
     console.print(f"\nparsing: {_plain(report['parsing'])}\n")
@@ -349,21 +352,21 @@ def _show_search(console: Any, search: dict[str, Any], nonterminals: list[dict[s
     console.print(table)
 
 
-def _show_iterations(console: Any, em: dict[str, Any], n_trees: int) -> None:
+def _show_iterations(console: Any, title: str, run: dict[str, Any], n_trees: int) -> None:
     from rich.table import Table
 
-    console.print("\nem", style="bold")
-    _show_settings(console, em["settings"])
-    is_judged = any(row["f1"] is not None for row in em["record"])
+    console.print(f"\n{title}", style="bold")
+    _show_settings(console, run["settings"])
+    is_judged = any(row["f1"] is not None for row in run["record"])
     columns = ["iteration", "log-likelihood a tree", *(["F1"] if is_judged else [])]
     table = Table(*columns, "", box=None)
     for column in table.columns[:-1]:
         column.justify = "right"
-    for row in em["record"]:
+    for row in run["record"]:
         cells = [str(row["iteration"]), f"{row['log_likelihood'] / n_trees:.3f}"]
         if is_judged:
             cells.append("" if row["f1"] is None else f"{100 * row['f1']:.2f}")
-        table.add_row(*cells, "kept" if row["iteration"] == em["best"] else "")
+        table.add_row(*cells, "kept" if row["iteration"] == run["best"] else "")
     console.print(table)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import select
 import sys
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -33,6 +33,7 @@ from eigentree.workers import worker_pool
 
 if TYPE_CHECKING:
     from eigentree.corpus.cleaning import CleaningOptions
+    from eigentree.corpus.constraints import Constraints
     from eigentree.corpus.tokens import TaggedSentence
     from eigentree.ensemble.parser import EnsembleParser
     from eigentree.parsers import Parser
@@ -45,7 +46,7 @@ _LOTS_AHEAD = 4
 # A marginal that is so little outside 0..1 is none of a signed grammar's values.
 _ROUNDING = 1e-9
 
-InputForm = Literal["tokens", "tagged", "conllu", "trees"]
+InputForm = Literal["tokens", "tagged", "conllu", "trees", "bracketed", "half-trees"]
 OutputForm = Literal["brackets", "json", "drawing"]
 Objective = Literal["rules", "spans", "brackets", "max-rule", "viterbi", "free"]
 Order = Literal["objective", "value"]
@@ -62,16 +63,22 @@ class _Work(NamedTuple):
     output: OutputForm
     kbest: int | None
     order: Order
+    constrained: bool
+    soft: bool
     columns: bool
     numbered: bool
     least: float | None
 
 
-class _Parsed(NamedTuple):
-    """What is printed for a sentence and told about it, and how sure its tree is."""
+class _Rendered(NamedTuple):
+    """What is printed for a sentence, what is told about it, and how sure its tree is.
+
+    ``failed`` says whether what is told is an error.
+    """
 
     text: str
     note: str
+    failed: bool
     sure: float
     marginals: str
     n_marginals: int
@@ -94,9 +101,25 @@ def parse(
         typer.Option(
             "--input",
             help="tokens or tagged (word_TAG) sentences, one a line; CoNLL-U; the words and "
-            "tags of trees, in brackets or NEGRA export.",
+            "tags of trees, in brackets or NEGRA export; sentences with some phrases in square "
+            "brackets, or trees that lack some brackets, one a line, to be kept in the parse.",
         ),
     ] = "tokens",
+    constraints: Annotated[
+        str | None,
+        typer.Option(
+            "--constraints",
+            help="What the tree of each sentence must and must not have, a line of JSON for each.",
+        ),
+    ] = None,
+    soft: Annotated[
+        bool,
+        typer.Option(
+            "--soft",
+            help="Where the constraints of a sentence conflict, give up the later ones only, and "
+            "don't count it as an error.",
+        ),
+    ] = False,
     ignore_tags: Annotated[
         bool, typer.Option("--ignore-tags", help="Use the parser's own tagger in any case.")
     ] = False,
@@ -172,8 +195,10 @@ def parse(
     """Parse sentences with a model.
 
     Each sentence gives one tree, in order unless sorted; what can't be read gives an empty line, a
-    message and exit code 2, and the rest is parsed.
+    message and exit code 2, and the rest is parsed.  A sentence whose constraints conflict is
+    parsed without them, with a message and exit code 2.
     """
+    from eigentree.cli._constraints import from_file, labels_of
     from eigentree.cli._models import warn_of_compilation
     from eigentree.corpus.files import write_whole
     from eigentree.errors import SettingsError
@@ -181,21 +206,27 @@ def parse(
 
     if not model:
         raise SettingsError("no model is named; give one with --model, as made by eigentree train")
-    check_inputs(files or [])
+    inputs = [*(files or []), *([constraints] if constraints else [])]
+    check_inputs(inputs)
     for written in (output_file, *([] if marginals is None else [marginals])):
-        keep_inputs(written, [model, *map(str, Path(model).rglob("*.egt")), *(files or [])])
+        keep_inputs(written, [model, *map(str, Path(model).rglob("*.egt")), *inputs])
     if marginals is not None and Path(marginals).resolve() == Path(output_file).resolve():
         raise SettingsError(f"{marginals}: can't hold both trees and marginals; name another")
     if kbest is not None and output == "drawing":
         raise SettingsError("--kbest prints brackets or json; a drawing is of one tree")
     if kbest is None and order != "objective":
         raise SettingsError("--kbest-order is for several trees; give their number with --kbest")
+    constrained = bool(constraints) or form in ("bracketed", "half-trees")
+    if soft and not constrained:
+        raise SettingsError("--soft is for constraints; give them with --constraints or --input")
+    if constraints == "-" and "-" in (files or ["-"]):
+        raise SettingsError("sentences and --constraints can't both be standard input; name a file")
     if confidence and (kbest is not None or output != "brackets"):
         raise SettingsError("--confidence is for one tree in brackets; json tells it in any case")
     if by_confidence and (kbest is not None or output == "drawing"):
         raise SettingsError("--sort-by-confidence is for one tree each, in brackets or json")
     work = _Work(
-        model, objective, threshold, max_words, lean, output, kbest, order,
+        model, objective, threshold, max_words, lean, output, kbest, order, constrained, soft,
         (confidence or by_confidence) and output == "brackets", by_confidence,
         None if marginals is None else least_marginal,
     )  # fmt: skip
@@ -208,10 +239,13 @@ def parse(
         message(f"confidences are estimates: {why}", quiet=quiet)
     signed = parser.signed
     trouble = Trouble()
-    found = read(files or ["-"], form, tag_column, parser.cleaning)
+    labels = labels_of(parser) if form == "bracketed" else ()
+    found = read(files or ["-"], form, tag_column, parser.cleaning, labels)
     sentences = trouble.watch(found, ignore_tags)
+    if constraints:
+        sentences = from_file(sentences, constraints, trouble.tell)
     with write_whole(output_file) as out, _table(marginals, signed=signed) as table:
-        rendered: Iterator[_Parsed]
+        rendered: Iterator[_Rendered]
         if jobs == 1:
             # A lot that is too small costs time, and one that is not there yet may never come.
             waits = lean or "-" not in (files or ["-"])
@@ -233,7 +267,9 @@ def parse(
             table.write(each.marginals)
             n_marginals += each.n_marginals
             n_outside += each.n_outside
-            if each.note:
+            if each.failed:
+                trouble.tell(each.note)
+            elif each.note:
                 message(f"eigentree: {each.note}", quiet=quiet)
         out.writelines(f"{text}\n" for _, text in sorted(waiting, key=itemgetter(0)))
     if n_outside:
@@ -255,13 +291,18 @@ def _table(path: str | None, *, signed: bool) -> Iterator[TextIO]:
 
 
 class Sentence(NamedTuple):
-    """A sentence with its number and place; what can't be read has no words."""
+    """A sentence with its number and place, for messages; what can't be read has no words.
+
+    ``refused`` says what was wrong with its constraints where they can't be read.
+    """
 
     number: int
     place: str
     words: list[str]
     tags: list[str] | None
     readable: bool = True
+    constraints: Constraints | None = None
+    refused: str | None = None
 
 
 class Trouble:
@@ -271,15 +312,18 @@ class Trouble:
         self.found = False
         self._seen = count(1)
 
+    def tell(self, problem: str) -> None:
+        self.found = True
+        message(f"eigentree: {problem}")
+
     def watch(
         self, sentences: Iterable[tuple[str, TaggedSentence]], ignore_tags: bool
     ) -> Iterator[Sentence]:
-        for name, (words, tags, line, problem) in sentences:
+        for name, (words, tags, line, problem, constraints) in sentences:
             if problem is not None:
-                self.found = True
-                message(f"eigentree: {problem}")
+                self.tell(str(problem))
             place, tags = f"{name}:{line}", None if ignore_tags else tags
-            yield Sentence(next(self._seen), place, words, tags, readable=problem is None)
+            yield Sentence(next(self._seen), place, words, tags, problem is None, constraints)
 
 
 def read(
@@ -287,6 +331,7 @@ def read(
     form: InputForm,
     tag_column: Literal["xpos", "upos"],
     cleaning: CleaningOptions,
+    labels: Collection[str] = (),
 ) -> Iterator[tuple[str, TaggedSentence]]:
     """The sentences of files, each with the name that messages give its file."""
     from eigentree.corpus.files import open_text
@@ -297,8 +342,9 @@ def read(
         # A line is a sentence or a part of one, so that a bad one need not end the rest.
         with open_text(file, keep_bad_bytes=True) as lines:
             for sentence in read_sentences(
-                lines, form, name=name, on_error="skip", tag_column=tag_column, cleaning=cleaning
-            ):
+                lines, form, name=name, on_error="skip", tag_column=tag_column, cleaning=cleaning,
+                labels=labels,
+            ):  # fmt: skip
                 yield name, sentence
 
 
@@ -378,25 +424,32 @@ def _more_to_read() -> bool:
 
 def _renderer(
     parser: Parser | EnsembleParser, work: _Work
-) -> Callable[[list[Sentence]], Iterator[_Parsed]]:
-    """A function from sentences to what is printed for each and told about it."""
+) -> Callable[[list[Sentence]], Iterator[_Rendered]]:
+    """A function from sentences to what is printed for each and what is told about it."""
     from eigentree.cli import _models
+    from eigentree.parsers import with_given_up
 
     root_name = parser.cleaning.root_name
 
-    def render(lot: list[Sentence]) -> Iterator[_Parsed]:
-        asked = ((sentence.words, sentence.tags) for sentence in lot)
-        results = parser.parse_many(asked, best=work.kbest, marginals=work.least)
+    def render(lot: list[Sentence]) -> Iterator[_Rendered]:
+        asked = ((sentence.words, sentence.tags, sentence.constraints) for sentence in lot)
+        results = parser.parse_many(asked, best=work.kbest, marginals=work.least, soft=work.soft)
         for sentence, result in zip(lot, results, strict=True):
             told = result.fallback if sentence.readable else None
             note = f"{sentence.place}: fall-back: {told}" if told else ""
+            failed = bool(result.given_up) and not work.soft
+            if result.given_up:
+                note += f", given up: {', '.join(map(str, result.given_up))}: {result.conflict}"
+            if sentence.refused:
+                result = with_given_up(result, result.given_up, sentence.refused)
             if work.order == "value":
                 result = _models.by_value(result)
             number = sentence.number if work.numbered else None
             if work.output == "json":
                 text = _models.in_json(
                     result, parser.wrapper, root_name,
-                    readable=sentence.readable, several=work.kbest is not None, number=number,
+                    readable=sentence.readable, several=work.kbest is not None,
+                    constrained=work.constrained, number=number,
                 )  # fmt: skip
             elif work.output == "drawing":
                 text = _models.in_drawing(result)
@@ -407,9 +460,10 @@ def _renderer(
             if work.columns:
                 text = _models.in_columns(text, result, number)
             values = [each.marginal for each in result.marginals]
-            yield _Parsed(
+            yield _Rendered(
                 text,
                 note,
+                failed,
                 -1.0 if result.exact is None else result.exact,
                 _models.marginal_rows(result, sentence.number),
                 len(values),
@@ -419,7 +473,7 @@ def _renderer(
     return render
 
 
-_render_here: Callable[[list[Sentence]], Iterator[_Parsed]]
+_render_here: Callable[[list[Sentence]], Iterator[_Rendered]]
 
 
 def _start_worker(work: _Work) -> None:
@@ -427,7 +481,7 @@ def _start_worker(work: _Work) -> None:
     _render_here = _renderer(_open(work, verify=False), work)
 
 
-def _render_lot(lot: list[Sentence]) -> list[_Parsed]:
+def _render_lot(lot: list[Sentence]) -> list[_Rendered]:
     return list(_render_here(lot))
 
 

@@ -19,7 +19,7 @@ from eigentree.cli._common import (
     message,
     track,
 )
-from eigentree.cli.parse import InputForm, Sentence, Trouble, in_lots, in_processes, read
+from eigentree.cli.parse import Sentence, Trouble, in_lots, in_processes, read
 
 if TYPE_CHECKING:
     from eigentree.chart.prefix import Surprisal
@@ -65,7 +65,7 @@ def surprisal(
         str, typer.Option("--model", "-m", help="A model file made by train; no ensemble.")
     ] = "",
     form: Annotated[
-        InputForm,
+        Literal["tokens", "tagged", "conllu", "trees"],
         typer.Option(
             "--input",
             help="tokens or tagged (word_TAG) sentences, one a line; CoNLL-U; the words and "
@@ -163,7 +163,7 @@ def _worker(parser: Parser) -> Callable[[list[Sentence]], Iterator[_Table]]:
     from eigentree.errors import EigentreeError
 
     def work(lot: list[Sentence]) -> Iterator[_Table]:
-        for _, place, words, tags, _ in lot:
+        for place, words, tags, *_ in lot:
             if not words:
                 yield _Table()
                 continue

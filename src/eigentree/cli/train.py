@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import time
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from eigentree.cli._common import QuietOption, SeedOption, message, track
+from eigentree.cli._common import QuietOption, SeedOption, message
 from eigentree.cli._models import warn_of_compilation
 from eigentree.cli._training import (
     CutTagsOption,
@@ -26,17 +25,18 @@ from eigentree.cli._training import (
     TraceWordsOption,
     TreesArgument,
     changed,
+    check_writable,
     cleaning_settings,
     held_out_trees,
+    score_on,
+    tell_iterations,
     tell_of_treebank,
 )
-from eigentree.errors import SettingsError, TreebankFormatError, counted
+from eigentree.errors import SettingsError, TreebankFormatError
 
 if TYPE_CHECKING:
     from eigentree.corpus.binarise import BinariseOptions
-    from eigentree.corpus.trees import Tree
     from eigentree.learn.em import EMOptions
-    from eigentree.parsers import Parser
 
 _ENTRY = re.compile(r"\s*(\S+?)=(\d+)(?:\s*(?:,\s*|$)|\s+)")
 
@@ -282,7 +282,7 @@ def train(
         ),
     )
     for written in [output, *([] if checkpoint is None else [str(checkpoint)])]:
-        _check_writable(written, [*files, *([] if dev is None else [dev])])
+        check_writable(written, [*files, *([] if dev is None else [dev])])
     if checkpoint is not None and str(checkpoint) == "-":
         raise SettingsError("--checkpoint is -; it must be a file, for it is read again")
     if checkpoint is not None and checkpoint.resolve() == Path(output).resolve():
@@ -324,11 +324,11 @@ def train(
     if optimise_states:
         _tell_states(parser.description, quiet)
     if "em" in parser.description:
-        _tell_iterations(parser.description, quiet)
+        tell_iterations(parser.description["em"], parser.description["trees"], quiet)
     parser.save(output)
     message(f"wrote {output}", quiet=quiet)
     if held_out is not None:
-        _score(parser, str(dev), held_out, quiet)
+        score_on(parser, str(dev), held_out, quiet)
 
 
 def _states_of(given: list[str]) -> dict[str, int]:
@@ -362,15 +362,6 @@ def _binarise_options(
     if vertical is None and horizontal is None:
         return None
     return BinariseOptions(direction or "left", vertical or 1, horizontal or 0)
-
-
-def _check_writable(output: str, files: list[str]) -> None:
-    """Refuse a place for the model before the work rather than after it."""
-    path = Path(output)
-    if any(path.exists() and Path(file).exists() and path.samefile(file) for file in files):
-        raise SettingsError(f"{output}: holds trees, which the model would replace; name another")
-    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        raise SettingsError(f"{output}: can't be written; name a file in a folder of your own")
 
 
 def _going_on(checkpoint: Path, options: EMOptions) -> dict[str, str]:
@@ -407,44 +398,3 @@ def _tell_states(description: dict[str, Any], quiet: bool) -> None:
         message(f"chosen: --states-of {shlex.quote(given)} ({gain})", quiet=quiet)
     else:
         message(f"chosen: the same states as without --optimise-states ({gain})", quiet=quiet)
-
-
-def _tell_iterations(description: dict[str, Any], quiet: bool) -> None:
-    """The record of expectation maximisation as a table, with the iteration that was kept."""
-    em, n_trees = description["em"], description["trees"]
-    message("iteration  log-likelihood a tree     F1  CPU s", quiet=quiet)
-    for row in em["record"]:
-        f1 = "" if row["f1"] is None else f"{100 * row['f1']:.2f}"
-        kept = "  kept" if row["iteration"] == em["best"] else ""
-        message(
-            f"{row['iteration']:9}  {row['log_likelihood'] / n_trees:21.3f}  {f1:>5}  "
-            f"{row['cpu_seconds']:5.1f}{kept}",
-            quiet=quiet,
-        )
-
-
-def _score(parser: Parser, dev: str, held_out: list[tuple[Tree, Tree]], quiet: bool) -> None:
-    """Parse the held-out trees by their own tags, and by the tagger's, and score both."""
-    from eigentree.evaluate import EVALB_COLLINS, score
-
-    warn_of_compilation(quiet=quiet)
-    gold, clean = ([pair[side] for pair in held_out] for side in (0, 1))
-    ways = [("gold tags", False)]
-    if parser.tagger is not None:
-        ways.append(("own tags", True))
-    for name, own in ways:
-        results = [
-            parser.parse(tree.words(), None if own else tree.tags())
-            for tree in track(clean, f"parsing {dev}", len(clean), quiet=quiet)
-        ]
-        fallbacks = [result.fallback is not None for result in results]
-        scores = score(
-            gold, [result.tree for result in results], EVALB_COLLINS, fallbacks=fallbacks
-        )
-        f1 = scores.all.f1
-        shown = "not defined" if f1 is None else f"{100 * f1:.2f}"
-        message(
-            f"{dev}, {name}: F1 {shown} (EVALB, all lengths), "
-            f"{counted(sum(fallbacks), 'fall-back')} in {counted(len(clean), 'sentence')}",
-            quiet=quiet,
-        )

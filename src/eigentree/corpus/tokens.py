@@ -10,17 +10,24 @@ be written as they are or as ``-LRB-`` and ``-RRB-``, as in a treebank.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Literal, NamedTuple, get_args
 
 from eigentree.corpus.brackets import OnError, unescape_token
 from eigentree.corpus.cleaning import CleaningOptions, clean
+from eigentree.corpus.constraints import (
+    Constraints,
+    MalformedError,
+    read_bracketed,
+    read_half_tree,
+)
 from eigentree.corpus.files import Problem, snippet_at, undecoded
 from eigentree.corpus.treebank import read_trees
 from eigentree.corpus.trees import FORBIDDEN_IN_LABEL
 from eigentree.errors import SettingsError, TreebankFormatError, counted
 
-InputFormat = Literal["tokens", "tagged", "conllu", "trees"]
+InputFormat = Literal["tokens", "tagged", "conllu", "trees", "bracketed", "half-trees"]
 Separator = Literal["_", "/"]
 TagColumn = Literal["xpos", "upos"]
 
@@ -44,12 +51,15 @@ class TaggedSentence(NamedTuple):
         Counted from 1.
     problem
         Why the sentence could not be read; its words are then empty.
+    constraints
+        What the input says of its tree; None where it has no way to say so.
     """
 
     words: list[str]
     tags: list[str] | None
     line: int
     problem: Problem | None = None
+    constraints: Constraints | None = None
 
 
 def read_sentences(
@@ -61,6 +71,7 @@ def read_sentences(
     separator: Separator | None = None,
     tag_column: TagColumn = "xpos",
     cleaning: CleaningOptions | None = None,
+    labels: Collection[str] = (),
 ) -> Iterator[TaggedSentence]:
     """Read sentences in any of the input formats.
 
@@ -72,7 +83,8 @@ def read_sentences(
         ``"tokens"``: a sentence a line.  ``"tagged"``: a sentence a line, each token as
         ``word_TAG`` or ``word/TAG``; the last separator of a token counts.  ``"conllu"``:
         a word a line.  ``"trees"``: the words and tags of trees, bracketed or in the NEGRA export
-        format, after cleaning.
+        format, after cleaning.  ``"bracketed"`` and ``"half-trees"``: a sentence a line with
+        some brackets of its tree, see `eigentree.corpus.constraints`.
     name
         What messages call the text; usually the path.
     on_error
@@ -85,6 +97,8 @@ def read_sentences(
         The column of CoNLL-U that holds the tags.
     cleaning
         How trees are cleaned.  Default: the default options.
+    labels
+        What counts as a label in ``"bracketed"``.
 
     Raises
     ------
@@ -110,6 +124,11 @@ def read_sentences(
         sentences = _read_tagged(lines, name, separator)
     elif form == "conllu":
         sentences = _read_conllu(lines, name, _COLUMN_OF[tag_column])
+    elif form == "bracketed":
+        sentences = _read_with_brackets(lines, name, partial(read_bracketed, labels=labels))
+    elif form == "half-trees":
+        own = cleaning or CleaningOptions()
+        sentences = _read_with_brackets(lines, name, partial(read_half_tree, cleaning=own))
     else:
         sentences = _read_trees(lines, name, on_error, cleaning or CleaningOptions())
     return _refuse_or_pass(sentences, on_error)
@@ -232,6 +251,20 @@ class _ConlluSentence:
         if self._problem is not None:
             return TaggedSentence([], None, self._line, self._problem)
         return TaggedSentence(self._words, None if n_untagged else self._tags, self._line)
+
+
+def _read_with_brackets(
+    lines: Iterable[str], name: str, read: Callable[[str], tuple[list[str], Constraints]]
+) -> Iterator[TaggedSentence]:
+    for number, line in enumerate(lines, start=1):
+        words, constraints, problem = list[str](), None, undecoded(name, number, line)
+        if problem is None:
+            try:
+                words, constraints = read(line)
+            except MalformedError as error:
+                snippet = snippet_at(line, error.column)
+                problem = Problem(name, number, error.column, str(error), snippet)
+        yield TaggedSentence(words, None, number, problem, constraints)
 
 
 def _read_trees(

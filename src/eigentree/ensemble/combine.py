@@ -31,7 +31,7 @@ over binary splits (Goodman 1996), each span with its best chain.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from copy import copy
 from typing import NamedTuple, TypeVar
 
@@ -327,6 +327,7 @@ def combine(
     root: str,
     price: float = BRACKET_PRICE,
     best: int = 1,
+    required: Collection[tuple[int, int]] = (),
 ) -> Combined:
     """The best trees by what many members say of a sentence.
 
@@ -346,6 +347,9 @@ def combine(
         What a bracket costs, as a share of the total.
     best
         Most trees that are given, all different.
+    required
+        Half-open spans that hold a chain in every tree where some chain is a candidate, however
+        little its labels weigh.  No candidate may cross them.
 
     Cost
     ----
@@ -362,6 +366,10 @@ def combine(
     labels = Labels.over(chain, start, end, *evidence.chains.labels)
     # Divided by the total at the end, so that whole numbers stay whole.
     gain = labels.gain(evidence.weight, price * evidence.total)
+    must = np.isin(start * (n + 1) + end, [left * (n + 1) + right for left, right in required])
+    # More than all others together can weigh.
+    bonus = np.exp2(np.ceil(np.log2(1.0 + 2.0 * np.abs(gain).sum()))) if required else 0.0
+    gain[must] += bonus
     seen = np.flatnonzero(evidence.seen)
     span = start[seen] * (n + 1) + end[seen]
     order = np.lexsort((evidence.chains.rank[chain[seen]], -gain[seen], span))
@@ -387,6 +395,11 @@ def combine(
             many_split, many_element, many_sequence, chains_of_tree,
         )  # fmt: skip
         used = seen[chains_of_tree[:count]]
+        n_kept = int(np.sum(must[used]))
+        if rank == 0:
+            n_must = n_kept
+        elif n_kept < n_must:
+            break
         confidences: list[float] = []
         for top, last in zip(labels.first[used], labels.first[used + 1], strict=True):
             confidences.extend(sure[top:last][::-1].tolist())
@@ -396,7 +409,7 @@ def combine(
                 start[used].tolist(), end[used].tolist(), chain[used].tolist(), strict=True
             )
         ]
-        value = float(element[0, n, rank] / total)
+        value = float((element[0, n, rank] - n_kept * bonus) / total)
         found.append(Other(_build(words, tags, brackets), value, confidences))
     tree, value, confidences = found[0]
     return Combined(tree, confidences, value, tuple(found[1:]))

@@ -36,12 +36,15 @@ class Question(NamedTuple):
         What families make of it.
     answers
         What combinations make of it, as far as they were asked.
+    required
+        Spans that its trees must have; the members' charts have nothing that crosses them.
     """
 
     words: Sequence[str]
     tags: Sequence[str]
     readings: Mapping[str, Reading]
     answers: dict[str, Combined]
+    required: Sequence[tuple[int, int]] = ()
 
 
 class Network:
@@ -160,6 +163,7 @@ class Network:
         return combine(
             evidence, question.words, question.tags,
             root=root, price=combination.price, best=max(combination.best, best),
+            required=question.required,
         )  # fmt: skip
 
     def _wanted(self, names: Sequence[str] | None) -> set[str]:

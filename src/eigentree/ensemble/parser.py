@@ -11,17 +11,21 @@ from typing import Any
 import numpy as np
 
 from eigentree.calibration import Calibrations
+from eigentree.chart.constraints import Settled, settle
 from eigentree.chart.decode import Labels
 from eigentree.chart.spans import Marginal, labelled_spans
 from eigentree.corpus.cleaning import CleaningOptions
+from eigentree.corpus.constraints import Constraints
 from eigentree.ensemble.combine import Chains, Combined, Evidence
 from eigentree.ensemble.network import Network, Question
 from eigentree.ensemble.reading import Reader, Reading, given_up
 from eigentree.errors import counted
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.parsers import (
+    IN_PIECES,
     Alternative,
     Bracket,
+    Given,
     Parser,
     ParseResult,
     ParserOptions,
@@ -32,11 +36,13 @@ from eigentree.parsers import (
     cleaning_of,
     joined,
     mean_confidence,
-    pair_of,
+    parts_of,
     pieces_of,
     sentence_of,
+    wanted_of,
     way_of,
     with_alternative,
+    with_given_up,
 )
 from eigentree.words.tagger import Tagger
 
@@ -47,6 +53,9 @@ LEAN_LOT = 512
 # Edges of the forests that are kept at a time, some 200 MB.  A lot with tags has far fewer; where
 # there are more, members have so much to do that asking them for once more costs nothing beside it.
 MOST_EDGES = 20_000_000
+
+# Why an ensemble may break constraints that its backbones have trees for.
+NOT_COMBINED = "the members' trees can't be combined to one that keeps them"
 
 Members = Callable[[int], Iterable[tuple[str, LPCFG]]]
 
@@ -137,31 +146,61 @@ class EnsembleParser:
         *,
         best: int | None = None,
         marginals: float | None = None,
+        constraints: Constraints | None = None,
+        soft: bool = False,
     ) -> ParseResult:
         """Parse one sentence; as `eigentree.parsers.Parser.parse`.
 
         Several trees are those of the last combination: all that its members' brackets make if it
         is a coverage, the candidates if it is a reranker.  They have no value of their own.
+
         Marginals are means over all members, which give an item from 0 to 1 each.
+
+        Constraints hold in the charts of all members that can keep them.  A coverage then has a
+        phrase over each required span even where no label of it is likely enough to be worth it.
         """
-        return next(self.parse_many([(words, tags)], best=best, marginals=marginals))
+        given = [(words, tags, constraints)]
+        return next(self.parse_many(given, best=best, marginals=marginals, soft=soft))
 
     def parse_many(
         self,
-        sentences: Iterable[tuple[Sequence[str], Sequence[str] | None]],
+        sentences: Iterable[Given],
         *,
         best: int | None = None,
         marginals: float | None = None,
+        soft: bool = False,
     ) -> Iterator[ParseResult]:
-        """Parse sentences in lots, each as (words, tags or None)."""
+        """Parse sentences in lots, each as (words, tags or None) or with constraints besides."""
         check_best(best)
         check_least(marginals)
         waiting = iter(sentences)
         while lot := list(islice(waiting, self.lot)):
-            pairs = [pair_of(each) for each in lot]
-            asked = [sentence_of(*pair, self.tagger) for pair in pairs]
-            for (_, tags), result in zip(pairs, self._parse(asked, best, marginals), strict=True):
-                yield calibrated(result, self.calibrations, way_of(tags))
+            asked, settled, calibrations = [], [], []
+            for words, tags, constraints in map(parts_of, lot):
+                sentence = sentence_of(words, tags, self.tagger)
+                settled.append(self._settled(sentence, constraints or Constraints(), soft))
+                asked.append(sentence.under(settled[-1].kept) if constraints else sentence)
+                known = None if constraints else self.calibrations.get(way_of(tags))
+                calibrations.append(known)
+            results = self._parse(asked, best, marginals)
+            yield from map(_marked, map(calibrated, results, calibrations), settled)
+
+    def _settled(self, sentence: Sentence, constraints: Constraints, soft: bool) -> Settled:
+        """Which constraints some backbone has trees for."""
+        wanted = wanted_of(constraints, sentence, self.wrapper)
+        if not wanted:
+            return Settled(wanted, (), None)
+        if len(sentence.words) > self._most_words:
+            return Settled(Constraints(), wanted.each, IN_PIECES)
+
+        def is_possible(some: Constraints) -> bool:
+            return any(plain.can_keep(sentence, some) for plain in self.backbones)
+
+        return settle(wanted, is_possible, soft=soft)
+
+    @property
+    def _most_words(self) -> int:
+        return min(plain.options.max_words for plain in self.backbones)
 
     def every_answer(
         self, sentences: Iterable[tuple[Sequence[str], Sequence[str] | None]]
@@ -180,7 +219,7 @@ class EnsembleParser:
         least: float | None,
         most: int | None = None,
     ) -> list[ParseResult]:
-        most = most or min(plain.options.max_words for plain in self.backbones)
+        most = most or self._most_words
         pieces = [list(pieces_of(sentence, most)) for sentence in sentences]
         try:
             answers = iter(self._results([part for each in pieces for part in each], best, least))
@@ -229,7 +268,9 @@ class EnsembleParser:
             tags = sentence.tags if sentence.guesses is None else None
             if tags is None:
                 tags = self._tags(sentence, of_sentence)
-            questions.append(Question(sentence.words, tags, of_sentence, {}))
+            spans = sentence.constraints.spans if sentence.constraints else ()
+            required = [(each.start, each.end) for each in spans if each.kind == "required"]
+            questions.append(Question(sentence.words, tags, of_sentence, {}, required))
         return self.network.answers(questions, self.backbones[0].root_label, names, best)
 
     def _tags(self, sentence: Sentence, readings: Mapping[str, Reading]) -> list[str]:
@@ -300,3 +341,15 @@ def _marginals(readings: Iterable[Reading], least: float) -> list[Marginal]:
     labels = Labels.over(chain, start, end, *chains.labels)
     weight = evidence.weight / (evidence.total or 1.0)
     return labelled_spans(labels, chains.chains, chain, start, end, weight, least)
+
+
+def _marked(result: ParseResult, settled: Settled) -> ParseResult:
+    """The result, marked with constraints that it doesn't keep or need not."""
+    broken = settled.kept.broken_by(result.tree) if result.tree is not None else ()
+    if result.fallback in ("flat", "split"):
+        broken = settled.kept.each
+    given_up = settled.given_up + broken
+    if not given_up:
+        return result
+    why = IN_PIECES if result.fallback == "split" else NOT_COMBINED
+    return with_given_up(result, given_up, settled.conflict or why)

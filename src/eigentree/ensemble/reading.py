@@ -191,7 +191,7 @@ class _Desk:
         tally.choice[-1] = known[0]
 
     def readings(self, chains: Chains) -> dict[str, Reading]:
-        words, tags, guesses = self._sentence
+        words, tags, guesses, _ = self._sentence
         kept = tags if guesses is None else None
         readings: dict[str, Reading] = {}
         for family, tally in self._tallies.items():

@@ -208,7 +208,7 @@ class _Examiner:
 
 def _warm(parser: EnsembleParser, sentence: Sentence) -> None:
     """Put a sentence to one member, so that no compilation falls into what is measured."""
-    words, tags, _ = sentence
+    words, tags, *_ = sentence
     asked = sentence_of(words, tags, parser.tagger)
     (piece, *_) = pieces_of(asked, parser.options.max_words)
     member = next(iter(parser.members(0)))
@@ -261,7 +261,7 @@ def _output(
 
 
 def _flat(parser: EnsembleParser, sentence: Sentence) -> Tree:
-    words, tags, _ = sentence
+    words, tags, *_ = sentence
     if tags is None and parser.tagger is not None:
         tags = parser.tagger.tag(words)
     tree = parser.backbones[0].flat(Sentence(words, tags)).tree

@@ -2,7 +2,7 @@
 
 A word with a given tag may stand under any preterminal that ends in the tag; a word with
 several likely tags under those of all of them; a word without a tag under those of the
-tags that it, or an unknown word, was seen with.
+tags that it was seen with, or, if nothing comes of that, also those of unknown words.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ def under_tags(
     tags
         Number of each word's tag, -1 for none.
     free
-        Whether words with a tag may have another, at the price `OTHER_TAG`.
+        Whether words with a tag may have another, at the price `OTHER_TAG`, and words without
+        one may have those that unknown words were seen with.
     """
     numbers = grammar.lexicon.ids(words)
     return [
@@ -96,7 +97,9 @@ def _under_tag(grammar: PCFG, word: int, tag: int, *, free: bool) -> Candidates:
     table = grammar.words
     if tag >= 0 and not free:
         return table.candidates(word, tag)
-    tags = {*table.tags_of(word), *table.tags_of(table.lexicon.unknown)}
+    tags = set(table.tags_of(word))
+    if free or not tags:
+        tags.update(table.tags_of(table.lexicon.unknown))
     tags = tags or set(range(len(table.symbols.tags)))
     parts = [table.candidates(word, other) for other in sorted(tags - {tag})]
     if tag >= 0:

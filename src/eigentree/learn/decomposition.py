@@ -8,6 +8,10 @@ of left and right children (section 7.3) and keeps the largest singular values o
 
 a Kruskal form whose parent factor holds one 1 a column.  It is the best of those forms, in
 Frobenius norm, but each component serves one parent.
+
+Of a grammar with latent states, each rule's tensor over its states can be decomposed instead
+(Cohen and Collins 2012).  Such a rule is stored as samples, which are a Kruskal form already: one
+outer product for each component, and nothing to smooth.
 """
 
 from __future__ import annotations
@@ -17,7 +21,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from eigentree.errors import SettingsError
+from eigentree.errors import GrammarError, SettingsError
 from eigentree.grammar.kruskal import KruskalGrammar, rule_tensor
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.linalg.cp import STAGE, CPOptions, Progress, decompose
@@ -29,6 +33,8 @@ METHODS: tuple[str, ...] = get_args(Method)
 # Multiplicative updates leave numbers this much smaller than others of their column where there
 # should be zeros; charts would multiply with them, and they become too small for numbers.
 DUST = 1e-12
+# Progress is told after so many rules.
+_RULES_A_STEP = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +51,9 @@ class DecompositionOptions:
         Of all methods but ``slices``: most iterations, and how often to begin anew.
     single
         Whether charts are to be of single precision.
+    each
+        Whether each rule's tensor over latent states is decomposed, and not the grammar's rules
+        as one tensor.
     """
 
     rank: int = 260
@@ -52,8 +61,13 @@ class DecompositionOptions:
     iterations: int = 100
     restarts: int = 1
     single: bool = False
+    each: bool = False
 
     def __post_init__(self) -> None:
+        if self.each and (self.single or self.method == "slices"):
+            raise SettingsError(
+                "each rule's tensor is decomposed in double precision, by apr, als or hals"
+            )
         if self.method not in METHODS:
             raise SettingsError(
                 f"method is {self.method!r}; it must be one of {', '.join(METHODS)}"
@@ -134,6 +148,105 @@ def decompose_grammar(
         "largest_rule_error": float(np.abs(form.at(tensor.subscripts) - tensor.values).max()),
         "divergence": None if kruskal.signed else _divergence(form, tensor),
         **details,
+    }
+
+
+def decompose_each(
+    grammar: LPCFG,
+    options: DecompositionOptions,
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> tuple[LPCFG, dict[str, Any]]:
+    """Bring the tensor of each rule that is stored in full into Kruskal form.
+
+    Rules that would not gain by it stay as they are: those stored as samples or counts, and those
+    with so few states that a full product is no more work.
+
+    Parameters
+    ----------
+    grammar
+        With latent states.
+    options
+        Rank of each rule's form, at most, method, restarts.
+    seed
+        Of all starts.
+    progress
+        Called with the stage and the share of it that is done.
+
+    Returns
+    -------
+    LPCFG
+        With values of either sign where ``als`` leaves some.
+    dict
+        What a model file says of it: settings, errors over all rules decomposed.
+
+    Raises
+    ------
+    GrammarError
+        When no rule would gain by it.
+    TensorError
+        When the method is ``apr`` and the grammar has negative values.
+
+    Cost
+    ----
+    That of `eigentree.linalg.cp.decompose` for each rule.  Inside and outside then take r sums of
+    K products a mode, in place of K^3 and K^2.
+
+    References
+    ----------
+    cohen-collins-2012.
+    """
+    p = grammar.parameters
+    sizes = grammar.n_states[p.rule_symbols].astype(np.int64)
+    full = p.dense_start >= 0
+    gains = full & (options.rank * sizes.sum(axis=1) < sizes.prod(axis=1))
+    if not gains.any():
+        raise GrammarError(
+            f"no rule has a full tensor that a form of rank {options.rank} would make smaller; "
+            "a model by em has some"
+        )
+    dense_start, n_samples = p.dense_start.copy(), p.n_samples.copy()
+    sample_start, smoothing, ratio = p.sample_start.copy(), p.smoothing.copy(), p.ratio.copy()
+    samples, kept = [p.samples], []
+    n_sampled, n_kept, squares, norm = len(p.samples), 0, 0.0, 0.0
+    for rule in np.flatnonzero(full).tolist():
+        if progress and rule % _RULES_A_STEP == 0:
+            progress("decomposition", rule / len(full))
+        tensor = grammar.tensor(rule)
+        if not gains[rule] or not tensor.any():
+            dense_start[rule] = n_kept
+            kept.append(tensor.ravel())
+            n_kept += tensor.size
+            continue
+        entries = np.argwhere(tensor)
+        sparse = SparseTensor(entries.astype(np.int32), tensor[tuple(entries.T)], tensor.shape)
+        form = decompose(sparse, options.of_cp(seed)).kruskal.without_dust(DUST)
+        squares, norm = squares + form.error(sparse) ** 2, norm + sparse.norm**2
+        # Samples are averaged, and multiplied by the ratio.
+        parts = (form.rank * form.weights * form.factors[0], *form.factors[1:])
+        for mode, part in enumerate(parts):
+            sample_start[rule, mode] = n_sampled
+            samples.append(part.T.ravel())
+            n_sampled += part.size
+        dense_start[rule], n_samples[rule] = -1, form.rank
+        smoothing[rule] = ratio[rule] = 1.0
+    parameters = p._replace(
+        dense_start=dense_start,
+        dense=np.concatenate([np.zeros(0), *kept]),
+        n_samples=n_samples,
+        sample_start=sample_start,
+        samples=np.concatenate(samples),
+        ratio=ratio,
+        smoothing=smoothing,
+    )
+    signed = grammar.signed or bool(np.any(parameters.samples < 0.0))
+    return LPCFG(grammar.backbone, parameters, signed), {
+        **asdict(options),
+        "seed": seed,
+        "rules": int(gains.sum()),
+        "error": float(np.sqrt(squares)),
+        "relative_error": float(np.sqrt(squares / norm)),
     }
 
 

@@ -256,7 +256,7 @@ def learn_em(
     else:
         values, best_number = found.values, found.best_number
         record = [Iteration(*row) for row in found.record]
-        best = None if found.best is None else _assembled(backbone, layout, **found.best)
+        best = None if found.best is None else assembled(backbone, layout, **found.best)
     if progress and needs_compiling(kernels.outside_pass):
         progress(COMPILATION, 0.0)
     _compile(trees, layout, values)
@@ -517,7 +517,7 @@ def as_grammar(backbone: PCFG, layout: Layout, counts: Values) -> LPCFG:
     seen_of_symbol = np.bincount(layout.word_symbol, seen, len(layout.symbol_count))
     total = np.repeat(np.maximum(0.0, 1.0 - seen_of_symbol), layout.n_states)
     total += np.bincount(state, np.repeat(seen, sizes) * lexical, len(total))
-    return _assembled(
+    return assembled(
         backbone,
         layout,
         dense=values.rules,
@@ -528,7 +528,7 @@ def as_grammar(backbone: PCFG, layout: Layout, counts: Values) -> LPCFG:
     )
 
 
-def _assembled(
+def assembled(
     backbone: PCFG,
     layout: Layout,
     *,
@@ -538,6 +538,7 @@ def _assembled(
     unseen_word: Floats,
     root: Floats,
 ) -> LPCFG:
+    """A grammar of dense tensors, the arrays by their names in `LatentParameters`."""
     parameters = LatentParameters(
         state_start=layout.state_start,
         rule_symbols=layout.rule_symbols,

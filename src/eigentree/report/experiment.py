@@ -656,7 +656,8 @@ def _ablations(figures: Figures) -> Section:
 
 
 def _counts(row: Row, name: str) -> str:
-    return " / ".join(f"{scores[name]:g}" for scores in row["scores"].values())
+    # Means over seeds need not be whole numbers.
+    return " / ".join(f"{round(scores[name], 1):g}" for scores in row["scores"].values())
 
 
 def _tested(test: Row | None) -> list[Cell]:
