@@ -129,6 +129,11 @@ def test_unlikely_spans_survive_pruning():
 def test_wrappers_are_taken_for_granted():
     parser = replace(any_length_parser(), wrapper="TOP")
     check_kept(parser.parse(["a", "b"], constraints=Constraints.of([(0, 2, "TOP")])), Constraints())
+    # Nothing is demanded of a sentence without any tree.
+    plain = demo_parser()
+    wrapped = replace(plain, wrapper="TOP")
+    found = wrapped.parse(["????"], ["DT"], constraints=Constraints.of([(0, 1, "TOP")]))
+    assert found == plain.parse(["????"], ["DT"])
     result = parser.parse(["a", "b"], constraints=Constraints.of([(0, 1, "TOP")]))
     assert result.conflict == "the grammar has no tree with required TOP over 0-1"
 

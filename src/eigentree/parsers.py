@@ -611,8 +611,8 @@ class Parser:
         set that does, and with ``soft`` another for each to find which are kept.
         """
         sentence = sentence_of(words, tags, self.tagger)
-        if constraints:
-            wanted = wanted_of(constraints, sentence, self.wrapper)
+        wanted = wanted_of(constraints or Constraints(), sentence, self.wrapper)
+        if wanted:
             return self._constrained(sentence, wanted, best, marginals, soft)
         if not sentence.words:
             return ParseResult([], [], None, fallback="empty")

@@ -33,9 +33,8 @@ Kind = Literal["required", "forbidden", "tag"]
 _KINDS: dict[str, Kind] = {"required": "required", "forbidden": "forbidden", "tags": "tag"}
 
 _SPACE = r" \t\r\n\x0b\x0c"
-_SQUARE = re.compile(
-    rf"(?P<open>\[)|(?P<close>\])|(?P<atom>(?:\\[\[\]\\]|[^{_SPACE}\[\]])+)"
-)  # a backslash counts as one only before a bracket or another
+# A backslash means something only before a bracket or another backslash.
+_SQUARE = re.compile(rf"(?P<open>\[)|(?P<close>\])|(?P<atom>(?:\\[\[\]\\]|[^{_SPACE}\[\]])+)")
 _ROUND = re.compile(rf"(?P<open>\()|(?P<close>\))|(?P<atom>[^{_SPACE}()]+)")
 _ESCAPED = re.compile(r"\\([\[\]\\])")
 
