@@ -409,7 +409,11 @@ def test_groups_of_many_members_are_joined(tmp_path, monkeypatch, small_folder):
 
 
 @pytest.mark.parametrize(
-    ("n_trees", "message"), [(5, "there are 5 trees for 3 folds; rerankers need at least two")]
+    ("n_trees", "message"),
+    [
+        (5, "5 trees for 3 folds: rerankers need at least two trees a fold"),
+        (1, "1 tree for 3 folds: "),
+    ],
 )
 def test_too_few_trees(tmp_path, n_trees, message):
     with pytest.raises(SettingsError, match=message):

@@ -44,7 +44,7 @@ from eigentree.ensemble.parser import EnsembleParser
 from eigentree.ensemble.reading import Reader, Reading, joined_readings
 from eigentree.ensemble.readings_files import is_made_from, load_readings, save_readings
 from eigentree.ensemble.reranker import Candidates, Reranker, train_reranker
-from eigentree.errors import ModelFileError, SettingsError
+from eigentree.errors import ModelFileError, SettingsError, counted
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.plain import one_state
 from eigentree.learn.counting import count_pcfg
@@ -125,7 +125,7 @@ def train_ensemble(
     """
     if description.has_rerankers and len(trees) < 2 * description.jackknife.folds:
         raise SettingsError(
-            f"there are {len(trees)} trees for {description.jackknife.folds} folds; rerankers "
+            f"{counted(len(trees), 'tree')} for {description.jackknife.folds} folds: rerankers "
             "need at least two trees a fold"
         )
     folder = Path(folder)
