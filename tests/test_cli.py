@@ -136,6 +136,21 @@ def test_failed_work_is_one_line_and_one(verb, capsys):
     )
 
 
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (MemoryError("Unable to allocate 74.5 GiB"), "; Unable to allocate 74.5 GiB"),
+        (MemoryError(), ""),
+    ],
+)
+def test_too_little_memory_is_one_sentence(verb, capsys, error, told):
+    verb(fail_with(error))
+    assert run("act") == 1
+    assert capsys.readouterr().err == (
+        f"eigentree: the work needs more memory than there is{told}\n"
+    )
+
+
 @pytest.mark.parametrize("arguments", [("--debug", "act"), ("act", "--debug")])
 def test_debug_shows_where(verb, capsys, arguments):
     verb(fail_with(ZeroDivisionError("by nought")))

@@ -80,6 +80,10 @@ def guarded(work: Callable[[], object], *, debug: bool) -> object:
     except (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError) as error:
         _report(f"{error.filename}: {error.strerror}", debug)
         raise typer.Exit(BAD_INPUT) from None
+    except MemoryError as error:
+        why = f"; {error}" if str(error) else ""
+        _report(f"the work needs more memory than there is{why}", debug)
+        raise typer.Exit(FAILED) from None
     except OSError as error:
         what = f"{type(error).__name__}: {error} (add --debug to see where)"
         if error.errno in _NO_ROOM:
