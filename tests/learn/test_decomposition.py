@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eigentree.corpus.brackets import parse_tree
 from eigentree.corpus.treebank import read_treebank
 from eigentree.errors import GrammarError, SettingsError, TensorError
 from eigentree.grammar.kruskal import (
@@ -237,6 +238,12 @@ def test_a_higher_rank_is_nearer(rng: np.random.Generator):
         errors.append(details["relative_error"])
     assert errors == sorted(errors, reverse=True)
     assert errors[2] < 0.8 * errors[0]
+
+
+def test_a_grammar_without_rules_is_refused():
+    words = Parser.train([parse_tree("(S (A a))")], method="pcfg")
+    with pytest.raises(GrammarError, match="no binary rules to decompose"):
+        words.in_kruskal_form()
 
 
 def test_what_has_no_full_tensors_is_refused(plain: Parser):

@@ -131,8 +131,12 @@ def rule_tensor(grammar: LPCFG) -> SparseTensor:
     Raises
     ------
     GrammarError
-        When it would have more than `MOST_ENTRIES` entries.
+        When it would have no entries, or more than `MOST_ENTRIES`.
     """
+    if not grammar.backbone.n_rules:
+        raise GrammarError(
+            "the grammar has no binary rules to decompose; a phrase of two words gives some"
+        )
     start = grammar.parameters.state_start
     symbols = grammar.parameters.rule_symbols
     most = int(grammar.n_states[symbols].astype(np.int64).prod(axis=1).sum())

@@ -114,7 +114,7 @@ def decompose_grammar(
     Raises
     ------
     GrammarError
-        When the rules have too many entries.
+        When there are no rules, or they have too many entries.
     TensorError
         When the method is ``apr`` and the grammar has negative values.
 
