@@ -66,6 +66,19 @@ def test_single_precision_and_slices(model, tmp_path):
     assert "precision: float32" in run_verb("inspect", path)[1]
 
 
+@pytest.mark.parametrize("place", ["none/x.egt", "."])
+def test_a_place_that_cannot_be_written_is_told_before_the_work(model, tmp_path, place):
+    path = tmp_path / place
+    code, out, err = run_verb("decompose", model, "-o", path)
+    assert (code, out) == (2, "")
+    assert err == f"eigentree: {path}: can't be written; name a file in a folder of your own\n"
+
+
+def test_one_component_is_called_one(model, tmp_path):
+    err = run_verb("decompose", model, "-o", tmp_path / "x.egt", "--rank", "1")[2]
+    assert "x.egt: 1 component, relative error 0.9" in err
+
+
 def test_what_cannot_be_decomposed_is_refused(tmp_path):
     spectral = tmp_path / "spectral.egt"
     options = ("--method", "spectral", "--states", "2", "--quiet")

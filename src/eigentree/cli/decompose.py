@@ -7,7 +7,8 @@ from typing import Annotated, Literal
 import typer
 
 from eigentree.cli._common import JobsOption, QuietOption, SeedOption, message
-from eigentree.cli._training import Stages
+from eigentree.cli._training import Stages, check_writable
+from eigentree.errors import counted
 
 
 def decompose(
@@ -44,14 +45,15 @@ def decompose(
     from eigentree.learn.decomposition import DecompositionOptions
     from eigentree.parsers import Parser
 
-    parser = Parser.load(model)
     options = DecompositionOptions(rank, method, iterations, restarts, single, each)
+    check_writable(output, [])
+    parser = Parser.load(model)
     with Stages(quiet) as told:
         found = parser.in_kruskal_form(options, seed=seed, processes=jobs, progress=told)
     found.save(output)
     described = found.description["decomposition"]
     message(
-        f"{output}: {described['rank']} components, relative error "
+        f"{output}: {counted(described['rank'], 'component')}, relative error "
         f"{described['relative_error']:.3f}",
         quiet=quiet,
     )
