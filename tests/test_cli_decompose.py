@@ -79,6 +79,21 @@ def test_one_component_is_called_one(model, tmp_path):
     assert "x.egt: 1 component, relative error 0.9" in err
 
 
+def test_forms_of_each_rule_are_inspected(tmp_path):
+    trained, path = tmp_path / "em.egt", tmp_path / "each.egt"
+    options = ("--method", "em", "--states", "3", "--iterations", "1", "--no-tagger", "-q")
+    assert run_verb("train", TREEBANK, "-o", trained, *options)[0] == 0
+    options = ("--each", "--iterations", "2", "-q")
+    code, out, err = run_verb("decompose", trained, "-o", path, *options)
+    assert (code, out) == (2, "")
+    assert "of rank 260 would make smaller; the rank must be at most 2\n" in err
+    assert run_verb("decompose", trained, "-o", path, *options, "--rank", "1")[0] == 0
+    shown = run_verb("inspect", path)[1]
+    for text in ("Kruskal form of each rule", "rank: 1", "method: apr", "relative error: 0."):
+        assert text in shown
+    assert "Kruskal form" not in run_verb("inspect", trained)[1]
+
+
 def test_what_cannot_be_decomposed_is_refused(tmp_path):
     spectral = tmp_path / "spectral.egt"
     options = ("--method", "spectral", "--states", "2", "--quiet")

@@ -246,6 +246,21 @@ def test_a_grammar_without_rules_is_refused():
         words.in_kruskal_form()
 
 
+def test_too_high_a_rank_for_each_rule_is_refused_with_the_highest(rng: np.random.Generator):
+    grammar = random_lpcfg(rng, random_pcfg(rng, 2, 2, 3), 8, signed=False, samples=0.0)
+    sizes = grammar.n_states[grammar.parameters.rule_symbols]
+    most = max(
+        rank
+        for a, b, c in sizes.tolist()
+        for rank in range(a * b * c)
+        if rank * (a + b + c) < a * b * c
+    )
+    with pytest.raises(GrammarError, match=f"the rank must be at most {most}$"):
+        decompose_each(grammar, DecompositionOptions(most + 1, each=True))
+    found, _ = decompose_each(grammar, DecompositionOptions(most, iterations=1, each=True))
+    assert np.any(found.parameters.n_samples == most)
+
+
 def test_what_has_no_full_tensors_is_refused(plain: Parser):
     with pytest.raises(GrammarError, match="no rule has a full tensor that a form of rank 4"):
         plain.in_kruskal_form(DecompositionOptions(rank=4, each=True))

@@ -260,6 +260,10 @@ def _show(report: dict[str, Any], most: int, ascii_only: bool) -> None:
         _show_iterations(console, "retraining", retraining, retraining.get("trees", 1))
     if report["kruskal"] is not None:
         _show_costs(console, trained.get("decomposition", {}), report["kruskal"])
+    elif "decomposition" in trained:
+        console.print("\nKruskal form of each rule", style="bold")
+        console.print(f"  rank: {trained['decomposition']['rank']}")
+        _show_decomposition(console, trained["decomposition"])
     console.print(f"\nparsing: {_plain(report['parsing'])}\n")
     # Only what is learned from projections has singular values.
     has_spectra = any(row["singular_values"] for row in report["nonterminals"])
@@ -285,18 +289,23 @@ def _show_settings(console: Any, settings: dict[str, Any]) -> None:
             console.print(f"  {name}: {_plain(value)}")
 
 
+def _show_decomposition(console: Any, decomposition: dict[str, Any]) -> None:
+    """How rules were brought into Kruskal form, and how far off they are."""
+    for name in ("method", "restarts", "seed", "rules", "stopped"):
+        if name in decomposition:
+            console.print(f"  {name}: {decomposition[name]}")
+    for name in ("error", "relative_error", "largest_rule_error", "divergence"):
+        if decomposition.get(name) is not None:
+            console.print(f"  {name.replace('_', ' ')}: {decomposition[name]:.4g}")
+
+
 def _show_costs(console: Any, decomposition: dict[str, Any], costs: dict[str, Any]) -> None:
     from rich.table import Table
 
     console.print("\nKruskal form", style="bold")
     for name in ("rank", "numbers that are not zero", "precision"):
         console.print(f"  {name}: {costs[name]}")
-    for name in ("method", "restarts", "seed", "stopped"):
-        if name in decomposition:
-            console.print(f"  {name}: {decomposition[name]}")
-    for name in ("error", "relative_error", "largest_rule_error", "divergence"):
-        if decomposition.get(name) is not None:
-            console.print(f"  {name.replace('_', ' ')}: {decomposition[name]:.4g}")
+    _show_decomposition(console, decomposition)
     console.print("  multiplications of a chart:")
     columns = ["words", "by rules", "in Kruskal form", "ratio", "MB"]
     measured, bounds = costs.get("measured", {}), costs["bounds"]

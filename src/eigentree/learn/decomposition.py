@@ -202,9 +202,11 @@ def decompose_each(
     full = p.dense_start >= 0
     gains = full & (options.rank * sizes.sum(axis=1) < sizes.prod(axis=1))
     if not gains.any():
+        most = int(((sizes.prod(axis=1) - 1) // sizes.sum(axis=1))[full].max(initial=0))
+        right = f"the rank must be at most {most}" if most else "a model by em has some"
         raise GrammarError(
             f"no rule has a full tensor that a form of rank {options.rank} would make smaller; "
-            "a model by em has some"
+            f"{right}"
         )
     dense_start, n_samples = p.dense_start.copy(), p.n_samples.copy()
     sample_start, smoothing, ratio = p.sample_start.copy(), p.smoothing.copy(), p.ratio.copy()
