@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from eigentree.cli import inspect
 from eigentree.learn.decomposition import DecompositionOptions
 from eigentree.parsers import Parser
 from tests.demo import HELD_OUT, TREEBANK, run_verb
@@ -92,6 +93,13 @@ def test_forms_of_each_rule_are_inspected(tmp_path):
     for text in ("Kruskal form of each rule", "rank: 1", "method: apr", "relative error: 0."):
         assert text in shown
     assert "Kruskal form" not in run_verb("inspect", trained)[1]
+
+
+def test_charts_shorter_than_a_tick_of_the_clock_are_measured(monkeypatch):
+    charts = []
+    monkeypatch.setattr(inspect.time, "process_time", lambda: len(charts) // 20 * 0.01)
+    assert inspect._seconds(lambda: charts.append(None)) == pytest.approx(0.01 / 20, rel=0.05)
+    assert len(charts) >= 400
 
 
 def test_what_cannot_be_decomposed_is_refused(tmp_path):

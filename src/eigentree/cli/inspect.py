@@ -25,9 +25,11 @@ _WIDTH_IN_PIPES = 100
 _SHOWN_VALUES = 5
 # Words of the sentences for which costs of charts are told.
 _LENGTHS = (10, 20, 40, 80)
-# And for which they are measured, so often.
+# And for which they are measured, so often, and on until so many CPU seconds have gone by:
+# some clocks tell no less than a hundredth.
 _MEASURED = (10, 20, 40)
 _REPEATS = 3
+_LEAST_SECONDS = 0.2
 
 
 def inspect(
@@ -208,10 +210,11 @@ def _seconds(chart: Callable[[], object]) -> float:
 
     with one_thread():
         chart()  # compiles
-        began = time.process_time()
-        for _ in range(_REPEATS):
+        began, done, passed = time.process_time(), 0, 0.0
+        while done < _REPEATS or passed < _LEAST_SECONDS:
             chart()
-    return (time.process_time() - began) / _REPEATS
+            done, passed = done + 1, time.process_time() - began
+    return passed / done
 
 
 def _encodes_bars() -> bool:
