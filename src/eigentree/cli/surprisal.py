@@ -163,7 +163,7 @@ def _worker(parser: Parser) -> Callable[[list[Sentence]], Iterator[_Table]]:
     from eigentree.errors import EigentreeError
 
     def work(lot: list[Sentence]) -> Iterator[_Table]:
-        for place, words, tags, *_ in lot:
+        for _, place, words, tags, *_ in lot:
             if not words:
                 yield _Table()
                 continue
