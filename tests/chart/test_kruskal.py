@@ -208,6 +208,13 @@ def test_forms_that_fit_nothing_are_refused(lexical_grammar: LPCFG):
         replace(form, parent=np.ones_like(form.parent))
     with pytest.raises(GrammarError, match="left of a Kruskal form holds a value that is not fin"):
         replace(form, left=form.left * np.nan)
+    with pytest.raises(
+        GrammarError, match=r"weights of a Kruskal form holds a value of size 1e\+200"
+    ):
+        replace(form, weights=np.full_like(form.weights, 1e200))
+    none = [getattr(form, name)[:, :0].copy() for name in ("parent", "left", "right")]
+    with pytest.raises(GrammarError, match="a Kruskal form has no components"):
+        KruskalGrammar(lexical_grammar, form.weights[:0].copy(), *none)
     with pytest.raises(ShapeError, match="axis 0 of right is states, which must be 5"):
         replace(form, right=form.right[1:].copy())
     with pytest.raises(GrammarError, match="the Kruskal form is that of another grammar"):

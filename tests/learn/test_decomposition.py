@@ -188,6 +188,13 @@ def test_options_and_negative_values_are_refused():
         demo_parser().in_kruskal_form(DecompositionOptions(rank=2))
 
 
+def test_more_components_than_entries_are_not_made(plain: Parser):
+    entries = len(rule_tensor(plain.grammar).values)
+    found = plain.in_kruskal_form(DecompositionOptions(10**9, "hals", iterations=1))
+    assert found.kruskal is not None
+    assert found.kruskal.rank == found.description["decomposition"]["rank"] == entries
+
+
 def test_multiplications_are_those_of_the_loops(plain: Parser):
     form = plain.in_kruskal_form(DecompositionOptions(rank=5, method="slices")).kruskal
     assert isinstance(form, KruskalGrammar)

@@ -40,7 +40,8 @@ def decompose(
     """Bring a model's binary rules into Kruskal form.
 
     The chart of such a model takes no longer for more rules; its trees are those that the rules
-    allow.  eigentree inspect tells how good the form is and what a chart costs.
+    allow.  eigentree inspect tells how good the form is and what a chart costs.  With --each the
+    chart stays as it was, and each rule takes less; its rank is that of one rule, such as 4.
     """
     from eigentree.learn.decomposition import DecompositionOptions
     from eigentree.parsers import Parser

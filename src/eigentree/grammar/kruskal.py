@@ -30,6 +30,8 @@ Floats = NDArray[np.float64]
 
 # More entries of a rule tensor than this are refused: factors would take hours, and memory.
 MOST_ENTRIES = 50_000_000
+# Products of a few numbers up to this size are finite in single precision.
+LARGEST_ENTRY = 1e9
 # e to this power is nearly too large for a number.
 LARGEST_POWER = 700.0
 
@@ -66,9 +68,16 @@ class KruskalGrammar:
             },
             states=len(self.exact.parameters.root),
         )
+        if not len(self.weights):
+            raise GrammarError("a Kruskal form has no components; it must have one at least")
         for name, array in arrays.items():
             if not np.all(np.isfinite(array)):
                 raise GrammarError(f"{name} of a Kruskal form holds a value that is not finite")
+            if (most := float(np.abs(array).max(initial=0.0))) > LARGEST_ENTRY:
+                raise GrammarError(
+                    f"{name} of a Kruskal form holds a value of size {most:.3g}; at most "
+                    f"{LARGEST_ENTRY:.0e} can be multiplied safely"
+                )
         if np.any(self.parent[self.n_inner_states :] != 0.0):
             raise GrammarError("a preterminal is the parent of a binary rule in Kruskal form")
 

@@ -16,7 +16,7 @@ outer product for each component, and nothing to smooth.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -44,7 +44,7 @@ class DecompositionOptions:
     Attributes
     ----------
     rank
-        Number of components.
+        Number of components, at most that of the entries.
     method
         ``apr``, ``als``, ``hals`` or ``slices``.
     iterations, restarts
@@ -129,7 +129,9 @@ def decompose_grammar(
     if options.method == "slices":
         form = slices(tensor, options.rank)
     else:
-        found = decompose(tensor, options.of_cp(seed), processes=processes, progress=progress)
+        # As many components as entries are exact already.
+        settings = replace(options.of_cp(seed), rank=min(options.rank, len(tensor.values)))
+        found = decompose(tensor, settings, processes=processes, progress=progress)
         form = found.kruskal
         details = {
             "objective": found.objective.tolist(),
