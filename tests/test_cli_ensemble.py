@@ -438,11 +438,11 @@ def test_a_slow_pipe_is_not_waited_for(trained, texts):
 
 
 def test_lots_are_as_large_as_can_be():
-    assert list(parse._lots(iter("abcde"), 2)) == [["a", "b"], ["c", "d"], ["e"]]
+    assert list(parse.in_lots(iter("abcde"), 2)) == [["a", "b"], ["c", "d"], ["e"]]
     more = iter([True, False, True, True, True])
-    lots = parse._lots(iter("abcde"), 3, lambda: next(more))
+    lots = parse.in_lots(iter("abcde"), 3, lambda: next(more))
     assert list(lots) == [["a", "b"], ["c", "d", "e"]]
-    assert list(parse._lots(iter(""), 3)) == []
+    assert list(parse.in_lots(iter(""), 3)) == []
 
 
 def test_input_that_tells_nothing_is_read_on(monkeypatch):

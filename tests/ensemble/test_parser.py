@@ -314,11 +314,11 @@ def test_lots_that_do_not_fit_into_memory_are_parsed_one_by_one(monkeypatch):
     results = EnsembleParser._results
     asked: list[int] = []
 
-    def failing(self, given, best):
+    def failing(self, given, best, least):
         asked.append(len(given))
         if len(given) > 1:
             raise MemoryError
-        return results(self, given, best)
+        return results(self, given, best, least)
 
     monkeypatch.setattr(EnsembleParser, "_results", failing)
     assert list(ensemble.parse_many(sentences)) == expected
@@ -329,10 +329,10 @@ def test_a_sentence_that_does_not_fit_into_memory_is_cut(monkeypatch):
     ensemble = any_length()
     results = EnsembleParser._results
 
-    def failing(self, given, best):
+    def failing(self, given, best, least):
         if max(len(sentence.words) for sentence in given) > 5 or len(given) > 4:
             raise MemoryError
-        return results(self, given, best)
+        return results(self, given, best, least)
 
     monkeypatch.setattr(EnsembleParser, "_results", failing)
     words = ["a", "b"] * 8
