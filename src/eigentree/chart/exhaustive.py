@@ -60,6 +60,6 @@ def exhaustive_marginals(
     power = (exponent + outer_exponent - exponent[-1]).clip(-kernels.MOST, kernels.MOST)
     marginal = inside * outside * (np.exp2(power) / total)[:, None]
     log_value = math.log(total) + int(exponent[-1]) * math.log(2.0)
-    n_inner = int(np.sum(grammar.symbols.tag < 0))
+    n_inner = grammar.symbols.n_inner
     leaf = marginal[leaves.word, leaves.symbol]
     return FullMarginals(leaf, marginal[n:, :n_inner], log_value)

@@ -175,7 +175,7 @@ def kruskal_marginals(
     inside, outside = np.empty((2, spans, inner_states), dtype=kind)
     exponent, outer_exponent = np.zeros((2, spans), dtype=np.int64)
     words = _Words.of(grammar, leaves, exponent[:n], kind)
-    n_inner = int(np.sum(grammar.backbone.symbols.tag < 0))
+    n_inner = grammar.backbone.symbols.n_inner
     permitted = permitted or Permitted.everything(n, n_inner)
     of_states = permitted.of_states(grammar.n_states[:n_inner])
     kernels.sum_rows(words.start, words.state, words.value, f.child, child)
@@ -205,9 +205,8 @@ def kruskal_marginals(
     if not (np.all(np.isfinite(leaf)) and np.all(np.isfinite(inner))):
         return None
     state_start = grammar.exact.parameters.state_start
-    first_states = state_start[: np.searchsorted(state_start, inner_states)]
-    if len(first_states) < inner_states:
-        inner = np.add.reduceat(inner, first_states, axis=1)
+    if n_inner < inner_states:
+        inner = np.add.reduceat(inner, state_start[:n_inner], axis=1)
     return FullMarginals(
         group_sums(words.candidate, leaf, len(leaves.symbol)),
         inner,

@@ -190,7 +190,7 @@ class LeftCorners(NamedTuple):
         jelinek-lafferty-1991; stolcke-1995; etessami-yannakakis-2009 for Newton's method.
         """
         rules = _formed(grammar)
-        inner = int(rules.state_start[np.count_nonzero(grammar.backbone.symbols.tag < 0)])
+        inner = int(rules.state_start[grammar.backbone.symbols.n_inner])
         with one_thread():
             total, to_left = _total_mass(rules, _word_mass(grammar), inner, signed=grammar.signed)
             once = np.eye(*to_left.shape)

@@ -123,8 +123,7 @@ class KruskalGrammar:
     @property
     def n_inner_states(self) -> int:
         """States of all symbols that are no preterminals; they come first."""
-        n_inner = int(np.sum(self.backbone.symbols.tag < 0))
-        return int(self.exact.parameters.state_start[n_inner])
+        return int(self.exact.parameters.state_start[self.backbone.symbols.n_inner])
 
     def dense(self) -> Floats:
         """Axes (states, states, states): the tensor (1), formed in full."""

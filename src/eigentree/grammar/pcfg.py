@@ -336,7 +336,7 @@ class PCFG:
                 raise GrammarError(f"{name} holds a value that is no probability")
         if not self.root.sum() > 0:
             raise GrammarError("no symbol may stand at the root; at least one must")
-        n_inner = int(np.sum(self.symbols.tag < 0))
+        n_inner = self.symbols.n_inner
         index = RuleIndex.of(n_symbols, n_inner, self.parent, self.left, self.right)
         object.__setattr__(self, "index", index)
         object.__setattr__(self, "uses", self._uses())

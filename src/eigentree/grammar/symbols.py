@@ -71,6 +71,11 @@ class SymbolTable:
         """The table of all symbols that occur."""
         return cls(tuple(sorted(set(symbols), key=lambda s: (s.kind == "preterminal", s))))
 
+    @property
+    def n_inner(self) -> int:
+        """How many symbols may be parents: all but preterminals, which come after them."""
+        return int(np.count_nonzero(self.tag < 0))
+
     def __len__(self) -> int:
         return len(self.symbols)
 
