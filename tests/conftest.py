@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
@@ -61,17 +62,19 @@ for method in METHODS:
 """
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _compiled(tmp_path_factory: pytest.TempPathFactory) -> None:
+def pytest_sessionstart(session: pytest.Session) -> None:
     """Compile the kernels in another process, where there is no copy of them on disk yet.
 
     The process that compiles a kernel may run other code than those that find it on disk, with
     sums in another order; tests of equality to the byte want all processes to be of one kind.
+    Where tests run in several processes, none of these has begun when this is called.
     """
+    if hasattr(session.config, "workerinput") or session.config.option.collectonly:
+        return
     if needs_compiling(_kernels_latent.outside_pass) or needs_compiling(_kernels_cp.poisson_rows):
-        folder = str(tmp_path_factory.mktemp("compiled"))
-        code = _COMPILE.replace("FOLDER", repr(folder))
-        subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+        with TemporaryDirectory() as folder:
+            code = _COMPILE.replace("FOLDER", repr(folder))
+            subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
