@@ -439,7 +439,9 @@ def _read_block(
             start, end = int(covered[1]), int(covered[2])
             if end < start:
                 raise _Malformed(f"range {number} ends before it begins", row)
-            if start != n + 1 or start <= n_covered:
+            if start <= n_covered:
+                raise _Malformed(f"range {number} overlaps the one before it", row)
+            if start != n + 1:
                 raise _Malformed(f"range {number} must stand right before word {start}", row)
             n_covered = end
         elif node := _EMPTY_NODE.fullmatch(number):
@@ -447,8 +449,6 @@ def _read_block(
             if (int(node[1]), int(node[2])) != (n, n_empty):
                 what = f"empty node {number} stands where {n}.{n_empty} was expected"
                 raise _Malformed(what, row)
-        elif number.startswith("#"):
-            raise _Malformed("a comment must stand before the first word of its sentence", row)
         else:
             raise _Malformed(f"word number {n + 1} was expected", row)
         extras.append(Extra(n, tuple(cells)))
@@ -477,7 +477,7 @@ def _check_bytes(comments: list[str], rows: list[str]) -> None:
 
 
 def _wrong_columns(cells: list[str], row: int, line: str) -> _Malformed:
-    if line.startswith("#"):
+    if line[0] == "#" and line[1:2] != "\t":
         return _Malformed("a comment must stand before the first word of its sentence", row)
     found = f"{counted(len(cells), 'column')} separated by tabs, expected {len(COLUMNS)}"
     spaced = len(cells) < len(COLUMNS) <= len(line.split())
