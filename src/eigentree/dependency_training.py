@@ -21,6 +21,7 @@ from eigentree.dependency_parser import (
 )
 from eigentree.errors import GrammarError, SettingsError, counted
 from eigentree.grammar.head_automata import HeadAutomata
+from eigentree.learn.arc_labels import train_arc_labels
 from eigentree.learn.head_automata import HeadAutomataOptions, learn_head_automata
 from eigentree.learn.lexical_modifiers import (
     HeadedSentence,
@@ -29,7 +30,6 @@ from eigentree.learn.lexical_modifiers import (
     search_weight,
 )
 from eigentree.training import Progress
-from eigentree.words.arc_labels import learn_arc_labels
 from eigentree.words.tagger import Tagger
 
 Crossing = Literal["lift", "skip"]
@@ -211,10 +211,8 @@ def train_dependencies(
         tell("words", 1.0)
     if options.relations:
         tell("relations", 0.0)
-        rows = zip(trees.sentences, trees.relations, strict=True)
-        parser = replace(
-            parser, relations=learn_arc_labels([(*tree, relations) for tree, relations in rows])
-        )
+        rows = list(zip(trees.sentences, trees.relations, strict=True))
+        parser = replace(parser, relations=train_arc_labels(rows, seed=seed))
         tell("relations", 1.0)
     if options.tagger:
         tell("tagger", 0.0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -108,8 +107,13 @@ def train(
                 raise SettingsError(f"{option} is for --method em and spectral+em, not {method}")
     if lexical == "none" and lexical_weight is not None:
         raise SettingsError("--lexical-weight needs a lexical model; give one with --lexical")
+    if method == "sibling" and lexical != "none":
+        raise SettingsError(
+            "--method sibling has a state for each tag, too many to be combined with words; "
+            "give --lexical none"
+        )
     check_inputs([*files, *([] if dev is None else [dev])])
-    check_writable(output)
+    check_writable(output, files)
     options = DependencyTrainingOptions(
         changed(
             HeadAutomataOptions(method), states=states, back_off=back_off, iterations=iterations,
