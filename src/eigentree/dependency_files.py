@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, ValidationError
 
 from eigentree.corpus.lexicon import Lexicon, LexiconOptions
-from eigentree.dependency_parser import DependencyOptions, DependencyParser, TagColumn
+from eigentree.corpus.tag_schemes import parts_of_scheme
+from eigentree.dependency_parser import DependencyOptions, DependencyParser
 from eigentree.errors import EigentreeError, ModelFileError
 from eigentree.grammar.head_automata import HeadAutomata
 from eigentree.grammar.lexical_modifiers import LexicalModifiers
@@ -20,6 +21,11 @@ from eigentree.words.tagger import Tagger
 
 KIND = "dependency parser"
 _BACK_OFF = "back_off."
+
+
+def _scheme(text: str) -> str:
+    parts_of_scheme(text)
+    return text
 
 
 class _Lexical(BaseModel):
@@ -32,7 +38,7 @@ class _Lexical(BaseModel):
 class _Header(BaseModel):
     kind: Literal["dependency parser"]
     symbols: list[str]
-    tag_column: TagColumn
+    tag_scheme: Annotated[str, AfterValidator(_scheme)]
     lexical: _Lexical | None
     relations: list[str] | None
     options: DependencyOptions
@@ -45,7 +51,7 @@ def save_dependency_parser(parser: DependencyParser, path: str | Path) -> None:
     header = {
         "kind": KIND,
         "symbols": list(parser.automata.symbols),
-        "tag_column": parser.tag_column,
+        "tag_scheme": parser.tag_scheme,
         "lexical": None
         if lexical is None
         else {
@@ -113,7 +119,7 @@ def _assemble(file: ModelFile) -> DependencyParser:
     return DependencyParser(
         HeadAutomata.from_arrays(symbols, arrays),
         HeadAutomata.from_arrays(symbols, back_off),
-        header.tag_column,
+        header.tag_scheme,
         lexical,
         relations,
         Tagger.from_bytes(file.blobs["tagger"]) if "tagger" in file.blobs else None,

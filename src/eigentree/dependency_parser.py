@@ -1,8 +1,8 @@
 """The parser of dependencies that people hold: tags, head-automata, chart, relations in one object.
 
-Symbols of the automata are tags, those of one column of CoNLL-U.  A lexical model may be combined
-with them, by a product of their values (Luque et al. 2012, equation 21).  The tree is the projective
-one of least Bayes risk by the marginals of its arcs; its relations are chosen afterwards.
+Symbols of the automata are tags.  A lexical model may be combined with them, by a product of their
+values (Luque et al. 2012, equation 21).  The tree is the projective one of least Bayes risk by the
+marginals of its arcs; its relations are chosen afterwards.
 
 A `DependencyParser` never changes once it is made, so threads and processes may share it.  It
 always answers, and `DependencyResult.fallback` says what was given up:
@@ -21,7 +21,7 @@ always answers, and `DependencyResult.fallback` says what was given up:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from eigentree.words.arc_labels import ArcLabels
     from eigentree.words.tagger import Tagger
 
-TagColumn = Literal["upos", "xpos"]
 DependencyObjective = Literal["sum", "product", "viterbi"]
 DependencyFallback = Literal["back-off", "chain", "split", "empty"]
 
@@ -128,12 +127,15 @@ class DependencyOptions:
         Longer sentences are parsed in pieces of at most this many words.
     lexical_weight
         Exponent of the lexical model's values beside those of the automata; above 0.
+    lexical_alone
+        Whether a lexical model replaces the automata rather than join them.
     """
 
     objective: DependencyObjective = "sum"
     several_roots: bool = False
     max_words: int = 400
     lexical_weight: float = 1.0
+    lexical_alone: bool = False
 
     def __post_init__(self) -> None:
         known = get_args(DependencyObjective)
@@ -168,8 +170,8 @@ class DependencyParser:
         Over tags, `UNKNOWN_TAG` among them.
     back_off
         Automata that give every sentence a positive value, over the same tags.
-    tag_column
-        The column of CoNLL-U that the tags are from.
+    tag_scheme
+        What the tags are, see `eigentree.corpus.tag_schemes`.
     lexical
         A lexical model to be combined with the automata, or None.
     relations
@@ -183,7 +185,7 @@ class DependencyParser:
 
     automata: HeadAutomata
     back_off: HeadAutomata
-    tag_column: TagColumn = "upos"
+    tag_scheme: str = "upos"
     lexical: LexicalModifiers | None = None
     relations: ArcLabels | None = None
     tagger: Tagger | None = None
@@ -198,7 +200,10 @@ class DependencyParser:
                 "the automata of a dependency parser and their back-off must have the same "
                 f"symbols, {UNKNOWN_TAG!r} among them"
             )
-        if self.options.objective == "viterbi" and self.is_signed:
+        if self.options.lexical_alone and self.lexical is None:
+            raise SettingsError("lexical_alone is set for a parser without a lexical model")
+        is_signed = self.is_signed and not self.options.lexical_alone
+        if self.options.objective == "viterbi" and is_signed:
             raise SettingsError(
                 "the objective viterbi is for automata of probabilities; these are signed"
             )
@@ -249,7 +254,7 @@ class DependencyParser:
         ----------
         words
         tags
-            One for each word, of the parser's column; None for the tagger's.  Tags that were
+            One for each word, by the parser's scheme; None for the tagger's.  Tags that were
             never seen are allowed.
 
         Raises
@@ -269,10 +274,13 @@ class DependencyParser:
         words = list(words)
         if tags is not None and len(tags) != len(words):
             raise GrammarError(
-                f"a sentence has {len(words)} words and {len(tags)} tags; it must have one tag a word"
+                f"a sentence has {len(words)} words and {len(tags)} tags; "
+                "it must have one tag a word"
             )
         if tags is None and words and self.tagger is None:
-            raise GrammarError("the sentence has no tags, and the parser has no tagger to find them")
+            raise GrammarError(
+                "the sentence has no tags, and the parser has no tagger to find them"
+            )
         if not words:
             return DependencyResult([], [], fallback="empty")
         if tags is None:
@@ -362,17 +370,17 @@ class DependencyParser:
     def _sentence(
         self, automata: HeadAutomata, words: Sequence[str], tags: Sequence[str]
     ) -> SentenceAutomata:
+        weight, alone = self.options.lexical_weight, self.options.lexical_alone
+        if self.lexical is not None and alone:
+            return lexical_heads(self.lexical.of_sentence(words, tags), weight)
         symbols = [tag if tag in self._known else UNKNOWN_TAG for tag in tags]
         sentence = of_sentence(automata, automata.numbers(symbols))
         if self.lexical is None:
             return sentence
-        modifiers = self.lexical.of_sentence(words, tags)
-        return lexical_heads(modifiers, self.options.lexical_weight, times=sentence)
+        return lexical_heads(self.lexical.of_sentence(words, tags), weight, times=sentence)
 
 
-def _judged(
-    tree: HeadTree, found: HeadMarginals, fallback: DependencyFallback | None
-) -> _Found:
+def _judged(tree: HeadTree, found: HeadMarginals, fallback: DependencyFallback | None) -> _Found:
     heads = tree.heads.tolist()
     own = found.marginals[tree.heads, np.arange(1, len(heads) + 1)]
     # Rounding alone puts no marginal outside.

@@ -11,13 +11,13 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from eigentree.corpus.conllu import EMPTY, Sentence
+from eigentree.corpus.conllu import Sentence
 from eigentree.corpus.projective import projectivise
+from eigentree.corpus.tag_schemes import parts_of_scheme, scheme_of, tags_of
 from eigentree.dependency_parser import (
     UNKNOWN_TAG,
     DependencyOptions,
     DependencyParser,
-    TagColumn,
 )
 from eigentree.errors import GrammarError, SettingsError, counted
 from eigentree.grammar.head_automata import HeadAutomata
@@ -36,8 +36,6 @@ Crossing = Literal["lift", "skip"]
 
 # Sentences that iterations and weights are judged on; more say the same and take longer.
 MOST_JUDGED = 500
-# More tags than these make automata that take long to multiply and see little.
-_MOST_XPOS = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +50,8 @@ class DependencyTrainingOptions:
         The lexical model that is combined with them; None for tags alone.
     lexical_weight
         Its exponent; None to search for the best on held-out sentences, or 1 without any.
-    tag_column
-        ``upos`` or ``xpos``; None for xpos where it has more tags than upos and at most 120.
+    tag_scheme
+        What the tags are, see `eigentree.corpus.tag_schemes`; None to let the treebank decide.
     crossing
         What becomes of trees with crossing arcs: ``lift`` makes them projective, ``skip``
         leaves them out.
@@ -63,18 +61,18 @@ class DependencyTrainingOptions:
         How sentences are parsed.
     """
 
-    automata: HeadAutomataOptions = HeadAutomataOptions()
+    automata: HeadAutomataOptions = field(default_factory=HeadAutomataOptions)
     lexical: LexicalOptions | None = field(default_factory=LexicalOptions)
     lexical_weight: float | None = None
-    tag_column: TagColumn | None = None
+    tag_scheme: str | None = None
     crossing: Crossing = "lift"
     relations: bool = True
     tagger: bool = True
-    parsing: DependencyOptions = DependencyOptions()
+    parsing: DependencyOptions = field(default_factory=DependencyOptions)
 
     def __post_init__(self) -> None:
-        if self.tag_column not in (None, *get_args(TagColumn)):
-            raise SettingsError(f"tag_column is {self.tag_column!r}; it must be upos or xpos")
+        if self.tag_scheme is not None:
+            parts_of_scheme(self.tag_scheme)
         if self.crossing not in get_args(Crossing):
             raise SettingsError(f"crossing is {self.crossing!r}; it must be lift or skip")
         if self.lexical_weight is not None and self.lexical_weight <= 0.0:
@@ -95,7 +93,7 @@ class ProjectiveTrees(NamedTuple):
 
 
 def projective_trees(
-    sentences: Iterable[Sentence], column: TagColumn, crossing: Crossing = "lift"
+    sentences: Iterable[Sentence], scheme: str, crossing: Crossing = "lift"
 ) -> ProjectiveTrees:
     """Words, tags and projective heads of sentences; see `DependencyTrainingOptions.crossing`."""
     kept: list[HeadedSentence] = []
@@ -108,18 +106,9 @@ def projective_trees(
             if crossing == "skip":
                 continue
             n_lifted += sum(lift > 0 for lift in lifts)
-        kept.append(HeadedSentence(sentence.forms(), sentence.tags(column), heads))
+        kept.append(HeadedSentence(sentence.forms(), tags_of(sentence, scheme), heads))
         relations.append(sentence.relations())
     return ProjectiveTrees(kept, relations, n_crossing, n_lifted)
-
-
-def tag_column_of(sentences: Sequence[Sentence]) -> TagColumn:
-    """The column of tags that tells most and is not too fine, see `DependencyTrainingOptions`."""
-    upos, xpos = (
-        {tag for sentence in sentences for tag in sentence.tags(column)}
-        for column in get_args(TagColumn)
-    )
-    return "xpos" if EMPTY not in xpos and len(upos) < len(xpos) <= _MOST_XPOS else "upos"
 
 
 def attachment(parser: DependencyParser, sentences: Sequence[HeadedSentence]) -> float:
@@ -169,26 +158,26 @@ def train_dependencies(
         When the checkpoint belongs to other work.
     """
     sentences = [sentence for sentence in sentences if len(sentence)]
-    column = options.tag_column or tag_column_of(sentences)
-    trees = projective_trees(sentences, column, options.crossing)
+    scheme = options.tag_scheme or scheme_of(sentences)
+    trees = projective_trees(sentences, scheme, options.crossing)
     if not trees.sentences:
         raise GrammarError(
             f"of {counted(len(sentences), 'dependency tree')} none is left to learn from; "
             "at least one is needed"
         )
-    judged = projective_trees(dev[:MOST_JUDGED], column).sentences
+    judged = projective_trees(dev[:MOST_JUDGED], scheme).sentences
     tell = progress or _tell_nobody
     pairs = [(tags, heads) for _, tags, heads in trees.sentences]
     symbols = sorted({UNKNOWN_TAG, *(tag for tags, _ in pairs for tag in tags)})
     # With another objective there may be nothing to judge signed automata by.
     parsing = replace(options.parsing, lexical_weight=options.lexical_weight or 1.0)
-    plain = replace(parsing, objective="sum")
+    plain = replace(parsing, objective="sum", lexical_alone=False)
 
     prior = HeadAutomataOptions("det+f", prior=options.automata.prior)
     back_off = learn_head_automata(pairs, prior, symbols=symbols).automata
 
     def judge(automata: HeadAutomata) -> float:
-        return attachment(DependencyParser(automata, back_off, column, options=plain), judged)
+        return attachment(DependencyParser(automata, back_off, scheme, options=plain), judged)
 
     learned = learn_head_automata(
         pairs,
@@ -201,11 +190,15 @@ def train_dependencies(
         seed=seed,
         progress=progress,
     )
-    parser = DependencyParser(learned.automata, back_off, column, options=plain)
+    parser = DependencyParser(learned.automata, back_off, scheme, options=plain)
     if options.lexical is not None:
         tell("words", 0.0)
-        parser = replace(parser, lexical=count_lexical_modifiers(trees.sentences, options.lexical))
-        if options.lexical_weight is None and judged:
+        parser = replace(
+            parser,
+            lexical=count_lexical_modifiers(trees.sentences, options.lexical),
+            options=replace(plain, lexical_alone=parsing.lexical_alone),
+        )
+        if options.lexical_weight is None and judged and not parsing.lexical_alone:
             weight = search_weight(lambda weight: attachment(_weighted(parser, weight), judged))
             parser = _weighted(parser, weight)
         tell("words", 1.0)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
@@ -63,15 +62,14 @@ def parse(
         list[str] | None, typer.Argument(help="Files of sentences; standard input by default.")
     ] = None,
     model: Annotated[str, typer.Option("--model", "-m", help="Model file.")] = "",
-    form: Annotated[
-        InputForm, typer.Option("--input", help="What the files hold.")
-    ] = "conllu",
+    form: Annotated[InputForm, typer.Option("--input", help="What the files hold.")] = "conllu",
     output: Annotated[
         Literal["conllu", "json"], typer.Option(help="CoNLL-U, or one JSON object a line.")
     ] = "conllu",
     output_file: OutputOption = "-",
     ignore_tags: Annotated[
-        bool, typer.Option("--ignore-tags", help="Use the model's tagger even where there are tags.")
+        bool,
+        typer.Option("--ignore-tags", help="Use the model's tagger even where there are tags."),
     ] = False,
     confidence: Annotated[
         bool, typer.Option("--confidence", help="Write Confidence=... into the column MISC.")
@@ -113,7 +111,7 @@ def parse(
 
     def watched() -> Iterator[_Asked]:
         nonlocal n_bad
-        for asked in _read(inputs, form, parser.tag_column, ignore_tags):
+        for asked in _read(inputs, form, parser.tag_scheme, ignore_tags):
             if asked.problem is not None:
                 n_bad += 1
                 message(f"eigentree: {asked.problem}")
@@ -124,7 +122,9 @@ def parse(
         if jobs == 1:
             rendered = map(_renderer(parser, work), watched())
         else:
-            rendered = in_processes(_render_lot, in_lots(watched(), _LOT), jobs, _start_worker, work)
+            rendered = in_processes(
+                _render_lot, in_lots(watched(), _LOT), jobs, _start_worker, work
+            )
         for each in track(rendered, "parsing", quiet=quiet or out.isatty()):
             out.write(each.text)
             out.flush()
@@ -148,12 +148,14 @@ def _open(work: _Work, *, verify: bool = True) -> DependencyParser:
 
 
 def _read(
-    files: Iterable[str], form: InputForm, column: Literal["upos", "xpos"], ignore_tags: bool
+    files: Iterable[str], form: InputForm, scheme: str, ignore_tags: bool
 ) -> Iterator[_Asked]:
     from eigentree.corpus.conllu import EMPTY, read_conllu
     from eigentree.corpus.files import open_text
+    from eigentree.corpus.tag_schemes import parts_of_scheme, tags_of
     from eigentree.corpus.tokens import read_sentences
 
+    column, _ = parts_of_scheme(scheme)
     for file in files:
         name = "<standard input>" if file == "-" else file
         # A sentence ends at a blank line or at the end of its own, so a bad one need not end all.
@@ -164,8 +166,8 @@ def _read(
                     if record.sentence is None:
                         yield _Asked(place, [], None, problem=str(record.problem))
                         continue
-                    tags = record.sentence.tags(column)
-                    given = None if ignore_tags or set(tags) == {EMPTY} else tags
+                    ignored = ignore_tags or set(record.sentence.tags(column)) == {EMPTY}
+                    given = None if ignored else tags_of(record.sentence, scheme)
                     yield _Asked(place, record.sentence.forms(), given, record.sentence)
             else:
                 for each in read_sentences(lines, form, name=name, on_error="skip"):
@@ -176,10 +178,13 @@ def _read(
 
 def _renderer(parser: DependencyParser, work: _Work) -> Callable[[_Asked], _Rendered]:
     from eigentree.corpus.conllu import format_sentence
+    from eigentree.corpus.tag_schemes import parts_of_scheme
+
+    column, _ = parts_of_scheme(parser.tag_scheme)
 
     def render(asked: _Asked) -> _Rendered:
         if asked.tags is None and asked.words and parser.tagger is None:
-            note = f"{asked.place}: no tags in the column {parser.tag_column}, and the model has no tagger"
+            note = f"{asked.place}: no tags by {parser.tag_scheme}, and the model has no tagger"
             return _Rendered(_in_json(None, note) if work.output == "json" else "", note)
         result = parser.parse(asked.words, asked.tags)
         fallback = result.fallback if asked.problem is None else None
@@ -188,7 +193,7 @@ def _renderer(parser: DependencyParser, work: _Work) -> Callable[[_Asked], _Rend
             return _Rendered(_in_json(result, asked.problem), note)
         if not result.words:
             return _Rendered("", note)
-        sentence = _with_tree(asked.sentence, result, parser.tag_column, work.confidence)
+        sentence = _with_tree(asked.sentence, result, column, work.confidence)
         return _Rendered(format_sentence(sentence), note)
 
     return render
@@ -202,13 +207,14 @@ def _with_tree(
 ) -> Sentence:
     """The tree in the sentence of the file, or in a new one with words and tags alone."""
     from eigentree.corpus.conllu import EMPTY, ROOT, ROOT_RELATION, UNKNOWN_RELATION, Sentence, Word
+    from eigentree.corpus.tag_schemes import column_part
 
     if sentence is None:
         words = (Word(number, form) for number, form in enumerate(result.words, start=1))
         sentence = Sentence(tuple(words))
     # Tags that the file has not got are the tagger's.
     tagged = tuple(
-        word._replace(**{column: tag}) if getattr(word, column) == EMPTY else word
+        word._replace(**{column: column_part(tag)}) if getattr(word, column) == EMPTY else word
         for word, tag in zip(sentence.words, result.tags, strict=True)
     )
     relations = result.relations or [

@@ -57,9 +57,12 @@ def train(
         typer.Option(help="Its exponent; by default the best on --dev, else 1."),
     ] = None,
     tags: Annotated[
-        Literal["auto", "upos", "xpos"],
-        typer.Option(help="The column of tags; auto takes the finer one of at most 120 tags."),
-    ] = "auto",
+        str | None,
+        typer.Option(
+            help="upos or xpos, alone or with features as in upos+Case; by default xpos where it "
+            "has more tags than upos and at most 120."
+        ),
+    ] = None,
     crossing: Annotated[
         Literal["lift", "skip"],
         typer.Option(help="Make trees with crossing arcs projective, or leave them out."),
@@ -70,7 +73,9 @@ def train(
     ] = "check",
     objective: Annotated[
         Literal["sum", "product", "viterbi"],
-        typer.Option(help="What the parser makes largest: of marginals of arcs, or one derivation."),
+        typer.Option(
+            help="What the parser makes largest: of marginals of arcs, or one derivation."
+        ),
     ] = "sum",
     several_roots: Annotated[
         bool, typer.Option("--several-roots", help="Allow several roots in a tree.")
@@ -121,7 +126,7 @@ def train(
         ),
         None if lexical == "none" else LexicalOptions(states=_LEXICAL[lexical]),  # type: ignore[arg-type]  # one of its names
         lexical_weight,
-        None if tags == "auto" else tags,
+        tags,
         crossing,
         relations,
         tagger,
@@ -145,10 +150,15 @@ def _tell_of(trees: DependencyTreebank, quiet: bool) -> None:
     for problem in trees.problems:
         message(str(problem))
     if not trees.sentences:
-        raise TreebankFormatError("there is no dependency tree in the files; at least one is needed")
+        raise TreebankFormatError(
+            "there is no dependency tree in the files; at least one is needed"
+        )
     n_words = sum(map(len, trees.sentences))
     told = f"{counted(len(trees.sentences), 'tree')}, {counted(n_words, 'word')}"
-    for name, what in (("attached", "words attached to the root"), ("several_roots", "with several roots")):
+    for name, what in (
+        ("attached", "words attached to the root"),
+        ("several_roots", "with several roots"),
+    ):
         if trees.counts[name]:
             told += f", {trees.counts[name]} {what}"
     message(told, quiet=quiet)
@@ -159,7 +169,7 @@ def _tell_result(parser: DependencyParser, output: str, quiet: bool) -> None:
     if crossing["trees"]:
         what = f"{crossing['lifted']} words lifted" if crossing["lifted"] else "left out"
         message(f"trees with crossing arcs: {crossing['trees']}, {what}", quiet=quiet)
-    told = f"{output}: tags from {parser.tag_column}"
+    told = f"{output}: tags from {parser.tag_scheme}"
     told += f", {counted(parser.automata.n_parameters, 'parameter')} of automata"
     if parser.lexical is not None:
         told += f", lexical weight {parser.options.lexical_weight:g}"
@@ -169,11 +179,15 @@ def _tell_result(parser: DependencyParser, output: str, quiet: bool) -> None:
 def _score(parser: DependencyParser, sentences: Sequence[Sentence], quiet: bool) -> None:
     """Tell the scores on held-out trees: with gold tags, and from words alone."""
     from eigentree.cli._common import track
+    from eigentree.corpus.tag_schemes import tags_of
     from eigentree.evaluate import score_attachment
 
     columns = [("gold tags", True), *([("words alone", False)] if parser.tagger else [])]
     for what, with_tags in columns:
-        asked = ((each.forms(), each.tags(parser.tag_column) if with_tags else None) for each in sentences)
+        asked = (
+            (each.forms(), tags_of(each, parser.tag_scheme) if with_tags else None)
+            for each in sentences
+        )
         results = track(parser.parse_many(asked), "scoring", len(sentences), quiet=quiet)
         parsed = [
             sentence.with_heads(result.heads, result.relations)
