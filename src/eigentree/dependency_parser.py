@@ -30,7 +30,7 @@ import numpy as np
 
 from eigentree.chart._kernels_head import SentenceAutomata
 from eigentree.chart.head_chart import HeadMarginals, head_inside_outside, of_sentence
-from eigentree.chart.head_decode import HeadTree, arc_scores, best_tree, viterbi
+from eigentree.chart.head_decode import ArcObjective, HeadTree, arc_scores, best_tree, viterbi
 from eigentree.chart.lexical_heads import lexical_heads
 from eigentree.corpus.conllu import ROOT
 from eigentree.errors import GrammarError, SettingsError
@@ -40,7 +40,7 @@ from eigentree.grammar.lexical_modifiers import LexicalModifiers
 if TYPE_CHECKING:
     from eigentree.corpus.conllu import Sentence
     from eigentree.dependency_training import DependencyTrainingOptions
-    from eigentree.training import Progress
+    from eigentree.parsers import Progress
     from eigentree.words.arc_labels import ArcLabels
     from eigentree.words.tagger import Tagger
 
@@ -337,7 +337,11 @@ class DependencyParser:
         return _Found(heads, confidences, None, 1, 0, "split")
 
     def _tree(self, words: list[str], tags: list[str]) -> _Found:
-        for automata, fallback in ((self.automata, None), (self.back_off, "back-off")):
+        steps: tuple[tuple[HeadAutomata, DependencyFallback | None], ...] = (
+            (self.automata, None),
+            (self.back_off, "back-off"),
+        )
+        for automata, fallback in steps:
             sentence = self._sentence(automata, words, tags)
             found = self._by_viterbi(sentence, fallback) or self._by_marginals(sentence, fallback)
             if found is not None:
@@ -363,7 +367,7 @@ class DependencyParser:
         found = head_inside_outside(sentence, multi_root=several)
         if found is None:
             return None
-        objective = "product" if self.options.objective == "product" else "sum"
+        objective: ArcObjective = "product" if self.options.objective == "product" else "sum"
         tree = best_tree(arc_scores(found.marginals, objective), multi_root=several)
         return None if tree is None else _judged(tree, found, fallback)
 

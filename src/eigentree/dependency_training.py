@@ -29,7 +29,7 @@ from eigentree.learn.lexical_modifiers import (
     count_lexical_modifiers,
     search_weight,
 )
-from eigentree.training import Progress
+from eigentree.parsers import Progress
 from eigentree.words.tagger import Tagger
 
 Crossing = Literal["lift", "skip"]

@@ -135,16 +135,17 @@ def parse(
 
 
 def _open(work: _Work, *, verify: bool = True) -> DependencyParser:
+    from eigentree.cli._training import changed
     from eigentree.dependency_parser import DependencyParser
 
     parser = DependencyParser.load(work.model, verify=verify)
-    given = {
-        "objective": work.objective,
-        "several_roots": work.several_roots or None,
-        "max_words": work.max_words,
-    }
-    changed = {name: value for name, value in given.items() if value is not None}
-    return replace(parser, options=replace(parser.options, **changed)) if changed else parser
+    options = changed(
+        parser.options,
+        objective=work.objective,
+        several_roots=work.several_roots or None,
+        max_words=work.max_words,
+    )
+    return parser if options == parser.options else replace(parser, options=options)
 
 
 def _read(
@@ -213,8 +214,9 @@ def _with_tree(
         words = (Word(number, form) for number, form in enumerate(result.words, start=1))
         sentence = Sentence(tuple(words))
     # Tags that the file has not got are the tagger's.
+    at = Word._fields.index(column)
     tagged = tuple(
-        word._replace(**{column: column_part(tag)}) if getattr(word, column) == EMPTY else word
+        Word(*word[:at], column_part(tag), *word[at + 1 :]) if word[at] == EMPTY else word
         for word, tag in zip(sentence.words, result.tags, strict=True)
     )
     relations = result.relations or [

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from eigentree.corpus.conllu import DependencyTreebank, Sentence
     from eigentree.dependency_parser import DependencyParser
 
-# Names of the paper for the lexical models.
-_LEXICAL = {"lex": "one-state", "lex+f": "first", "lex+fcp": "coordination-punctuation"}
 _WITHOUT_EM = ("det", "det+f", "sibling", "spectral")
 
 
@@ -102,7 +100,7 @@ def train(
     from eigentree.dependency_parser import DependencyOptions
     from eigentree.dependency_training import DependencyTrainingOptions, train_dependencies
     from eigentree.learn.head_automata import HeadAutomataOptions
-    from eigentree.learn.lexical_modifiers import LexicalOptions
+    from eigentree.learn.lexical_modifiers import OF_THE_PAPER, LexicalOptions
 
     if method in _WITHOUT_EM:
         for option, given in (
@@ -124,7 +122,7 @@ def train(
             HeadAutomataOptions(method), states=states, back_off=back_off, iterations=iterations,
             restarts=restarts,
         ),
-        None if lexical == "none" else LexicalOptions(states=_LEXICAL[lexical]),  # type: ignore[arg-type]  # one of its names
+        None if lexical == "none" else LexicalOptions(states=OF_THE_PAPER[lexical]),
         lexical_weight,
         tags,
         crossing,

@@ -30,12 +30,10 @@ from eigentree.experiment.trials import (
     write_results,
 )
 from eigentree.learn.head_automata import HeadAutomataOptions, Method
-from eigentree.learn.lexical_modifiers import LexicalOptions
+from eigentree.learn.lexical_modifiers import OF_THE_PAPER, LexicalOptions
 from eigentree.settings_files import Name, States, Table, distinct, refuse
 
 KIND = "dependencies"
-# Names of the paper, and what the options call them.
-LEXICAL = {"lex": "one-state", "lex+f": "first", "lex+fcp": "coordination-punctuation"}
 COUNTED = ("det", "det+f", "sibling")
 
 _Seeds = Annotated[list[Annotated[int, Field(ge=0, strict=True)]], AfterValidator(distinct)]
@@ -270,7 +268,7 @@ def _options(settings: Mapping[str, Any], scheme: str) -> DependencyTrainingOpti
     }
     return DependencyTrainingOptions(
         HeadAutomataOptions(**automata),
-        None if lexical == "none" else LexicalOptions(states=LEXICAL[lexical]),
+        None if lexical == "none" else LexicalOptions(states=OF_THE_PAPER[lexical]),
         settings["lexical_weight"],
         scheme,
         relations=False,

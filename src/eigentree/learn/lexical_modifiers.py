@@ -27,6 +27,12 @@ from eigentree.grammar.lexical_modifiers import LexicalModifiers, ModifierCounts
 Ints = NDArray[np.int64]
 
 States = Literal["one-state", "first", "coordination-punctuation"]
+# By the paper's names.
+OF_THE_PAPER: dict[str, States] = {
+    "lex": "one-state",
+    "lex+f": "first",
+    "lex+fcp": "coordination-punctuation",
+}
 
 # Of the Penn Treebank with its kin, of Stuttgart and Tübingen, and of Universal Dependencies.
 COORDINATION = ("CC", "KON", "CCONJ")
