@@ -267,10 +267,9 @@ def _difference(gold: GoldBracketing, parsed: Bracketing) -> str:
         listed = " or ".join(map(str, sorted(numbers)))
         return f"the parse has {len(parsed.words)} words, which must be {listed} as in gold"
     words = gold.text if len(parsed.words) == len(gold.text) else gold.words
-    for place, (word, other) in enumerate(zip(words, parsed.words, strict=True), start=1):
-        if word != other:
-            break
-    return f"word {place} is {word!r} in gold and {other!r} in the parse"
+    pairs = zip(words, parsed.words, strict=True)
+    place = next(at for at, (word, other) in enumerate(pairs) if word != other)
+    return f"word {place + 1} is {words[place]!r} in gold and {parsed.words[place]!r} in the parse"
 
 
 def _figure(
