@@ -22,6 +22,7 @@ from eigentree.evaluate.unlabelled import (
     GoldBracketing,
     UnlabelledResult,
     gold_bracketing,
+    match_by_words,
     score_unlabelled,
 )
 
@@ -46,6 +47,7 @@ __all__ = [
     "corpus_f1",
     "gold_bracketing",
     "is_punctuation",
+    "match_by_words",
     "outlines",
     "paired_test",
     "read_parameters",

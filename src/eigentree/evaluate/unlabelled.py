@@ -23,6 +23,7 @@ second.
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
@@ -245,6 +246,39 @@ def score_unlabelled(
         for longest in (*lengths, None)
     )
     return UnlabelledResult(sentences, figures)
+
+
+class Matched(NamedTuple):
+    """Bracketings in the order of the gold trees.
+
+    ``parsed`` has None where none has the words of a gold tree; ``left_over`` has the places,
+    from 0, of those that belong to no gold tree.
+    """
+
+    parsed: list[Bracketing | None]
+    left_over: list[int]
+
+
+def match_by_words(gold: Sequence[GoldBracketing], parsed: Sequence[Bracketing | None]) -> Matched:
+    """Find for each gold tree the bracketing with its words, in whatever order they come.
+
+    Those with all words of a sentence, then those with the words that count, are paired in
+    their order.
+    """
+    waiting: defaultdict[tuple[str, ...], deque[int]] = defaultdict(deque)
+    for place, one in enumerate(parsed):
+        if one is not None:
+            waiting[one.words].append(place)
+    chosen: list[Bracketing | None] = []
+    for own in gold:
+        places = waiting.get(own.text) or waiting.get(own.words)
+        chosen.append(parsed[places.popleft()] if places else None)
+    return Matched(chosen, sorted(place for places in waiting.values() for place in places))
+
+
+def marks_that_count(gold: Iterable[GoldBracketing]) -> Counter[str]:
+    """Words of punctuation that weren't left out, as when its tags are other ones."""
+    return Counter(word for one in gold for word in one.words if is_punctuation(word))
 
 
 def _compared(number: int, gold: GoldBracketing, parsed: Bracketing | None) -> SentenceSpans:

@@ -27,7 +27,7 @@ Ints = NDArray[int64]
 
 @kernel
 def row_of(start: int, n_words: int) -> int:
-    """Place of the empty span at a position; those that begin there follow in order of their end."""
+    """Place of the empty span at a position; wider ones that begin there follow in order."""
     return start * (n_words + 1) - start * (start - 1) // 2
 
 

@@ -178,16 +178,22 @@ class ConstituentContextModel:
     def __post_init__(self) -> None:
         where = "ConstituentContextModel"
         edges = len(self.tags) + 1
-        arrays = {"yield_log_odds": (self.yield_log_odds, "Y")}
-        arrays["context_log_odds"] = (self.context_log_odds, "E E")
         keys = self.yield_keys
-        check_shapes(where, {"yield_keys": (keys, "K")} | arrays, E=edges, Y=len(keys) + 1)
+        arrays = {
+            "yield_log_odds": self.yield_log_odds,
+            "context_log_odds": self.context_log_odds,
+            "unseen_log_odds": np.array(self.unseen_log_odds),
+        }
+        axes = dict(zip(arrays, ("Y", "E E", ""), strict=True))
+        shapes = {name: (array, axes[name]) for name, array in arrays.items()}
+        check_shapes(where, {"yield_keys": (keys, "K")})
+        check_shapes(where, shapes, E=edges, Y=len(keys) + 1)
         check_types(where, {"yield_keys": (keys, np.int64)})
-        check_types(where, {name: (array, np.float64) for name, (array, _) in arrays.items()})
+        check_types(where, {name: (array, np.float64) for name, array in arrays.items()})
         if len(set(self.tags)) < len(self.tags) or not self.tags:
             raise GrammarError("a constituent-context model needs tags, each of them once")
-        for name, values in (*arrays.items(), ("unseen_log_odds", (self.unseen_log_odds, ""))):
-            if not np.all(np.isfinite(values[0])):
+        for name, array in arrays.items():
+            if not np.all(np.isfinite(array)):
                 raise GrammarError(f"{name} of a constituent-context model holds what isn't finite")
         parents = keys // len(self.tags)
         rising = np.all(keys >= 0) and np.all(np.diff(keys) > 0)

@@ -30,6 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -79,7 +80,7 @@ class ConstituentContextOptions:
 
     def __post_init__(self) -> None:
         limits = [np.inf if longest is None else longest for longest in self.lengths]
-        rising = all(one < other for one, other in zip(limits, limits[1:], strict=False))
+        rising = all(one < other for one, other in pairwise(limits))
         if not limits or limits[0] < 2 or not rising:
             raise SettingsError(
                 f"lengths are {self.lengths}, which must rise from 2 or more, None at the end alone"
@@ -159,7 +160,7 @@ def learn_constituent_context(
             objective = learner.objective(model, log_total)
             if after_step is not None:
                 after_step(Step(stage, iteration, model, objective))
-            if 0.0 < options.tolerance and objective - before < options.tolerance * abs(objective):
+            if options.tolerance > 0.0 and objective - before < options.tolerance * abs(objective):
                 break
             before = objective
     assert model is not None
@@ -188,12 +189,12 @@ class _Stage:
     def start(self) -> Floats:
         """Log-odds of the spans for the first expectation step."""
         if self.options.start == "split":
-            return -np.log(np.maximum(self.spans.width - 1, 1))
+            return np.asarray(-np.log(np.maximum(self.spans.width - 1, 1)))
         rng = generator(self.options.seed)
         # The logit of a uniform draw has the logistic distribution.
         of_yields = rng.logistic(size=len(self.keys) + 1)
         of_contexts = rng.logistic(size=self.n_contexts)
-        return of_yields[self.spans.yields] + of_contexts[self.spans.contexts]
+        return np.asarray(of_yields[self.spans.yields] + of_contexts[self.spans.contexts])
 
     def expect(self, log_odds: Floats) -> tuple[Floats, float]:
         """Posteriors of the spans, and the log of the sums over trees of products of odds."""
