@@ -192,8 +192,8 @@ class _Stage:
             return np.asarray(-np.log(np.maximum(self.spans.width - 1, 1)))
         rng = generator(self.options.seed)
         # The logit of a uniform draw has the logistic distribution.
-        of_yields = rng.logistic(size=len(self.keys) + 1)
-        of_contexts = rng.logistic(size=self.n_contexts)
+        of_yields: Floats = rng.logistic(size=len(self.keys) + 1)
+        of_contexts: Floats = rng.logistic(size=self.n_contexts)
         return np.asarray(of_yields[self.spans.yields] + of_contexts[self.spans.contexts])
 
     def expect(self, log_odds: Floats) -> tuple[Floats, float]:
@@ -208,10 +208,11 @@ class _Stage:
         options, size = self.options, len(self.names)
 
         def log_odds(of: Places, uses: Places) -> Floats:
-            bracketed = np.bincount(of, posterior, minlength=len(uses))
+            bracketed: Floats = np.bincount(of, posterior, minlength=len(uses))
             # Rounding may put the posteriors of a yield a little above its uses.
             others = np.maximum(uses - bracketed, 0.0)
-            return np.log(bracketed + options.constituents) - np.log(others + options.distituents)
+            odds = (bracketed + options.constituents) / (others + options.distituents)
+            return np.asarray(np.log(odds))
 
         contexts = log_odds(self.spans.contexts, self.context_uses).reshape(size + 2, size + 2)
         return ConstituentContextModel(
