@@ -189,7 +189,7 @@ class _Stage:
     def start(self) -> Floats:
         """Log-odds of the spans for the first expectation step."""
         if self.options.start == "split":
-            return np.asarray(-np.log(np.maximum(self.spans.width - 1, 1)))
+            return np.asarray(-np.log(np.maximum(self.spans.width - 1, 1)), dtype=np.float64)
         rng = generator(self.options.seed)
         # The logit of a uniform draw has the logistic distribution.
         of_yields: Floats = rng.logistic(size=len(self.keys) + 1)
@@ -208,11 +208,11 @@ class _Stage:
         options, size = self.options, len(self.names)
 
         def log_odds(of: Places, uses: Places) -> Floats:
-            bracketed: Floats = np.bincount(of, posterior, minlength=len(uses))
+            bracketed = np.bincount(of, posterior, minlength=len(uses))
             # Rounding may put the posteriors of a yield a little above its uses.
             others = np.maximum(uses - bracketed, 0.0)
             odds = (bracketed + options.constituents) / (others + options.distituents)
-            return np.asarray(np.log(odds))
+            return np.asarray(np.log(odds), dtype=np.float64)
 
         contexts = log_odds(self.spans.contexts, self.context_uses).reshape(size + 2, size + 2)
         return ConstituentContextModel(
