@@ -136,6 +136,14 @@ def test_punctuation_that_counts_is_told_of(files, capsys):
     assert "by Unicode" not in capsys.readouterr().out
 
 
+def test_empty_elements_of_other_names(files, capsys):
+    text = "(S (E *) (NP (D the) (N cook)) (V slept))\n"
+    assert run(*files(gold=text, parsed=text), "--empty-labels", "E", "--samples", "0") == 0
+    assert ["F1", "of", "parses,", "%", "100.00", "100.00", "100.00", "100.00", "100.00"] in cells(
+        capsys.readouterr().out
+    )
+
+
 def test_requests_without_a_meaning(files, capsys):
     names = files(gold=GOLD, parsed=GOLD)
     assert run("-", "-") == 2

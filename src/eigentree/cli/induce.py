@@ -89,6 +89,7 @@ def evaluate(
     can't be compared are listed and count as wrong, and the exit code is 1.
     """
     from eigentree.evaluate import PENN_PUNCTUATION, score_unlabelled
+    from eigentree.evaluate.unlabelled import LENGTHS
     from eigentree.report import unlabelled as report
 
     if [gold, parsed].count("-") > 1:
@@ -99,10 +100,11 @@ def evaluate(
     tags = ways[punctuation]
     if punctuation_tags is not None:
         tags = tuple(punctuation_tags.split())
-    reference = _read_gold(gold, tags, empty_labels.split(), on_error)
-    given = _read_parsed(parsed, notation, on_error)
+    empty = empty_labels.split()
+    reference = _read_gold(gold, tags, empty, on_error)
+    given = _read_parsed(parsed, notation, empty, on_error)
     parses, remarks = _paired(reference, given, align)
-    lengths = sorted(set(length or (10, 20, 30, 40)))
+    lengths = sorted(set(length or LENGTHS))
     result = score_unlabelled(
         reference.sentences, parses, lengths=lengths, seed=seed, n_samples=samples
     )
@@ -110,13 +112,13 @@ def evaluate(
     told = {"parses": result}
     if baselines:
         told |= _baselines(reference.sentences, lengths, seed)
-    places = [f"{gold}:{line}" for line in reference.lines]
+    places = [f"{reference.name}:{line}" for line in reference.lines]
     if per_sentence is not None:
         from eigentree.corpus.files import write_whole
 
         with write_whole(per_sentence) as out:
             out.writelines(f"{row}\n" for row in report.sentence_rows(result, places))
-    settings = report.describe(tags, empty_labels.split())
+    settings = report.describe(tags, empty)
     remarks += report.notes(reference.sentences)
     if as_json:
         found = {name: one.to_dict() for name, one in told.items()}
@@ -155,6 +157,10 @@ class _Parsed(NamedTuple):
     remarks: list[str]
 
 
+def _name(path: str) -> str:
+    return "<standard input>" if path == "-" else path
+
+
 def _read_gold(
     path: str, tags: Sequence[str] | None, empty_labels: Sequence[str], on_error: OnError
 ) -> _Gold:
@@ -162,12 +168,13 @@ def _read_gold(
     from eigentree.corpus.treebank import read_trees
     from eigentree.evaluate import gold_bracketing
 
-    found = _Gold(path, [], [], [], 0, [])
+    name = _name(path)
+    found = _Gold(name, [], [], [], 0, [])
     n_trees = 0
     with open_text(path, keep_bad_bytes=on_error == "skip") as stream:
-        for n_trees, record in enumerate(read_trees(stream, name=path, on_error=on_error), 1):
+        for n_trees, record in enumerate(read_trees(stream, name=name, on_error=on_error), 1):
             if record.tree is None:
-                why = record.problem or f"{path}:{record.line}: there is no gold tree"
+                why = record.problem or f"{name}:{record.line}: there is no gold tree"
                 found.remarks.append(str(why))
                 continue
             found.order.append(n_trees - 1)
@@ -176,18 +183,22 @@ def _read_gold(
                 gold_bracketing(record.tree, punctuation=tags, empty_labels=empty_labels)
             )
     if not found.sentences:
-        raise SettingsError(f"{path}: there is no gold tree to compare with")
+        raise SettingsError(f"{name}: there is no gold tree to compare with")
     return found._replace(n_trees=n_trees)
 
 
-def _read_parsed(path: str, notation: Notation, on_error: OnError) -> _Parsed:
+def _read_parsed(
+    path: str, notation: Notation, empty_labels: Sequence[str], on_error: OnError
+) -> _Parsed:
     from eigentree.corpus.bracketings import read_bracketings
     from eigentree.corpus.files import open_text
 
     with open_text(path, keep_bad_bytes=on_error == "skip") as stream:
         text = list(stream)
-    found = _Parsed(path, [], [], len(text), [])
-    for record in read_bracketings(text, notation=notation, name=path, on_error=on_error):
+    found = _Parsed(_name(path), [], [], len(text), [])
+    for record in read_bracketings(
+        text, notation=notation, name=found.name, on_error=on_error, empty_labels=empty_labels
+    ):
         if record.problem is not None:
             found.remarks.append(str(record.problem))
         found.parses.append(record.bracketing)

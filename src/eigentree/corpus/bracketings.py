@@ -65,6 +65,7 @@ def read_bracketings(
     notation: Notation = "trees",
     name: str = "<input>",
     on_error: OnError = "raise",
+    empty_labels: Iterable[str] = ("-NONE-",),
 ) -> Iterator[BracketingRecord]:
     """Read bracketings, one record a sentence.
 
@@ -79,6 +80,8 @@ def read_bracketings(
         What messages call the text.
     on_error
         ``"raise"`` stops at the first problem; ``"skip"`` gives a record with the problem.
+    empty_labels
+        Preterminals of trees that hold no word.
 
     Raises
     ------
@@ -86,8 +89,9 @@ def read_bracketings(
         Under ``"raise"``, with file, line and what is wrong.
     """
     if notation == "trees":
+        empty_labels = tuple(empty_labels)
         for record in read_brackets(lines, name=name, on_error=on_error):
-            found = None if record.tree is None else bracketing_of(record.tree)
+            found = None if record.tree is None else bracketing_of(record.tree, empty_labels)
             yield BracketingRecord(found, record.line, record.problem)
         return
     read = _read_plain if notation == "plain" else _read_spans
