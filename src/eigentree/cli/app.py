@@ -49,6 +49,7 @@ VERBS = {
     "reliability": Verb(
         "eigentree.cli.reliability", "Say how far a model's confidences can be trusted."
     ),
+    "induce": Verb("eigentree.cli.induce", "Find trees in sentences of tags, without a treebank."),
     "evaluate": Verb("eigentree.cli.evaluate", "Score parsed trees against gold trees."),
     "dependencies": Verb("eigentree.cli.dependencies", "Work with dependency trees."),
     "inspect": Verb("eigentree.cli.inspect", "Say what is in a model."),

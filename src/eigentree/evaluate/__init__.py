@@ -19,16 +19,30 @@ from eigentree.evaluate.significance import (
     Interval,
     PairedTest,
     bootstrap_interval,
+    bootstrap_mean_interval,
     corpus_f1,
     paired_test,
+)
+from eigentree.evaluate.unlabelled import (
+    PENN_PUNCTUATION,
+    GoldBracketing,
+    UnlabelledResult,
+    gold_bracketing,
+    match_by_words,
+    score_unlabelled,
 )
 
 __all__ = [
     "EVALB_COLLINS",
     "OWN",
+    "PENN_PUNCTUATION",
     "Alignment",
+<<<<<<< HEAD
     "AttachmentOptions",
     "AttachmentResult",
+=======
+    "GoldBracketing",
+>>>>>>> 0d0d9e1e394f57d1aa347f9b6ab0b4fff0beb00e
     "Interval",
     "LabelScore",
     "Outline",
@@ -37,14 +51,22 @@ __all__ = [
     "ParsevalResult",
     "SentenceScore",
     "Summary",
+    "UnlabelledResult",
     "align_by_words",
     "align_sentences",
     "bootstrap_interval",
+    "bootstrap_mean_interval",
     "corpus_f1",
+    "gold_bracketing",
     "is_punctuation",
+    "match_by_words",
     "outlines",
     "paired_test",
     "read_parameters",
     "score",
+<<<<<<< HEAD
     "score_attachment",
+=======
+    "score_unlabelled",
+>>>>>>> 0d0d9e1e394f57d1aa347f9b6ab0b4fff0beb00e
 ]
