@@ -1,0 +1,598 @@
+"""Kernels of the charts over split head-automata: sums over all trees, and the best tree.
+
+Halves of heads are named by the edge where they end: the half of head h that ends at edge e
+covers tokens e .. h to the left (e <= h) or h .. e - 1 to the right (e > h), so that both
+directions share arrays and loops.  See `eigentree.chart.head_chart` for the recursions.
+
+Numbers of a cell share a power of 2^256.  What is zero in whatever way its parts are weighed
+has the exponent `ZERO`, and nothing is added to it or passed on.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree._accel import kernel
+
+Floats = NDArray[np.float64]
+Longs = NDArray[np.int64]
+Flags = NDArray[np.bool_]
+
+ZERO = -(1 << 40)
+# Sums of a few exponents are below this if one of them is ZERO, and above it if none is.
+NO_VALUE = ZERO // 2
+STEP = 2.0**-256
+LARGE, SMALL = 2.0**128, 2.0**-128
+
+
+class SentenceAutomata(NamedTuple):
+    """The automata of the heads of one sentence, as arrays.
+
+    Position 0 is the root, positions 1 .. N are the tokens.  Automata with fewer states than K
+    are padded; what stands there is never looked at.
+
+    Attributes
+    ----------
+    initial, final : float64, axes (A, K)
+    operators : float64, axes (O, K, K)
+        ``operators[o, i, j]``: to state i from state j.
+    n_states : int64, axes (A)
+    automaton_of : int64, axes (N + 1, 2)
+        Number of a head's automaton to the left and to the right.
+    operator_of : int64, axes (N + 1, N + 1)
+        Number of the operator with which the automaton of a head reads a modifier.
+    """
+
+    initial: Floats
+    final: Floats
+    operators: Floats
+    n_states: Longs
+    automaton_of: Longs
+    operator_of: Longs
+
+
+class Chart(NamedTuple):
+    """Cells of all halves, and of all arcs with what stands between their ends.
+
+    Attributes
+    ----------
+    half : float64, axes (N + 1, K, N + 2): head, state, edge
+    half_exponent : int64, axes (N + 1, N + 2)
+    closed, closed_at : float64, axes (N + 1, N + 2) and (N + 2, N + 1)
+        Halves that have stopped, by head and edge and the other way round.
+    closed_exponent, closed_exponent_at : int64, with the same axes
+    arc : float64, axes (N + 1, K, N + 1): head, state, modifier
+    arc_exponent : int64, axes (N + 1, N + 1)
+    """
+
+    half: Floats
+    half_exponent: Longs
+    closed: Floats
+    closed_at: Floats
+    closed_exponent: Longs
+    closed_exponent_at: Longs
+    arc: Floats
+    arc_exponent: Longs
+
+
+class Outside(NamedTuple):
+    """Derivatives by the numbers of a chart, divided by the value of the sentence.
+
+    Those by closed halves are the sum of two parts, which are collected in either order of axes.
+    """
+
+    half: Floats
+    closed: Floats
+    closed_at: Floats
+    arc: Floats
+
+
+@kernel
+def common_scale(first: Longs, second: Longs, scale: Floats) -> int:
+    """Scales that bring products to their largest exponent, which is returned."""
+    highest, lowest = 2 * ZERO, -2 * ZERO
+    for k in range(len(first)):
+        exponent = first[k] + second[k]
+        highest = max(highest, exponent)
+        lowest = min(lowest, exponent)
+    if lowest == highest:
+        for k in range(len(first)):
+            scale[k] = 1.0
+        return highest
+    for k in range(len(first)):
+        gap = highest - first[k] - second[k]
+        if gap == 0:
+            scale[k] = 1.0
+        elif gap == 1:
+            scale[k] = STEP
+        elif gap < 4:
+            scale[k] = STEP**gap
+        else:
+            scale[k] = 0.0
+    return highest
+
+
+@kernel
+def normalise(vector: Floats, n: int) -> int:
+    """Bring a vector to numbers that can be multiplied safely; the exponent taken out."""
+    largest = 0.0
+    for s in range(n):
+        largest = max(largest, abs(vector[s]))
+    if SMALL <= largest <= LARGE or largest == 0.0 or not largest < math.inf:
+        return 0
+    exponent = 0
+    while largest > LARGE:
+        largest *= STEP
+        exponent += 1
+    while largest < SMALL and exponent > -3:  # STEP to the power of this is finite
+        largest /= STEP
+        exponent -= 1
+    for s in range(n):
+        value = vector[s]
+        for _ in range(exponent):
+            value *= STEP
+        for _ in range(-exponent):
+            value /= STEP
+        vector[s] = value
+    return exponent
+
+
+@kernel
+def is_zero(vector: Floats, n: int) -> bool:
+    for s in range(n):
+        if vector[s] != 0.0:
+            return False
+    return True
+
+
+@kernel
+def reaches(matrix: Floats, vector: Floats, n: int) -> bool:
+    """Whether a product that is zero has a term that isn't, or would if the vector weren't zero."""
+    any_state = is_zero(vector, n)
+    for i in range(n):
+        for j in range(n):
+            if matrix[i, j] != 0.0 and (any_state or vector[j] != 0.0):
+                return True
+    return False
+
+
+@kernel
+def close_half(sentence: SentenceAutomata, chart: Chart, head: int, edge: int) -> None:
+    """Let the half of a head that ends at an edge stop."""
+    automaton = sentence.automaton_of[head, 1 if edge > head else 0]
+    exponent = chart.half_exponent[head, edge]
+    total, meets, is_empty = 0.0, False, True
+    for s in range(sentence.n_states[automaton]):
+        value = chart.half[head, s, edge]
+        final = sentence.final[automaton, s]
+        total += final * value
+        meets = meets or (final != 0.0 and value != 0.0)
+        is_empty = is_empty and value == 0.0
+    if not meets and not is_empty:
+        exponent = ZERO
+    chart.closed[head, edge] = total
+    chart.closed_at[edge, head] = total
+    chart.closed_exponent[head, edge] = exponent
+    chart.closed_exponent_at[edge, head] = exponent
+
+
+@kernel
+def attach(
+    sentence: SentenceAutomata,
+    chart: Chart,
+    head: int,
+    modifier: int,
+    scale: Floats,
+    before: Floats,
+    after: Floats,
+) -> None:
+    """Let a head take a modifier: halves of the two meet at any edge between them."""
+    first, last = min(head, modifier) + 1, max(head, modifier) + 1
+    exponent = common_scale(
+        chart.half_exponent[head, first:last], chart.closed_exponent[modifier, first:last], scale
+    )
+    if exponent < NO_VALUE:
+        chart.arc_exponent[head, modifier] = ZERO
+        return
+    closed = chart.closed[modifier, first:last]
+    for k in range(len(closed)):
+        scale[k] *= closed[k]
+    n = sentence.n_states[sentence.automaton_of[head, 1 if modifier > head else 0]]
+    for s in range(n):
+        half = chart.half[head, s, first:last]
+        total = 0.0
+        for k in range(len(half)):
+            total += scale[k] * half[k]
+        before[s] = total
+    operator = sentence.operators[sentence.operator_of[head, modifier]]
+    for i in range(n):
+        total = 0.0
+        for j in range(n):
+            total += operator[i, j] * before[j]
+        after[i] = total
+    if is_zero(after, n) and not reaches(operator, before, n):
+        chart.arc_exponent[head, modifier] = ZERO
+        return
+    chart.arc_exponent[head, modifier] = exponent + normalise(after, n)
+    for s in range(n):
+        chart.arc[head, s, modifier] = after[s]
+
+
+@kernel
+def extend(
+    sentence: SentenceAutomata, chart: Chart, head: int, edge: int, scale: Floats, after: Floats
+) -> None:
+    """Let the outermost modifier of a head be any whose own outer half ends at an edge."""
+    first, last = (head + 1, edge) if edge > head else (edge, head)
+    exponent = common_scale(
+        chart.arc_exponent[head, first:last], chart.closed_exponent_at[edge, first:last], scale
+    )
+    if exponent < NO_VALUE:
+        chart.half_exponent[head, edge] = ZERO
+        chart.closed_exponent[head, edge] = ZERO
+        chart.closed_exponent_at[edge, head] = ZERO
+        return
+    closed = chart.closed_at[edge, first:last]
+    for k in range(len(closed)):
+        scale[k] *= closed[k]
+    n = sentence.n_states[sentence.automaton_of[head, 1 if edge > head else 0]]
+    for s in range(n):
+        arc = chart.arc[head, s, first:last]
+        total = 0.0
+        for k in range(len(arc)):
+            total += scale[k] * arc[k]
+        after[s] = total
+    chart.half_exponent[head, edge] = exponent + normalise(after, n)
+    for s in range(n):
+        chart.half[head, s, edge] = after[s]
+    close_half(sentence, chart, head, edge)
+
+
+@kernel
+def start_half(sentence: SentenceAutomata, chart: Chart, head: int, direction: int) -> None:
+    """The half of a head without modifiers."""
+    automaton = sentence.automaton_of[head, direction]
+    edge = head + direction
+    for s in range(sentence.n_states[automaton]):
+        chart.half[head, s, edge] = sentence.initial[automaton, s]
+    chart.half_exponent[head, edge] = 0
+    close_half(sentence, chart, head, edge)
+
+
+@kernel
+def inside_halves(
+    sentence: SentenceAutomata,
+    allowed: Flags,
+    first: int,
+    chart: Chart,
+    scale: Floats,
+    before: Floats,
+    after: Floats,
+) -> None:
+    """Fill a chart that is zero; exponents of arcs are `ZERO`.
+
+    ``first`` is 0 if the root is a head like others, 1 if it stays out.
+    """
+    for right in range(first, len(sentence.automaton_of)):
+        if right > 0:
+            start_half(sentence, chart, right, 0)
+        start_half(sentence, chart, right, 1)
+        for left in range(right - 1, first - 1, -1):
+            if allowed[left, right]:
+                attach(sentence, chart, left, right, scale, before, after)
+            extend(sentence, chart, left, right + 1, scale, after)
+            if left > 0:
+                if allowed[right, left]:
+                    attach(sentence, chart, right, left, scale, before, after)
+                extend(sentence, chart, right, left, scale, after)
+
+
+@kernel
+def root_weight(sentence: SentenceAutomata, modifier: int) -> float:
+    """What the root's automaton gives to one modifier alone."""
+    automaton = sentence.automaton_of[0, 1]
+    operator = sentence.operators[sentence.operator_of[0, modifier]]
+    total = 0.0
+    for i in range(sentence.n_states[automaton]):
+        for j in range(sentence.n_states[automaton]):
+            total += sentence.final[automaton, i] * operator[i, j] * sentence.initial[automaton, j]
+    return total
+
+
+@kernel
+def open_half(
+    sentence: SentenceAutomata, chart: Chart, outside: Outside, head: int, edge: int, scale: Floats
+) -> None:
+    """The derivative of `extend`."""
+    first, last = (head + 1, edge) if edge > head else (edge, head)
+    if chart.half_exponent[head, edge] < NO_VALUE or first == last:
+        return
+    exponent = common_scale(
+        chart.arc_exponent[head, first:last], chart.closed_exponent_at[edge, first:last], scale
+    )
+    taken = STEP ** (chart.half_exponent[head, edge] - exponent)
+    automaton = sentence.automaton_of[head, 1 if edge > head else 0]
+    by_closed = outside.closed[head, edge] + outside.closed_at[edge, head]
+    closed, to_closed = chart.closed_at[edge, first:last], outside.closed_at[edge, first:last]
+    for s in range(sentence.n_states[automaton]):
+        above = taken * (outside.half[head, s, edge] + sentence.final[automaton, s] * by_closed)
+        arc, to_arc = chart.arc[head, s, first:last], outside.arc[head, s, first:last]
+        for k in range(len(arc)):
+            weight = above * scale[k]
+            to_arc[k] += weight * closed[k]
+            to_closed[k] += weight * arc[k]
+
+
+@kernel
+def detach(
+    sentence: SentenceAutomata,
+    chart: Chart,
+    outside: Outside,
+    head: int,
+    modifier: int,
+    scale: Floats,
+) -> float:
+    """The derivative of `attach`, and the marginal of the arc."""
+    if chart.arc_exponent[head, modifier] < NO_VALUE:
+        return 0.0
+    first, last = min(head, modifier) + 1, max(head, modifier) + 1
+    exponent = common_scale(
+        chart.half_exponent[head, first:last], chart.closed_exponent[modifier, first:last], scale
+    )
+    taken = STEP ** (chart.arc_exponent[head, modifier] - exponent)
+    n = sentence.n_states[sentence.automaton_of[head, 1 if modifier > head else 0]]
+    operator = sentence.operators[sentence.operator_of[head, modifier]]
+    closed = chart.closed[modifier, first:last]
+    to_closed = outside.closed[modifier, first:last]
+    marginal = 0.0
+    for s in range(n):
+        marginal += outside.arc[head, s, modifier] * chart.arc[head, s, modifier]
+    for s in range(n):
+        above = 0.0
+        for i in range(n):
+            above += operator[i, s] * outside.arc[head, i, modifier]
+        above *= taken
+        half, to_half = chart.half[head, s, first:last], outside.half[head, s, first:last]
+        for k in range(len(half)):
+            weight = above * scale[k]
+            to_half[k] += weight * closed[k]
+            to_closed[k] += weight * half[k]
+    return marginal
+
+
+@kernel
+def outside_halves(
+    sentence: SentenceAutomata,
+    first: int,
+    chart: Chart,
+    outside: Outside,
+    scale: Floats,
+    marginal: Floats,
+) -> None:
+    """Fill the marginals of arcs, from derivatives that are zero but at the top."""
+    for right in range(len(sentence.automaton_of) - 1, first, -1):
+        for left in range(first, right):
+            open_half(sentence, chart, outside, left, right + 1, scale)
+            marginal[left, right] = detach(sentence, chart, outside, left, right, scale)
+            if left > 0:
+                open_half(sentence, chart, outside, right, left, scale)
+                marginal[right, left] = detach(sentence, chart, outside, right, left, scale)
+
+
+@kernel
+def head_marginals(
+    sentence: SentenceAutomata,
+    allowed: Flags,
+    multi_root: bool,
+    chart: Chart,
+    outside: Outside,
+    scale: Floats,
+    before: Floats,
+    after: Floats,
+    marginal: Floats,
+) -> tuple[float, int]:
+    """Marginals of arcs; the value of the sentence and its exponent of 2^256.
+
+    Marginals are left alone if the value is zero or not finite.
+    """
+    last = len(sentence.automaton_of)
+    first = 0 if multi_root else 1
+    inside_halves(sentence, allowed, first, chart, scale, before, after)
+    if multi_root:
+        value, exponent = chart.closed[0, last], chart.closed_exponent[0, last]
+        if exponent < NO_VALUE or value == 0.0 or not abs(value) < math.inf:
+            return value, 0
+        outside.closed[0, last] = 1.0 / value
+        outside_halves(sentence, first, chart, outside, scale, marginal)
+        return value, exponent
+    # A root that the automaton doesn't want must not decide what is small.
+    left, right = chart.closed_at[1, 1:last], chart.closed_at[last, 1:last]
+    root, root_exponent = chart.arc[0, 0, 1:last], chart.arc_exponent[0, 1:last]
+    for k in range(len(root)):
+        root[k] = root_weight(sentence, k + 1) if allowed[0, k + 1] else 0.0
+        if root[k] != 0.0:
+            root_exponent[k] = chart.closed_exponent_at[1, k + 1]
+    exponent = common_scale(root_exponent, chart.closed_exponent_at[last, 1:last], scale)
+    if exponent < NO_VALUE:
+        return 0.0, 0
+    value = 0.0
+    for k in range(len(root)):
+        root[k] *= scale[k]
+        value += root[k] * left[k] * right[k]
+    if value == 0.0 or not abs(value) < math.inf:
+        return value, 0
+    for k in range(len(root)):
+        weight = root[k] / value
+        outside.closed_at[1, k + 1] = weight * right[k]
+        outside.closed_at[last, k + 1] = weight * left[k]
+        marginal[0, k + 1] = weight * left[k] * right[k]
+    outside_halves(sentence, first, chart, outside, scale, marginal)
+    return value, exponent
+
+
+class Best(NamedTuple):
+    """The best of all halves and arcs, by sums, and the choices that led to them.
+
+    Attributes
+    ----------
+    half : float64, axes (N + 1, K, N + 2): head, state, edge
+    closed, closed_at : float64, axes (N + 1, N + 2) and (N + 2, N + 1)
+    arc : float64, axes (N + 1, K, N + 1): head, state, modifier
+    outermost : int64, axes of ``half``
+        The outermost modifier.
+    last_state : int64, axes of ``closed``
+        The state before the stop.
+    meeting, state_before : int64, axes of ``arc``
+        The edge between the halves of head and modifier, and the state of the former.
+    """
+
+    half: Floats
+    closed: Floats
+    closed_at: Floats
+    arc: Floats
+    outermost: Longs
+    last_state: Longs
+    meeting: Longs
+    state_before: Longs
+
+
+@kernel
+def close_best(sentence: SentenceAutomata, best: Best, head: int, edge: int) -> None:
+    automaton = sentence.automaton_of[head, 1 if edge > head else 0]
+    for s in range(sentence.n_states[automaton]):
+        value = best.half[head, s, edge] + sentence.final[automaton, s]
+        if value > best.closed[head, edge]:
+            best.closed[head, edge] = value
+            best.closed_at[edge, head] = value
+            best.last_state[head, edge] = s
+
+
+@kernel
+def attach_best(
+    sentence: SentenceAutomata, best: Best, head: int, modifier: int, before: Floats, meeting: Longs
+) -> None:
+    first, last = min(head, modifier) + 1, max(head, modifier) + 1
+    n = sentence.n_states[sentence.automaton_of[head, 1 if modifier > head else 0]]
+    closed = best.closed[modifier, first:last]
+    for s in range(n):
+        half = best.half[head, s, first:last]
+        before[s] = -math.inf
+        for k in range(len(half)):
+            value = half[k] + closed[k]
+            if value > before[s]:
+                before[s] = value
+                meeting[s] = first + k
+    operator = sentence.operators[sentence.operator_of[head, modifier]]
+    for i in range(n):
+        for j in range(n):
+            value = operator[i, j] + before[j]
+            if value > best.arc[head, i, modifier]:
+                best.arc[head, i, modifier] = value
+                best.state_before[head, i, modifier] = j
+                best.meeting[head, i, modifier] = meeting[j]
+
+
+@kernel
+def extend_best(sentence: SentenceAutomata, best: Best, head: int, edge: int) -> None:
+    first, last = (head + 1, edge) if edge > head else (edge, head)
+    automaton = sentence.automaton_of[head, 1 if edge > head else 0]
+    closed = best.closed_at[edge, first:last]
+    for s in range(sentence.n_states[automaton]):
+        arc = best.arc[head, s, first:last]
+        for k in range(len(arc)):
+            value = arc[k] + closed[k]
+            if value > best.half[head, s, edge]:
+                best.half[head, s, edge] = value
+                best.outermost[head, s, edge] = first + k
+    close_best(sentence, best, head, edge)
+
+
+@kernel
+def best_halves(
+    sentence: SentenceAutomata,
+    allowed: Flags,
+    first: int,
+    best: Best,
+    before: Floats,
+    meeting: Longs,
+) -> None:
+    """Fill a chart whose values are minus infinity, in the order of `inside_halves`."""
+    for right in range(first, len(sentence.automaton_of)):
+        for direction in range(2):
+            automaton = sentence.automaton_of[right, direction]
+            for s in range(sentence.n_states[automaton]):
+                best.half[right, s, right + direction] = sentence.initial[automaton, s]
+            close_best(sentence, best, right, right + direction)
+        for left in range(right - 1, first - 1, -1):
+            if allowed[left, right]:
+                attach_best(sentence, best, left, right, before, meeting)
+            extend_best(sentence, best, left, right + 1)
+            if left > 0:
+                if allowed[right, left]:
+                    attach_best(sentence, best, right, left, before, meeting)
+                extend_best(sentence, best, right, left)
+
+
+@kernel
+def best_heads(
+    sentence: SentenceAutomata,
+    allowed: Flags,
+    multi_root: bool,
+    best: Best,
+    before: Floats,
+    meeting: Longs,
+    stack: Longs,
+    heads: Longs,
+) -> float:
+    """Write the head of each token in the best tree; its value, minus infinity if there is none.
+
+    The numbers of automata are logarithms, or what else is added up.  Of equal choices the
+    leftmost is taken.  ``stack`` has axes (2 N + 2, 3).
+    """
+    last = len(sentence.automaton_of)
+    first = 0 if multi_root else 1
+    best_halves(sentence, allowed, first, best, before, meeting)
+    value, size = -math.inf, 0
+    if multi_root:
+        value = best.closed[0, last]
+        if value > -math.inf:
+            stack[0, 0], stack[0, 1], stack[0, 2] = 0, last, best.last_state[0, last]
+            size = 1
+    else:
+        automaton, root = sentence.automaton_of[0, 1], 0
+        for modifier in range(1, last):
+            if not allowed[0, modifier]:
+                continue
+            operator = sentence.operators[sentence.operator_of[0, modifier]]
+            halves = best.closed[modifier, 1] + best.closed[modifier, last]
+            for i in range(sentence.n_states[automaton]):
+                for j in range(sentence.n_states[automaton]):
+                    own = sentence.final[automaton, i] + operator[i, j]
+                    total = own + sentence.initial[automaton, j] + halves
+                    if total > value:
+                        value, root = total, modifier
+        if root > 0:
+            heads[root - 1] = 0
+            for at, edge in enumerate((1, last)):
+                stack[at, 0], stack[at, 1] = root, edge
+                stack[at, 2] = best.last_state[root, edge]
+            size = 2
+    while size > 0:
+        size -= 1
+        head, edge, state = stack[size, 0], stack[size, 1], stack[size, 2]
+        if edge == head or edge == head + 1:
+            continue
+        modifier = best.outermost[head, state, edge]
+        heads[modifier - 1] = head
+        meeting_edge = best.meeting[head, state, modifier]
+        stack[size, 0], stack[size, 1] = head, meeting_edge
+        stack[size, 2] = best.state_before[head, state, modifier]
+        for at, own_edge in enumerate((meeting_edge, edge)):
+            stack[size + 1 + at, 0], stack[size + 1 + at, 1] = modifier, own_edge
+            stack[size + 1 + at, 2] = best.last_state[modifier, own_edge]
+        size += 3
+    return value
