@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cache
 from itertools import product
+from math import prod
 
 import numpy as np
 
@@ -34,29 +35,35 @@ def projective_trees(n: int, multi_root: bool) -> tuple[tuple[int, ...], ...]:
     )
 
 
-def half_values(sentence, heads: tuple[int, ...]) -> Iterator[float]:
-    """What the automata of root and tokens give to their modifiers, read outwards."""
+def half_values(sentence, heads: tuple[int, ...], *, best_path: bool = False) -> Iterator:
+    """What the automata of root and tokens give to their modifiers, read outwards.
+
+    It is the sum over all paths of states, or what the best of them has.
+    """
     for head in range(len(heads) + 1):
         modifiers = [m for m, own in enumerate(heads, start=1) if own == head]
         for direction in (0, 1) if head else (1,):
             own = [m for m in modifiers if (m > head) == bool(direction)]
             automaton = sentence.automaton_of[head, direction]
             n = sentence.n_states[automaton]
-            vector = sentence.initial[automaton, :n]
+            vector, final = sentence.initial[automaton, :n], sentence.final[automaton, :n]
             for modifier in own if direction else reversed(own):
-                number = sentence.operator_of[head, modifier]
-                vector = sentence.operators[number, :n, :n] @ vector
-            yield float(sentence.final[automaton, :n] @ vector)
+                steps = sentence.operators[sentence.operator_of[head, modifier], :n, :n] * vector
+                vector = steps.max(axis=1) if best_path else steps.sum(axis=1)
+            yield (final * vector).max() if best_path else (final * vector).sum()
 
 
-def tree_value(sentence, heads: tuple[int, ...]) -> float:
-    return float(np.prod(list(half_values(sentence, heads))))
+def tree_value(sentence, heads: tuple[int, ...], *, best_path: bool = False):
+    return prod(half_values(sentence, heads, best_path=best_path))
 
 
-def enumerated(sentence, *, multi_root: bool, allowed=None) -> tuple[float, float, np.ndarray]:
-    """The value of a sentence, its size without signs, and the value with each arc."""
+def enumerated(sentence, *, multi_root: bool, allowed=None) -> tuple:
+    """The value of a sentence, its size without signs, and the value with each arc.
+
+    They are fractions if the numbers of the automata are.
+    """
     n = len(sentence.automaton_of) - 1
-    total, size, with_arc = 0.0, 0.0, np.zeros((n + 1, n + 1))
+    total, size, with_arc = 0, 0, np.zeros((n + 1, n + 1), dtype=sentence.operators.dtype)
     for heads in projective_trees(n, multi_root):
         if allowed is not None and not all(allowed[h, m] for m, h in enumerate(heads, start=1)):
             continue

@@ -117,6 +117,20 @@ def common_scale(first: Longs, second: Longs, scale: Floats) -> int:
 
 
 @kernel
+def weigh(scale: Floats, by: Floats) -> None:
+    for k in range(len(by)):
+        scale[k] *= by[k]
+
+
+@kernel
+def dot(left: Floats, right: Floats) -> float:
+    total = 0.0
+    for k in range(len(right)):
+        total += left[k] * right[k]
+    return total
+
+
+@kernel
 def normalise(vector: Floats, n: int) -> int:
     """Bring a vector to numbers that can be multiplied safely; the exponent taken out."""
     largest = 0.0
@@ -161,106 +175,30 @@ def reaches(matrix: Floats, vector: Floats, n: int) -> bool:
 
 
 @kernel
-def close_half(sentence: SentenceAutomata, chart: Chart, head: int, edge: int) -> None:
+def close_half(
+    half: Floats,
+    finals: Floats,
+    n: int,
+    exponent: int,
+    head: int,
+    edge: int,
+    closed: Floats,
+    closed_at: Floats,
+    closed_exponent: Longs,
+    closed_exponent_at: Longs,
+) -> None:
     """Let the half of a head that ends at an edge stop."""
-    automaton = sentence.automaton_of[head, 1 if edge > head else 0]
-    exponent = chart.half_exponent[head, edge]
     total, meets, is_empty = 0.0, False, True
-    for s in range(sentence.n_states[automaton]):
-        value = chart.half[head, s, edge]
-        final = sentence.final[automaton, s]
-        total += final * value
-        meets = meets or (final != 0.0 and value != 0.0)
-        is_empty = is_empty and value == 0.0
+    for s in range(n):
+        total += finals[s] * half[s]
+        meets = meets or (finals[s] != 0.0 and half[s] != 0.0)
+        is_empty = is_empty and half[s] == 0.0
     if not meets and not is_empty:
         exponent = ZERO
-    chart.closed[head, edge] = total
-    chart.closed_at[edge, head] = total
-    chart.closed_exponent[head, edge] = exponent
-    chart.closed_exponent_at[edge, head] = exponent
-
-
-@kernel
-def attach(
-    sentence: SentenceAutomata,
-    chart: Chart,
-    head: int,
-    modifier: int,
-    scale: Floats,
-    before: Floats,
-    after: Floats,
-) -> None:
-    """Let a head take a modifier: halves of the two meet at any edge between them."""
-    first, last = min(head, modifier) + 1, max(head, modifier) + 1
-    exponent = common_scale(
-        chart.half_exponent[head, first:last], chart.closed_exponent[modifier, first:last], scale
-    )
-    if exponent < NO_VALUE:
-        chart.arc_exponent[head, modifier] = ZERO
-        return
-    closed = chart.closed[modifier, first:last]
-    for k in range(len(closed)):
-        scale[k] *= closed[k]
-    n = sentence.n_states[sentence.automaton_of[head, 1 if modifier > head else 0]]
-    for s in range(n):
-        half = chart.half[head, s, first:last]
-        total = 0.0
-        for k in range(len(half)):
-            total += scale[k] * half[k]
-        before[s] = total
-    operator = sentence.operators[sentence.operator_of[head, modifier]]
-    for i in range(n):
-        total = 0.0
-        for j in range(n):
-            total += operator[i, j] * before[j]
-        after[i] = total
-    if is_zero(after, n) and not reaches(operator, before, n):
-        chart.arc_exponent[head, modifier] = ZERO
-        return
-    chart.arc_exponent[head, modifier] = exponent + normalise(after, n)
-    for s in range(n):
-        chart.arc[head, s, modifier] = after[s]
-
-
-@kernel
-def extend(
-    sentence: SentenceAutomata, chart: Chart, head: int, edge: int, scale: Floats, after: Floats
-) -> None:
-    """Let the outermost modifier of a head be any whose own outer half ends at an edge."""
-    first, last = (head + 1, edge) if edge > head else (edge, head)
-    exponent = common_scale(
-        chart.arc_exponent[head, first:last], chart.closed_exponent_at[edge, first:last], scale
-    )
-    if exponent < NO_VALUE:
-        chart.half_exponent[head, edge] = ZERO
-        chart.closed_exponent[head, edge] = ZERO
-        chart.closed_exponent_at[edge, head] = ZERO
-        return
-    closed = chart.closed_at[edge, first:last]
-    for k in range(len(closed)):
-        scale[k] *= closed[k]
-    n = sentence.n_states[sentence.automaton_of[head, 1 if edge > head else 0]]
-    for s in range(n):
-        arc = chart.arc[head, s, first:last]
-        total = 0.0
-        for k in range(len(arc)):
-            total += scale[k] * arc[k]
-        after[s] = total
-    chart.half_exponent[head, edge] = exponent + normalise(after, n)
-    for s in range(n):
-        chart.half[head, s, edge] = after[s]
-    close_half(sentence, chart, head, edge)
-
-
-@kernel
-def start_half(sentence: SentenceAutomata, chart: Chart, head: int, direction: int) -> None:
-    """The half of a head without modifiers."""
-    automaton = sentence.automaton_of[head, direction]
-    edge = head + direction
-    for s in range(sentence.n_states[automaton]):
-        chart.half[head, s, edge] = sentence.initial[automaton, s]
-    chart.half_exponent[head, edge] = 0
-    close_half(sentence, chart, head, edge)
+    closed[head, edge] = total
+    closed_at[edge, head] = total
+    closed_exponent[head, edge] = exponent
+    closed_exponent_at[edge, head] = exponent
 
 
 @kernel
@@ -273,22 +211,73 @@ def inside_halves(
     before: Floats,
     after: Floats,
 ) -> None:
-    """Fill a chart that is zero; exponents of arcs are `ZERO`.
+    """Fill a chart that is zero, with exponents that are `ZERO`.
 
     ``first`` is 0 if the root is a head like others, 1 if it stays out.
     """
-    for right in range(first, len(sentence.automaton_of)):
-        if right > 0:
-            start_half(sentence, chart, right, 0)
-        start_half(sentence, chart, right, 1)
+    # Taken out of their tuples once, since that costs more than the shorter sums.
+    initial, final, operators = sentence.initial, sentence.final, sentence.operators
+    n_states, automaton_of = sentence.n_states, sentence.automaton_of
+    operator_of = sentence.operator_of
+    half, half_exponent = chart.half, chart.half_exponent
+    closed, closed_at = chart.closed, chart.closed_at
+    closed_exponent, closed_exponent_at = chart.closed_exponent, chart.closed_exponent_at
+    arc, arc_exponent = chart.arc, chart.arc_exponent
+    for right in range(first, len(automaton_of)):
+        for direction in range(2):
+            automaton = automaton_of[right, direction]
+            edge = right + direction
+            for s in range(n_states[automaton]):
+                after[s] = initial[automaton, s]
+                half[right, s, edge] = after[s]
+            half_exponent[right, edge] = 0
+            close_half(
+                after, final[automaton], n_states[automaton], 0, right, edge,
+                closed, closed_at, closed_exponent, closed_exponent_at,
+            )  # fmt: skip
         for left in range(right - 1, first - 1, -1):
-            if allowed[left, right]:
-                attach(sentence, chart, left, right, scale, before, after)
-            extend(sentence, chart, left, right + 1, scale, after)
-            if left > 0:
-                if allowed[right, left]:
-                    attach(sentence, chart, right, left, scale, before, after)
-                extend(sentence, chart, right, left, scale, after)
+            # The root modifies nothing and has nothing to its left.
+            for direction in range(1, -1 if left > 0 else 0, -1):
+                head, modifier = (left, right) if direction == 1 else (right, left)
+                automaton = automaton_of[head, direction]
+                n = n_states[automaton]
+                begin, end = left + 1, right + 1  # edges where the halves of the two may meet
+                if allowed[head, modifier]:
+                    exponent = common_scale(
+                        half_exponent[head, begin:end], closed_exponent[modifier, begin:end], scale
+                    )
+                    if exponent > NO_VALUE:
+                        weigh(scale, closed[modifier, begin:end])
+                        for s in range(n):
+                            before[s] = dot(scale, half[head, s, begin:end])
+                        operator = operators[operator_of[head, modifier]]
+                        for i in range(n):
+                            total = 0.0
+                            for j in range(n):
+                                total += operator[i, j] * before[j]
+                            after[i] = total
+                        if not is_zero(after, n) or reaches(operator, before, n):
+                            arc_exponent[head, modifier] = exponent + normalise(after, n)
+                            for s in range(n):
+                                arc[head, s, modifier] = after[s]
+                # The outermost modifier may be any between head and edge.
+                edge = right + 1 if direction == 1 else left
+                begin, end = (left + 1, right + 1) if direction == 1 else (left, right)
+                exponent = common_scale(
+                    arc_exponent[head, begin:end], closed_exponent_at[edge, begin:end], scale
+                )
+                if exponent > NO_VALUE:
+                    weigh(scale, closed_at[edge, begin:end])
+                    for s in range(n):
+                        after[s] = dot(scale, arc[head, s, begin:end])
+                    exponent += normalise(after, n)
+                    half_exponent[head, edge] = exponent
+                    for s in range(n):
+                        half[head, s, edge] = after[s]
+                    close_half(
+                        after, final[automaton], n, exponent, head, edge,
+                        closed, closed_at, closed_exponent, closed_exponent_at,
+                    )  # fmt: skip
 
 
 @kernel
@@ -304,64 +293,14 @@ def root_weight(sentence: SentenceAutomata, modifier: int) -> float:
 
 
 @kernel
-def open_half(
-    sentence: SentenceAutomata, chart: Chart, outside: Outside, head: int, edge: int, scale: Floats
+def share(
+    above: float, scale: Floats, first: Floats, second: Floats, to_first: Floats, to_second: Floats
 ) -> None:
-    """The derivative of `extend`."""
-    first, last = (head + 1, edge) if edge > head else (edge, head)
-    if chart.half_exponent[head, edge] < NO_VALUE or first == last:
-        return
-    exponent = common_scale(
-        chart.arc_exponent[head, first:last], chart.closed_exponent_at[edge, first:last], scale
-    )
-    taken = STEP ** (chart.half_exponent[head, edge] - exponent)
-    automaton = sentence.automaton_of[head, 1 if edge > head else 0]
-    by_closed = outside.closed[head, edge] + outside.closed_at[edge, head]
-    closed, to_closed = chart.closed_at[edge, first:last], outside.closed_at[edge, first:last]
-    for s in range(sentence.n_states[automaton]):
-        above = taken * (outside.half[head, s, edge] + sentence.final[automaton, s] * by_closed)
-        arc, to_arc = chart.arc[head, s, first:last], outside.arc[head, s, first:last]
-        for k in range(len(arc)):
-            weight = above * scale[k]
-            to_arc[k] += weight * closed[k]
-            to_closed[k] += weight * arc[k]
-
-
-@kernel
-def detach(
-    sentence: SentenceAutomata,
-    chart: Chart,
-    outside: Outside,
-    head: int,
-    modifier: int,
-    scale: Floats,
-) -> float:
-    """The derivative of `attach`, and the marginal of the arc."""
-    if chart.arc_exponent[head, modifier] < NO_VALUE:
-        return 0.0
-    first, last = min(head, modifier) + 1, max(head, modifier) + 1
-    exponent = common_scale(
-        chart.half_exponent[head, first:last], chart.closed_exponent[modifier, first:last], scale
-    )
-    taken = STEP ** (chart.arc_exponent[head, modifier] - exponent)
-    n = sentence.n_states[sentence.automaton_of[head, 1 if modifier > head else 0]]
-    operator = sentence.operators[sentence.operator_of[head, modifier]]
-    closed = chart.closed[modifier, first:last]
-    to_closed = outside.closed[modifier, first:last]
-    marginal = 0.0
-    for s in range(n):
-        marginal += outside.arc[head, s, modifier] * chart.arc[head, s, modifier]
-    for s in range(n):
-        above = 0.0
-        for i in range(n):
-            above += operator[i, s] * outside.arc[head, i, modifier]
-        above *= taken
-        half, to_half = chart.half[head, s, first:last], outside.half[head, s, first:last]
-        for k in range(len(half)):
-            weight = above * scale[k]
-            to_half[k] += weight * closed[k]
-            to_closed[k] += weight * half[k]
-    return marginal
+    """The derivative of a sum of products of two factors and a scale."""
+    for k in range(len(first)):
+        weight = above * scale[k]
+        to_first[k] += weight * second[k]
+        to_second[k] += weight * first[k]
 
 
 @kernel
@@ -374,13 +313,56 @@ def outside_halves(
     marginal: Floats,
 ) -> None:
     """Fill the marginals of arcs, from derivatives that are zero but at the top."""
-    for right in range(len(sentence.automaton_of) - 1, first, -1):
+    final, operators = sentence.final, sentence.operators
+    n_states, automaton_of = sentence.n_states, sentence.automaton_of
+    operator_of = sentence.operator_of
+    half, half_exponent = chart.half, chart.half_exponent
+    closed, closed_at = chart.closed, chart.closed_at
+    closed_exponent, closed_exponent_at = chart.closed_exponent, chart.closed_exponent_at
+    arc, arc_exponent = chart.arc, chart.arc_exponent
+    to_half, to_arc = outside.half, outside.arc
+    to_closed, to_closed_at = outside.closed, outside.closed_at
+    for right in range(len(automaton_of) - 1, first, -1):
         for left in range(first, right):
-            open_half(sentence, chart, outside, left, right + 1, scale)
-            marginal[left, right] = detach(sentence, chart, outside, left, right, scale)
-            if left > 0:
-                open_half(sentence, chart, outside, right, left, scale)
-                marginal[right, left] = detach(sentence, chart, outside, right, left, scale)
+            for direction in range(1, -1 if left > 0 else 0, -1):
+                head, modifier = (left, right) if direction == 1 else (right, left)
+                automaton = automaton_of[head, direction]
+                n = n_states[automaton]
+                edge = right + 1 if direction == 1 else left
+                begin, end = (left + 1, right + 1) if direction == 1 else (left, right)
+                if half_exponent[head, edge] > NO_VALUE:
+                    exponent = common_scale(
+                        arc_exponent[head, begin:end], closed_exponent_at[edge, begin:end], scale
+                    )
+                    taken = STEP ** (half_exponent[head, edge] - exponent)
+                    by_closed = to_closed[head, edge] + to_closed_at[edge, head]
+                    for s in range(n):
+                        share(
+                            taken * (to_half[head, s, edge] + final[automaton, s] * by_closed),
+                            scale, arc[head, s, begin:end], closed_at[edge, begin:end],
+                            to_arc[head, s, begin:end], to_closed_at[edge, begin:end],
+                        )  # fmt: skip
+                if arc_exponent[head, modifier] < NO_VALUE:
+                    continue
+                total = 0.0
+                for s in range(n):
+                    total += to_arc[head, s, modifier] * arc[head, s, modifier]
+                marginal[head, modifier] = total
+                begin, end = left + 1, right + 1
+                exponent = common_scale(
+                    half_exponent[head, begin:end], closed_exponent[modifier, begin:end], scale
+                )
+                taken = STEP ** (arc_exponent[head, modifier] - exponent)
+                operator = operators[operator_of[head, modifier]]
+                for s in range(n):
+                    above = 0.0
+                    for i in range(n):
+                        above += operator[i, s] * to_arc[head, i, modifier]
+                    share(
+                        taken * above, scale,
+                        half[head, s, begin:end], closed[modifier, begin:end],
+                        to_half[head, s, begin:end], to_closed[modifier, begin:end],
+                    )  # fmt: skip
 
 
 @kernel
