@@ -142,9 +142,7 @@ def test_a_marginal_is_what_doubling_its_operator_adds(seed: int, n: int, multi_
     for head, modifier in rng.integers(0, n + 1, (3, 2)):
         operators = sentence.operators.copy()
         operators[sentence.operator_of[head, modifier]] *= 2.0
-        doubled = head_inside_outside(
-            sentence._replace(operators=operators), multi_root=multi_root
-        )
+        doubled = head_inside_outside(sentence._replace(operators=operators), multi_root=multi_root)
         assert doubled is not None
         added = math.expm1(doubled.log_value - found.log_value)
         expected = 0.0 if modifier in (0, head) else found.marginals[head, modifier]

@@ -52,7 +52,7 @@ def test_arrays_of_files(automata: HeadAutomata):
     assert arrays["automata.operators"].shape == ((n**2).sum(), 3)
     again = HeadAutomata.from_arrays(automata.symbols, arrays)
     assert all(np.array_equal(getattr(again, name), getattr(automata, name)) for name in NAMES)
-    with pytest.raises(KeyError, match="automata.final"):
+    with pytest.raises(KeyError, match=r"automata\.final"):
         HeadAutomata.from_arrays(
             automata.symbols, {k: v for k, v in arrays.items() if k != "automata.final"}
         )

@@ -156,22 +156,19 @@ def normalise(vector: Floats, n: int) -> int:
 
 
 @kernel
-def is_zero(vector: Floats, n: int) -> bool:
+def is_zero_anyway(matrix: Floats, before: Floats, after: Floats, n: int) -> bool:
+    """Whether a product is zero because each term is, not because terms cancel."""
+    is_empty = True
     for s in range(n):
-        if vector[s] != 0.0:
+        if after[s] != 0.0:
             return False
-    return True
-
-
-@kernel
-def reaches(matrix: Floats, vector: Floats, n: int) -> bool:
-    """Whether a product that is zero has a term that isn't, or would if the vector weren't zero."""
-    any_state = is_zero(vector, n)
+        is_empty = is_empty and before[s] == 0.0
     for i in range(n):
         for j in range(n):
-            if matrix[i, j] != 0.0 and (any_state or vector[j] != 0.0):
-                return True
-    return False
+            # A vector that is zero itself is so by cancelling, or it would not have come here.
+            if matrix[i, j] != 0.0 and (is_empty or before[j] != 0.0):
+                return False
+    return True
 
 
 @kernel
@@ -256,7 +253,7 @@ def inside_halves(
                             for j in range(n):
                                 total += operator[i, j] * before[j]
                             after[i] = total
-                        if not is_zero(after, n) or reaches(operator, before, n):
+                        if not is_zero_anyway(operator, before, after, n):
                             arc_exponent[head, modifier] = exponent + normalise(after, n)
                             for s in range(n):
                                 arc[head, s, modifier] = after[s]
@@ -533,7 +530,7 @@ def best_heads(
     """Write the head of each token in the best tree; its value, minus infinity if there is none.
 
     The numbers of automata are logarithms, or what else is added up.  Of equal choices the
-    leftmost is taken.  ``stack`` has axes (2 N + 2, 3).
+    first is taken.  ``stack`` has axes (2 N + 3, 3).
     """
     last = len(sentence.automaton_of)
     first = 0 if multi_root else 1

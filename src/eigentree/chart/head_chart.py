@@ -90,11 +90,11 @@ def of_sentence(automata: HeadAutomata, symbols: Longs) -> SentenceAutomata:
     O(N^2): numbers of the automata are not copied.
     """
     n_symbols = len(automata.symbols)
-    if len(symbols) and not 0 <= symbols.min() <= symbols.max() < n_symbols:
-        raise ShapeError(
-            f"a token has the symbol number {symbols.min() if symbols.min() < 0 else symbols.max()}; "
-            f"there are {n_symbols} symbols"
-        )
+    for number in (symbols.min(initial=0), symbols.max(initial=0)):
+        if not 0 <= number < max(n_symbols, 1):
+            raise ShapeError(
+                f"a token has the symbol number {number}; there are {n_symbols} symbols"
+            )
     heads = np.concatenate(([n_symbols], symbols)).astype(np.int64)
     position = np.arange(len(heads))
     automaton_of = 2 * heads[:, None] + np.array([LEFT, RIGHT])
