@@ -132,6 +132,20 @@ def test_zeros_cancelling_and_numbers_of_all_sizes(seed: int, n: int, multi_root
     assert close(found.marginals, expected, rtol=1e-6, atol=1e-6)
 
 
+@given(SEEDS, st.integers(2, 4), st.integers(1, 2), st.booleans())
+def test_cells_whose_parts_cancel_pass_something_on(seed: int, n: int, most: int, multi_root: bool):
+    # With signs alone many cells are zero, though trees through them are not.
+    rng = np.random.default_rng(seed)
+    sentence = random_sentence(rng, n, lambda shape: rng.choice([-1.0, 1.0], shape), most)
+    total, _, with_arc = enumerated(sentence, multi_root=multi_root)
+    found = head_inside_outside(sentence, multi_root=multi_root)
+    if total == 0.0:
+        assert found is None
+        return
+    assert found is not None
+    assert close(found.marginals, with_arc / total, rtol=1e-12, atol=1e-12)
+
+
 @given(SEEDS, st.integers(1, 5), st.booleans())
 def test_a_marginal_is_what_doubling_its_operator_adds(seed: int, n: int, multi_root: bool):
     # A tree has an arc once at most, so the value is linear in each operator.

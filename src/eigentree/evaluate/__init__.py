@@ -37,12 +37,9 @@ __all__ = [
     "OWN",
     "PENN_PUNCTUATION",
     "Alignment",
-<<<<<<< HEAD
     "AttachmentOptions",
     "AttachmentResult",
-=======
     "GoldBracketing",
->>>>>>> 0d0d9e1e394f57d1aa347f9b6ab0b4fff0beb00e
     "Interval",
     "LabelScore",
     "Outline",
@@ -64,9 +61,6 @@ __all__ = [
     "paired_test",
     "read_parameters",
     "score",
-<<<<<<< HEAD
     "score_attachment",
-=======
     "score_unlabelled",
->>>>>>> 0d0d9e1e394f57d1aa347f9b6ab0b4fff0beb00e
 ]
