@@ -50,6 +50,7 @@ VERBS = {
         "eigentree.cli.reliability", "Say how far a model's confidences can be trusted."
     ),
     "evaluate": Verb("eigentree.cli.evaluate", "Score parsed trees against gold trees."),
+    "dependencies": Verb("eigentree.cli.dependencies", "Work with dependency trees."),
     "inspect": Verb("eigentree.cli.inspect", "Say what is in a model."),
     "experiment": Verb("eigentree.cli.experiment", "Compare estimators on a treebank."),
     "draw": Verb("eigentree.cli.draw", "Draw trees as text or SVG."),

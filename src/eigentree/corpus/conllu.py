@@ -110,8 +110,9 @@ class Sentence:
         return [word.form for word in self.words]
 
     def tags(self, column: Literal["upos", "xpos"]) -> list[str]:
-        place = Word._fields.index(column)
-        return [word[place] for word in self.words]
+        if column not in ("upos", "xpos"):
+            raise SettingsError(f"there is no tag column {column!r}; known are xpos, upos")
+        return [word.upos if column == "upos" else word.xpos for word in self.words]
 
     def relations(self) -> list[str]:
         return [word.deprel for word in self.words]
@@ -305,7 +306,9 @@ def _cycle(heads: Sequence[int], start: int) -> str:
 
 
 def _no_head(word: int, seen: str, n_words: int) -> str:
-    return f"word {word} has no head ({seen!r}); a number from 0 (the root) to {n_words} is expected"
+    return (
+        f"word {word} has no head ({seen!r}); a number from 0 (the root) to {n_words} is expected"
+    )
 
 
 def read_conllu(
@@ -350,7 +353,9 @@ def read_conllu(
     if isinstance(lines, str):
         raise TypeError("lines: an open file or a list of lines is expected, not one string")
     if heads not in get_args(Heads):
-        raise SettingsError(f"heads is {heads!r}, which must be one of {', '.join(get_args(Heads))}")
+        raise SettingsError(
+            f"heads is {heads!r}, which must be one of {', '.join(get_args(Heads))}"
+        )
     shared: dict[str, str] = {}  # one copy of each word and tag
     for number, (first, comments, rows) in enumerate(_blocks(lines), start=1):
         try:
@@ -538,8 +543,7 @@ def format_sentence(sentence: Sentence) -> str:
         while extra is not None and extra.after <= n_before:
             lines.append("\t".join(extra.cells))
             extra = next(extras, None)
-        head = EMPTY if word.head is None else str(word.head)
-        lines.append("\t".join((str(word.id), *word[1:_HEAD], head, *word[_HEAD + 1 :])))
+        lines.append("\t".join(_cells(word)))
         if word.id != n_before + 1 or not word.form.strip(_WHITE):
             raise TreebankFormatError(_unwritable(sentence))
     while extra is not None:
@@ -560,27 +564,34 @@ def format_sentence(sentence: Sentence) -> str:
     return text
 
 
+def _cells(word: Word) -> tuple[str, ...]:
+    number, form, lemma, upos, xpos, feats, head, deprel, deps, misc = word
+    told = EMPTY if head is None else str(head)
+    return str(number), form, lemma, upos, xpos, feats, told, deprel, deps, misc
+
+
 def _unwritable(sentence: Sentence) -> str:
     """What keeps a sentence from being written."""
     told = sentence.sent_id
     where = "" if told is None else f"sentence {told}: "
     for number, comment in enumerate(sentence.comments, start=1):
         if not re.fullmatch(r"#(?!\t)[^\r\n]*", comment):
-            return f"{where}comment {number} is {comment!r}, which must be one line that begins with #"
+            return (
+                f"{where}comment {number} is {comment!r}, which must be one line that begins with #"
+            )
     for number, word in enumerate(sentence.words, start=1):
         if word.id != number:
             return f"{where}word {number} has the number {word.id}; words count from 1 without gaps"
         if not word.form.strip(_WHITE):
             return f"{where}the form of word {number} is {word.form!r}, empty or white space"
-    rows = [tuple(map(str, word)) for word in sentence.words]
-    for cells in (*rows, *(extra.cells for extra in sentence.extras)):
+    for cells in (*map(_cells, sentence.words), *(extra.cells for extra in sentence.extras)):
         for column, cell in zip(COLUMNS, cells, strict=True):
             if not cell or not {"\t", "\r", "\n"}.isdisjoint(cell):
                 return (
                     f"{where}{column} of row {cells[0]} is {cell!r}, which CoNLL-U can't say: "
                     f"a cell holds no tab and no line end, and {EMPTY!r} stands for no value"
                 )
-    return f"{where}a row has not {len(COLUMNS)} columns, or a comment holds \"\\t\\t\""
+    return f'{where}a row has not {len(COLUMNS)} columns, or a comment holds "\\t\\t"'
 
 
 @dataclass(frozen=True)

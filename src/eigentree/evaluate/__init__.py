@@ -1,5 +1,11 @@
-"""Scores of parses: brackets against gold trees, and how sure the figures are."""
+"""Scores of parses: brackets and attachments against gold trees, and how sure the figures are."""
 
+from eigentree.evaluate.attachment import (
+    AttachmentOptions,
+    AttachmentResult,
+    align_sentences,
+    score_attachment,
+)
 from eigentree.evaluate.parseval import Alignment, Outline, align_by_words, outlines, score
 from eigentree.evaluate.result import LabelScore, ParsevalResult, SentenceScore, Summary
 from eigentree.evaluate.settings import (
@@ -21,6 +27,8 @@ __all__ = [
     "EVALB_COLLINS",
     "OWN",
     "Alignment",
+    "AttachmentOptions",
+    "AttachmentResult",
     "Interval",
     "LabelScore",
     "Outline",
@@ -30,6 +38,7 @@ __all__ = [
     "SentenceScore",
     "Summary",
     "align_by_words",
+    "align_sentences",
     "bootstrap_interval",
     "corpus_f1",
     "is_punctuation",
@@ -37,4 +46,5 @@ __all__ = [
     "paired_test",
     "read_parameters",
     "score",
+    "score_attachment",
 ]
