@@ -35,7 +35,7 @@ ROOT = 0  # the head of a root word
 ROOT_RELATION = "root"
 UNKNOWN_RELATION = "dep"  # of Universal Dependencies: a relation that can't be told
 EMPTY = "_"  # what a cell without a value holds
-_FORM, _HEAD, _DEPS = 1, 6, 8
+_FORM, _HEAD = 1, 6
 _NO_SPACE_AFTER = "SpaceAfter=No"
 _WHITE = " \t\r\n\x0b\x0c"
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)")
@@ -161,10 +161,11 @@ class Sentence:
         Returns
         -------
         Sentence
-            All other columns, rows and comments are as they were, but for DEPS: it holds graphs
-            made for the old tree (in CoNLL-X its projective heads), which would belie the new one,
-            and a parser's output would carry the answers of the gold file.  Where any
-            arc changes, DEPS becomes ``_`` in the whole sentence.
+            All other columns, ranges and comments are as they were, but the enhanced graph goes:
+            DEPS becomes ``_``, and empty nodes, which stand in that graph alone, are left out.
+            It was made for the old tree (as were the projective heads that CoNLL-X has in
+            this column), so beside another one it would be wrong, and a parse of a gold file
+            would carry the file's answers.
 
         Raises
         ------
@@ -191,17 +192,11 @@ class Sentence:
                     f"relation {relation!r} of word {number} is empty or holds white space"
                 )
         words = tuple(
-            word._replace(head=int(head), deprel=relation)
+            word._replace(head=int(head), deprel=relation, deps=EMPTY)
             for word, head, relation in zip(self.words, heads, relations, strict=True)
         )
-        if words == self.words:
-            return self
-        without = tuple(
-            extra._replace(cells=(*extra.cells[:_DEPS], EMPTY, *extra.cells[_DEPS + 1 :]))
-            for extra in self.extras
-        )
-        words = tuple(word._replace(deps=EMPTY) for word in words)
-        return Sentence(words, self.comments, without)
+        ranges = tuple(extra for extra in self.extras if extra.covers is not None)
+        return Sentence(words, self.comments, ranges)
 
 
 class ConlluRecord(NamedTuple):
