@@ -439,7 +439,9 @@ def _read_block(
             start, end = int(covered[1]), int(covered[2])
             if end < start:
                 raise _Malformed(f"range {number} ends before it begins", row)
-            if start != n + 1 or start <= n_covered:
+            if start <= n_covered:
+                raise _Malformed(f"range {number} overlaps the one before it", row)
+            if start != n + 1:
                 raise _Malformed(f"range {number} must stand right before word {start}", row)
             n_covered = end
         elif node := _EMPTY_NODE.fullmatch(number):
