@@ -240,7 +240,8 @@ def test_new_heads_leave_all_but_the_enhanced_graph():
 def test_any_sentence_with_any_tree_is_valid(sentence, data):
     n = len(sentence)
     heads = data.draw(dependency_trees(n, single_root=True))
-    sentence = sentence.with_heads(sentence.heads(), ["x"] * n)
+    roots = ["root" if head == 0 else "x" for head in sentence.heads()]
+    sentence = sentence.with_heads(sentence.heads(), roots)
     (block,) = format_sentence(sentence.with_heads(heads)).split("\n\n")[:-1]
     rows = [line.split("\t") for line in block.split("\n") if not line.startswith("#")]
     words = [row for row in rows if row[0].isdecimal()]

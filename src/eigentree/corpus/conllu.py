@@ -449,8 +449,6 @@ def _read_block(
             if (int(node[1]), int(node[2])) != (n, n_empty):
                 what = f"empty node {number} stands where {n}.{n_empty} was expected"
                 raise _Malformed(what, row)
-        elif number.startswith("#"):
-            raise _Malformed("a comment must stand before the first word of its sentence", row)
         else:
             raise _Malformed(f"word number {n + 1} was expected", row)
         extras.append(Extra(n, tuple(cells)))
@@ -479,7 +477,7 @@ def _check_bytes(comments: list[str], rows: list[str]) -> None:
 
 
 def _wrong_columns(cells: list[str], row: int, line: str) -> _Malformed:
-    if line.startswith("#"):
+    if line[0] == "#" and line[1:2] != "\t":
         return _Malformed("a comment must stand before the first word of its sentence", row)
     found = f"{counted(len(cells), 'column')} separated by tabs, expected {len(COLUMNS)}"
     spaced = len(cells) < len(COLUMNS) <= len(line.split())
