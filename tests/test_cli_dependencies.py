@@ -104,7 +104,7 @@ def test_malformed_sentences_count_as_missing_when_asked(files):
     done = evaluate(*names)
     assert done.exit_code == 2
     assert done.stdout == ""
-    assert "parsed.conllu:2:18: the heads form a cycle: 1 -> 2 -> 1" in done.stderr
+    assert "parsed.conllu:2:20: the heads form a cycle: 1 -> 2 -> 1" in done.stderr
     done = evaluate(*names, "--on-error", "skip")
     assert done.exit_code == 1
     assert "gold.conllu:2: sentence one: no parse" in done.stdout
@@ -190,25 +190,25 @@ def test_check_describes_a_dependency_treebank(files):
         "1 sentence with several roots",
         "1 problem",
         "Relations (3)",
-        "tag column: upos (1 tag; XPOS has gaps)",
+        "tag column: upos (1 tag; XPOS has none)",
         "non-projective sentences: lift (25.0% of the sentences have crossing arcs)",
         "roots: several (1 sentence has more)",
     ):
         assert row.split() in cells(done.stdout)
     for line in (
-        f"{name}:3: word 1",
-        f"{name}:3: word 4 with head 2 is root",
+        f"{name}:2: word 1",
+        f"{name}:2: word 4 with head 2 is root",
         f"{name}:10: words 1, 2",
         f"{name}:10: a at {name}:2",
         f"{name}:13: at {name}:10",
         f"{name}:16:13: word 1 is its own head (sentence 4)",
         f"{name}:2: Dep dep",
     ):
-        assert line.replace(":3:", ":2:") in done.stdout
+        assert line in done.stdout
     assert "malformed sentences: 1" in done.stderr
     report = json.loads(run("check", name, "--json").stdout)
     assert report["counts"]["nonprojective_arcs"] == 1
-    assert report["relations"] == {"root": 5, "dep": 2, "Dep": 1}
+    assert report["relations"] == {"root": 6, "dep": 2, "Dep": 1}
 
 
 def test_check_stops_when_asked(files):
@@ -222,12 +222,12 @@ def test_check_tells_dependencies_by_name_or_by_option(files, tmp_path):
     (name,) = files(gold=GOLD)
     packed = tmp_path / "gold.conll.gz"
     packed.write_bytes(gzip.compress(GOLD.encode()))
-    for given in ([name], [packed], ["-", "--format", "conllu"], [name, packed]):
+    for given in ([name], [packed], ["-", "--format", "conllu"]):
         done = run("check", *given, "--json", input=GOLD)
         assert done.exit_code == 0
-        assert json.loads(done.stdout)["counts"]["words"] == 5 * (
-            1 + (len(given) == 2 and "-" not in given)
-        )
+        assert json.loads(done.stdout)["counts"]["words"] == 5
+    done = run("check", name, packed, "--json")
+    assert json.loads(done.stdout)["counts"]["words"] == 10
     trees = tmp_path / "trees.mrg"
     trees.write_text("(S (A b))\n", "utf-8")
     done = run("check", name, trees)
@@ -239,7 +239,7 @@ def test_check_of_an_empty_file(files):
     (name,) = files(empty="")
     done = run("check", name)
     assert done.exit_code == 0
-    assert "0 sentences" in done.stdout
+    assert ["0", "sentences"] in cells(done.stdout)
 
 
 def test_check_suggests_a_tag_column(files):

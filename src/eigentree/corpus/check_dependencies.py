@@ -208,7 +208,8 @@ def _named(words: list[int]) -> str:
 def _suggestions(tally: _Tally, counts: dict[str, int]) -> list[Suggestion]:
     n_upos, n_xpos = len(tally.upos), len(tally.xpos)
     if tally.xpos.total() < tally.words.total() and tally.upos.total() >= tally.xpos.total():
-        tags = Suggestion("tag column", "upos", f"{counted(n_upos, 'tag')}; XPOS has gaps")
+        lack = "has gaps" if n_xpos else "has none"
+        tags = Suggestion("tag column", "upos", f"{counted(n_upos, 'tag')}; XPOS {lack}")
     elif n_xpos <= FEW_TAGS or tally.upos.total() < tally.words.total():
         tags = Suggestion("tag column", "xpos", f"{counted(n_xpos, 'tag')}, {n_upos} in UPOS")
     else:
