@@ -131,6 +131,10 @@ class Sentence:
             raise TreebankFormatError(_no_head(without, EMPTY, len(self.words)))
         return heads
 
+    def row_of(self, word: int) -> int:
+        """How many rows stand before a word, which counts from 1."""
+        return word - 1 + sum(extra.after < word for extra in self.extras)
+
     def n_roots(self) -> int:
         return sum(word.head == ROOT for word in self.words)
 
@@ -412,10 +416,10 @@ def _read_block(
         if len(cells) != len(COLUMNS):
             raise _wrong_columns(cells, row, line)
         number, form, lemma, upos, xpos, feats, head, deprel, deps, misc = cells
-        if "" in cells:
-            _check_cells(cells, row)
         if not form.strip(_WHITE):
             raise _Malformed("the word is empty or white space", row, len(number) + 2)
+        if "" in cells:
+            _check_cells(cells, row)
         if number == str(n + 1):
             n += 1
             n_empty = 0
