@@ -406,7 +406,6 @@ def _read_block(
     _check_bytes(comments, rows)
     words: list[Word] = []
     extras: list[Extra] = []
-    row_of: list[int] = []
     n = 0
     n_covered = 0  # the last word of a range so far
     n_empty = 0  # empty nodes since the last word
@@ -423,7 +422,6 @@ def _read_block(
         if number == str(n + 1):
             n += 1
             n_empty = 0
-            row_of.append(row)
             words.append(
                 Word(
                     n,
@@ -462,11 +460,12 @@ def _read_block(
         row = max(i for i, line in enumerate(rows) if _RANGE.match(line))
         raise _Malformed(f"a range ends at word {n_covered}, but the last word is {n}", row)
     n_attached = 0
+    if heads == "attach":
+        words, n_attached = _attached(words)
+    sentence = Sentence(tuple(words), tuple(comments), tuple(extras))
     if heads != "ignore":
-        if heads == "attach":
-            words, n_attached = _attached(words)
-        _check_tree(words, rows, row_of)
-    return Sentence(tuple(words), tuple(comments), tuple(extras)), first, None, n_attached
+        _check_tree(sentence, rows)
+    return sentence, first, None, n_attached
 
 
 def _check_bytes(comments: list[str], rows: list[str]) -> None:
@@ -511,20 +510,19 @@ def _attached(words: list[Word]) -> tuple[list[Word], int]:
     return attached, sum(lost)
 
 
-def _check_tree(words: list[Word], rows: list[str], row_of: list[int]) -> None:
-    heads = [word.head for word in words if word.head is not None]
-    if len(heads) < len(words):
-        word = next(word.id for word in words if word.head is None)
-        fault = word, ""
-    else:
+def _check_tree(sentence: Sentence, rows: list[str]) -> None:
+    heads = [word.head for word in sentence.words if word.head is not None]
+    if len(heads) == len(sentence):
         found = _not_a_tree(heads)
         if found is None:
             return
-        fault = found
-    word, what = fault
-    cells = rows[row_of[word - 1]].split("\t")
-    what = what or _no_head(word, cells[_HEAD], len(words))
-    raise _Malformed(what, row_of[word - 1], _column_of(cells, _HEAD))
+        word, what = found
+    else:
+        word, what = next(word.id for word in sentence.words if word.head is None), ""
+    row = sentence.row_of(word)
+    cells = rows[row].split("\t")
+    what = what or _no_head(word, cells[_HEAD], len(sentence))
+    raise _Malformed(what, row, _column_of(cells, _HEAD))
 
 
 def format_sentence(sentence: Sentence) -> str:
