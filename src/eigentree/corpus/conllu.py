@@ -38,9 +38,10 @@ EMPTY = "_"  # what a cell without a value holds
 _FORM, _HEAD = 1, 6
 _NO_SPACE_AFTER = "SpaceAfter=No"
 _WHITE = " \t\r\n\x0b\x0c"
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)")
-_RANGE = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
-_EMPTY_NODE = re.compile(r"(0|[1-9][0-9]*)\.([1-9][0-9]*)")
+_COUNT = r"[1-9][0-9]{0,8}"  # Python refuses to read numbers of thousands of digits
+_NUMBER = re.compile(rf"-?(?:0|{_COUNT})")
+_RANGE = re.compile(rf"({_COUNT})-({_COUNT})")
+_EMPTY_NODE = re.compile(rf"(0|{_COUNT})\.({_COUNT})")
 _SENT_ID = re.compile(r"#\s*sent_id\s*=\s*(.*)")
 _SHOWN_OF_CYCLE = 10  # words of a cycle that a message names
 
@@ -361,8 +362,9 @@ def read_conllu(
             record = ConlluRecord(*_read_block(first, comments, rows, heads, shared))
         except _Malformed as error:
             line = rows[error.row] if error.row >= 0 else comments[error.row]
-            told = _sent_id(comments)
-            where = f"sentence {number}" if told is None else f"sentence {told}"
+            told = _sent_id(comments) or str(number)
+            # A byte that isn't UTF-8 may stand here as well, and can't be printed.
+            where = f"sentence {told.encode(errors='replace').decode()}"
             place = (name, first + error.row, error.column)
             snippet = snippet_at(line, error.column)
             record = ConlluRecord(None, first, Problem(*place, f"{error} ({where})", snippet))
