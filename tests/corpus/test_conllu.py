@@ -343,11 +343,14 @@ def test_files_are_read_with_counts_and_places(tmp_path):
 
 def test_a_byte_that_is_not_utf_8_costs_one_sentence(tmp_path):
     path = tmp_path / "bad.conllu"
-    text = file_of(["# x", "1 a 0 root", "", "1 fürs 0 root", "", "# ü", "1 b 0 root", ""])
+    text = file_of(
+        ["# x", "1 a 0 root", "", "1 fürs 0 root", "", "# sent_id = ü", "1 b 0 root", ""]
+    )
     path.write_bytes(text.encode("latin-1"))
     bank = read_dependencies(path, on_error="skip")
     assert bank.counts["sentences"] == 1
-    assert [(each.line, each.column) for each in bank.problems] == [(4, 4), (6, 3)]
+    assert [(each.line, each.column) for each in bank.problems] == [(4, 4), (6, 13)]
+    assert "(sentence ?)" in str(bank.problems[1]).encode().decode()
     assert "byte 0xfc is not UTF-8" in str(bank.problems[0])
     with pytest.raises(TreebankFormatError, match=r"4:4: byte 0xfc is not UTF-8"):
         read_dependencies(path)

@@ -107,7 +107,7 @@ def test_heads_must_make_a_tree():
 
 
 def test_long_sentences_take_linear_time():
-    n = 200_000
+    n = 60_000
     # A chain to the right, all words under the first, and a chain inwards from both ends.
     assert is_projective(range(n))
     assert is_projective([0, *[1] * (n - 1)])

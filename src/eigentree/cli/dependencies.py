@@ -16,8 +16,6 @@ from eigentree.cli._common import (
     message,
     show_table,
 )
-from eigentree.cli._dependencies_parse import parse
-from eigentree.cli._dependencies_train import train
 from eigentree.errors import counted
 
 if TYPE_CHECKING:
@@ -35,8 +33,9 @@ dependencies = typer.Typer(
 )
 
 
-dependencies.command()(train)
-dependencies.command()(parse)
+@dependencies.callback()
+def _group() -> None:
+    """Keep a group of one verb a group."""
 
 
 @dependencies.command()

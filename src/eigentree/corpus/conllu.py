@@ -38,9 +38,10 @@ EMPTY = "_"  # what a cell without a value holds
 _FORM, _HEAD = 1, 6
 _NO_SPACE_AFTER = "SpaceAfter=No"
 _WHITE = " \t\r\n\x0b\x0c"
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)")
-_RANGE = re.compile(r"([1-9][0-9]*)-([1-9][0-9]*)")
-_EMPTY_NODE = re.compile(r"(0|[1-9][0-9]*)\.([1-9][0-9]*)")
+_COUNT = r"[1-9][0-9]{0,8}"  # Python refuses to read numbers of thousands of digits
+_NUMBER = re.compile(rf"-?(?:0|{_COUNT})")
+_RANGE = re.compile(rf"({_COUNT})-({_COUNT})")
+_EMPTY_NODE = re.compile(rf"(0|{_COUNT})\.({_COUNT})")
 _SENT_ID = re.compile(r"#\s*sent_id\s*=\s*(.*)")
 _SHOWN_OF_CYCLE = 10  # words of a cycle that a message names
 
@@ -130,6 +131,10 @@ class Sentence:
             without = next(word.id for word in self.words if word.head is None)
             raise TreebankFormatError(_no_head(without, EMPTY, len(self.words)))
         return heads
+
+    def row_of(self, word: int) -> int:
+        """How many rows stand before a word, which counts from 1."""
+        return word - 1 + sum(extra.after < word for extra in self.extras)
 
     def n_roots(self) -> int:
         return sum(word.head == ROOT for word in self.words)
@@ -357,8 +362,9 @@ def read_conllu(
             record = ConlluRecord(*_read_block(first, comments, rows, heads, shared))
         except _Malformed as error:
             line = rows[error.row] if error.row >= 0 else comments[error.row]
-            told = _sent_id(comments)
-            where = f"sentence {number}" if told is None else f"sentence {told}"
+            told = _sent_id(comments) or str(number)
+            # A byte that isn't UTF-8 may stand here as well, and can't be printed.
+            where = f"sentence {told.encode(errors='replace').decode()}"
             place = (name, first + error.row, error.column)
             snippet = snippet_at(line, error.column)
             record = ConlluRecord(None, first, Problem(*place, f"{error} ({where})", snippet))
@@ -402,7 +408,6 @@ def _read_block(
     _check_bytes(comments, rows)
     words: list[Word] = []
     extras: list[Extra] = []
-    row_of: list[int] = []
     n = 0
     n_covered = 0  # the last word of a range so far
     n_empty = 0  # empty nodes since the last word
@@ -412,14 +417,13 @@ def _read_block(
         if len(cells) != len(COLUMNS):
             raise _wrong_columns(cells, row, line)
         number, form, lemma, upos, xpos, feats, head, deprel, deps, misc = cells
-        if "" in cells:
-            _check_cells(cells, row)
         if not form.strip(_WHITE):
             raise _Malformed("the word is empty or white space", row, len(number) + 2)
+        if "" in cells:
+            _check_cells(cells, row)
         if number == str(n + 1):
             n += 1
             n_empty = 0
-            row_of.append(row)
             words.append(
                 Word(
                     n,
@@ -458,11 +462,12 @@ def _read_block(
         row = max(i for i, line in enumerate(rows) if _RANGE.match(line))
         raise _Malformed(f"a range ends at word {n_covered}, but the last word is {n}", row)
     n_attached = 0
+    if heads == "attach":
+        words, n_attached = _attached(words)
+    sentence = Sentence(tuple(words), tuple(comments), tuple(extras))
     if heads != "ignore":
-        if heads == "attach":
-            words, n_attached = _attached(words)
-        _check_tree(words, rows, row_of)
-    return Sentence(tuple(words), tuple(comments), tuple(extras)), first, None, n_attached
+        _check_tree(sentence, rows)
+    return sentence, first, None, n_attached
 
 
 def _check_bytes(comments: list[str], rows: list[str]) -> None:
@@ -507,20 +512,19 @@ def _attached(words: list[Word]) -> tuple[list[Word], int]:
     return attached, sum(lost)
 
 
-def _check_tree(words: list[Word], rows: list[str], row_of: list[int]) -> None:
-    heads = [word.head for word in words if word.head is not None]
-    if len(heads) < len(words):
-        word = next(word.id for word in words if word.head is None)
-        fault = word, ""
-    else:
+def _check_tree(sentence: Sentence, rows: list[str]) -> None:
+    heads = [word.head for word in sentence.words if word.head is not None]
+    if len(heads) == len(sentence):
         found = _not_a_tree(heads)
         if found is None:
             return
-        fault = found
-    word, what = fault
-    cells = rows[row_of[word - 1]].split("\t")
-    what = what or _no_head(word, cells[_HEAD], len(words))
-    raise _Malformed(what, row_of[word - 1], _column_of(cells, _HEAD))
+        word, what = found
+    else:
+        word, what = next(word.id for word in sentence.words if word.head is None), ""
+    row = sentence.row_of(word)
+    cells = rows[row].split("\t")
+    what = what or _no_head(word, cells[_HEAD], len(sentence))
+    raise _Malformed(what, row, _column_of(cells, _HEAD))
 
 
 def format_sentence(sentence: Sentence) -> str:
