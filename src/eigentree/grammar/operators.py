@@ -183,11 +183,12 @@ class OperatorModel:
         basis : float64, axes (n, n)
             Invertible.
         """
+        inverse = linalg.inv(basis)
         return OperatorModel(
             self.symbols,
-            np.linalg.solve(basis, self.initial),
+            inverse @ self.initial,
             self.final @ basis,
-            np.linalg.solve(basis, self.operators @ basis),
+            inverse @ self.operators @ basis,
         )
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
