@@ -40,6 +40,9 @@ VERBS = {
     "ensemble": Verb(
         "eigentree.cli.ensemble", "Train many parsers that differ and combine their trees."
     ),
+    "automaton": Verb(
+        "eigentree.cli.automaton", "Learn automata from sequences of symbols, and ask them."
+    ),
     "decompose": Verb(
         "eigentree.cli.decompose", "Bring a model's rules into Kruskal form, for fast charts."
     ),

@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING
 from eigentree._accel import kernel
 
 if TYPE_CHECKING:
-    from eigentree.learn.sequence_em import Automata, Forest
+    from eigentree.learn.prefix_forest import Forest
+    from eigentree.learn.sequence_em import Automata
     from eigentree.learn.sequences import Floats, Ints
 
 
@@ -34,7 +35,8 @@ def forward_pass(
 ) -> None:
     """Fill forward vectors, axes (nodes, n), exponents and scales of nodes ``first`` to ``last``.
 
-    Those of their parents are there, or lie before them in the same range.  Operators may be signed.
+    Those of their parents are there, or lie before them in the same range.  Operators may have
+    numbers of any sign.
     """
     n = forward.shape[1]
     for node in range(first, last):
@@ -74,7 +76,7 @@ def end_pass(
     for node in range(len(forest.parent)):
         for j in range(n):
             backward[node, j] = 0.0
-        count = forest.count[node]
+        count = forest.ends[node]
         if count == 0.0:
             continue
         final = automata.final[forest.automaton[node]]

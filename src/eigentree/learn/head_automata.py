@@ -14,16 +14,16 @@ from sequences:
     Hidden states by expectation maximisation, from a random start or from the spectral states
     (`eigentree.learn.sequence_em`); all automata at once, so that a judge may look at trees.
 
-Counted automata are smoothed, so that each sequence has a positive value.  Those with hidden states
-are mixed with ``det+f``, whose weight is `HeadAutomataOptions.back_off`.  A symbol that was never seen,
-such as one for unknown words, has ``det+f`` counted from the modifiers of all tokens.
+Counted automata are smoothed, so that each sequence has a positive value.  Those with hidden
+states are mixed with ``det+f``, whose weight is `HeadAutomataOptions.back_off`.  A symbol that was
+never seen, such as one for unknown words, has ``det+f`` counted from the modifiers of all tokens.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
@@ -38,7 +38,7 @@ from eigentree.learn.counted_automata import (
     count_one_state,
     count_previous,
 )
-from eigentree.learn.operators import OperatorOptions, learn_operators
+from eigentree.learn.operators import OperatorOptions, count_substrings, from_substrings
 from eigentree.learn.prefix_forest import plant
 from eigentree.learn.sequence_em import (
     Automata,
@@ -71,8 +71,8 @@ class HeadAutomataOptions:
         Weight of ``det+f`` beside hidden states; above 0.
     prior
         Pseudo-count of each outcome of counted automata.
-    relative_cut, noise
-        Which singular values have no state, see `OperatorOptions`.
+    relative_cut, noise, scaled
+        Which singular values have a state, and of what, see `OperatorOptions`.
     iterations, restarts, judge_every
         Of expectation maximisation, see `SequenceEMOptions`.
     """
@@ -82,7 +82,8 @@ class HeadAutomataOptions:
     back_off: float = 0.1
     prior: float = PRIOR
     relative_cut: float = 1e-3
-    noise: float = 0.0
+    noise: float = 0.5
+    scaled: bool = True
     iterations: int = 30
     restarts: int = 1
     judge_every: int = 1
@@ -100,7 +101,9 @@ class HeadAutomataOptions:
     @property
     def spectral(self) -> OperatorOptions:
         """What the spectral method is told."""
-        return OperatorOptions(self.states, self.relative_cut, self.noise, 0.0, self.prior)
+        return OperatorOptions(
+            self.states, self.relative_cut, self.noise, self.scaled, 0.0, self.prior
+        )
 
     @property
     def em(self) -> SequenceEMOptions:
@@ -149,10 +152,7 @@ class Modifiers(NamedTuple):
         """The sequences of each automaton."""
         n_automata = 2 * (len(self.sequences.symbols) + 1)
         start = np.searchsorted(self.automaton, np.arange(n_automata + 1)).tolist()
-        return [
-            self.sequences.between(first, last)
-            for first, last in zip(start[:-1], start[1:], strict=True)
-        ]
+        return [self.sequences.between(first, last) for first, last in pairwise(start)]
 
 
 def collect_modifiers(
@@ -285,9 +285,11 @@ def learn_head_automata(
         with one_thread():
             for number, group in enumerate(groups):
                 if group.n_sequences:
-                    models[number] = mixed(
-                        number, learn_operators(group, options.spectral, seed=seed)
+                    statistics = count_substrings(group)
+                    spectral = from_substrings(
+                        group.symbols, statistics, options.spectral, seed=seed
                     )
+                    models[number] = mixed(number, spectral)
                 if progress:
                     progress(STAGE, (number + 1) / len(groups))
         return HeadAutomataModel(whole(models), [], 0)

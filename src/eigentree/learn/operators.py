@@ -20,11 +20,22 @@ as here rather than as symbols that are read, for then their operators would be 
 P and P_x of rank n the values come out exactly; from samples they converge.  Counts say nothing of
 automata whose P has a lower rank than states, such as those with fewer symbols than states.
 
-**Rank.**  A singular value that sampling alone would give is no state.  Counts are nearly Poisson, so
-the noise of an entry has the variance P[b, a] / m for m sequences, and the norm of a matrix of
-such noise is about
+**Scaling.**  In P frequent contexts outweigh all others.  With rows divided by r and columns by c,
 
-    (sqrt(largest row sum of P) + sqrt(largest column sum of P)) / sqrt(m).
+    P[b, a] / (r[b] c[a]),    r[b] = sqrt(sum of row b + `RARE`),    c[a] likewise,
+
+its singular vectors are those of a canonical correlation analysis, but for the constant, which
+keeps the noise of the rarest down.  U / r and V / c then take the place of U and V above, and
+
+    initial = s V[#] c[#],    final = U[#] r[#]
+
+with the numbers U and V of before.  This, too, is exact if P is.
+
+**Rank.**  A singular value that sampling alone would give is no state.  Counts are nearly Poisson,
+so the noise of an entry has the variance v[b, a] = P[b, a] / (m r[b]^2 c[a]^2) for m sequences, and
+the norm of a matrix of such noise is about
+
+    sqrt(largest row sum of v) + sqrt(largest column sum of v).
 
 `OperatorOptions.noise` times that is the least singular value that is kept.
 
@@ -50,6 +61,8 @@ from eigentree.linalg.threads import one_thread
 
 # Trigrams whose vectors are in memory at a time.
 CHUNK = 1 << 16
+# Added to how often a context occurs, in occurrences a sequence, before scaling by it.
+RARE = 1e-3
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +77,8 @@ class OperatorOptions:
         Singular values below this part of the largest have no state.
     noise
         Nor have those below this many times the noise of the counts; see above.
+    scaled
+        Whether contexts are scaled by their frequency before the decomposition.
     back_off
         Weight of the automaton with one state that is mixed in; 0 for none.
     prior
@@ -73,6 +88,7 @@ class OperatorOptions:
     states: int = 6
     relative_cut: float = 1e-3
     noise: float = 0.5
+    scaled: bool = True
     back_off: float = 0.1
     prior: float = PRIOR
 
@@ -115,21 +131,24 @@ class Statistics(NamedTuple):
 
 
 class Factors(NamedTuple):
-    """P in parts, U diag(s) V'.
+    """P, scaled or not, in parts: U diag(s) V'.
 
     Attributes
     ----------
-    left : float64, axes (l + 1, n)
+    left, right : float64, axes (l + 1, n)
+        U / r and V / c.
     values : float64, axes (n)
         Singular values, from the largest down.
-    right : float64, axes (l + 1, n)
+    initial, final : float64, axes (n)
     dropped : float64
         The values below these, up to the number asked for.
     """
 
     left: Floats
-    values: Floats
     right: Floats
+    values: Floats
+    initial: Floats
+    final: Floats
     dropped: Floats
 
 
@@ -162,13 +181,18 @@ def learn_operators(
     ----------
     hsu-2009; luque-2012; balle-2014.
     """
-    statistics = count_substrings(sequences)
     with one_thread():
-        found = decompose(statistics, options, seed=seed)
-        model = assemble(sequences.symbols, statistics, found)
+        model = from_substrings(sequences.symbols, count_substrings(sequences), options, seed=seed)
     if options.back_off:
         model = mixture(model, count_one_state(sequences, options.prior), options.back_off)
     return model
+
+
+def from_substrings(
+    symbols: tuple[str, ...], statistics: Statistics, options: OperatorOptions, *, seed: int = 0
+) -> OperatorModel:
+    """The operator model of some statistics, without back-off; exact if they are."""
+    return assemble(symbols, statistics, decompose(statistics, options, seed=seed))
 
 
 def count_substrings(sequences: Sequences) -> Statistics:
@@ -209,23 +233,37 @@ def count_substrings(sequences: Sequences) -> Statistics:
 
 
 def decompose(statistics: Statistics, options: OperatorOptions, *, seed: int = 0) -> Factors:
-    """The singular values of P that count, with their vectors; one at least."""
+    """The singular values that count, with their vectors; one at least."""
     before, after = statistics.bigrams.T
-    mean, wide = statistics.bigram_mean, statistics.n_symbols + 1
+    mean, boundary = statistics.bigram_mean, statistics.n_symbols
+    wide = boundary + 1
+    r, c = np.ones((2, wide))
+    if options.scaled:
+        r, c = (np.sqrt(np.bincount(side, mean, wide) + RARE) for side in (after, before))
+    scale = r[after] * c[before]
     found = cross_moment_svd(
         _indicators(after, wide),
         _indicators(before, wide),
-        mean,
+        mean / scale,
         options.states,
         generator(seed),
         relative_cut=options.relative_cut,
     )
-    values = found.values * mean.sum()
-    sums = [np.bincount(side, mean).max() for side in (after, before)]
-    noise = options.noise * np.sqrt(sums).sum() / np.sqrt(statistics.n_sequences)
+    whole = float(np.sum(mean / scale))
+    values = found.values * whole
+    variance = mean / scale**2 / statistics.n_sequences
+    sums = [np.bincount(side, variance).max() for side in (after, before)]
+    noise = options.noise * np.sqrt(sums).sum()
     n = max(1, int(np.sum(values > noise)))
-    dropped = np.append(values[n:], found.dropped * mean.sum())
-    return Factors(found.left[:, :n], values[:n], found.right[:, :n], dropped)
+    left, values, right = found.left[:, :n], values[:n], found.right[:, :n]
+    return Factors(
+        left / r[:, None],
+        right / c[:, None],
+        values,
+        values * right[boundary] * c[boundary],
+        left[boundary] * r[boundary],
+        np.append(found.values[n:], found.dropped) * whole,
+    )
 
 
 def _indicators(numbers: Ints, wide: int) -> sparse.csr_array:
@@ -235,16 +273,15 @@ def _indicators(numbers: Ints, wide: int) -> sparse.csr_array:
 
 
 def assemble(symbols: tuple[str, ...], statistics: Statistics, factors: Factors) -> OperatorModel:
-    """The operator model of some factors, which need not be singular vectors' own."""
-    left, values, right, _ = factors
-    n, boundary = len(values), statistics.n_symbols
+    """The operator model of some factors."""
+    n, boundary = len(factors.values), statistics.n_symbols
     operators = np.zeros((boundary, n, n))
-    scaled = right / values
+    right = factors.right / factors.values
     before, symbol, after = statistics.trigrams.T
     start: Longs = np.searchsorted(symbol, np.arange(boundary + 1))
     for number in range(boundary):
         for first in range(start[number], start[number + 1], CHUNK):
             rows = slice(first, min(first + CHUNK, start[number + 1]))
-            weighted = scaled[before[rows]] * statistics.trigram_mean[rows, None]
-            operators[number] += left[after[rows]].T @ weighted
-    return OperatorModel(symbols, values * right[boundary], left[boundary].copy(), operators)
+            weighted = right[before[rows]] * statistics.trigram_mean[rows, None]
+            operators[number] += factors.left[after[rows]].T @ weighted
+    return OperatorModel(symbols, factors.initial, factors.final, operators)

@@ -31,7 +31,7 @@ class Forest(NamedTuple):
     automaton : int64, axes (nodes)
     row : int64, axes (nodes)
         The operator of the last symbol, in a table of those that occur; 0 at roots.
-    count : float64, axes (nodes)
+    ends : float64, axes (nodes)
         Number of sequences that are this prefix and no more.
     through : float64, axes (nodes)
         Number of sequences that begin with it.
@@ -49,7 +49,7 @@ class Forest(NamedTuple):
     parent: Longs
     automaton: Longs
     row: Longs
-    count: Floats
+    ends: Floats
     through: Floats
     below_roots: Longs
     block: Longs

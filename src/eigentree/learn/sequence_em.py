@@ -12,8 +12,8 @@ model can say.  No step lowers the likelihood, which is checked.  With one state
 gives relative frequencies.
 
 Sequences are worked on as a forest of their prefixes (`eigentree.learn.prefix_forest`), and many
-automata at once, as a dependency grammar has them.  Where the iterations lead to depends on where they
-start:
+automata at once, as a dependency grammar has them.  Where the iterations lead to depends on where
+they start:
 
 *random*: relative frequencies, split evenly among states but for random factors; several
 restarts, if asked for.
@@ -42,7 +42,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from eigentree._random import generator
-from eigentree.errors import GrammarError, ModelFileError, SettingsError
+from eigentree.errors import GrammarError, ModelFileError, SettingsError, ShapeError
 from eigentree.grammar.operators import OperatorModel, mixture
 from eigentree.learn import _kernels_sequence as kernels
 from eigentree.learn.counted_automata import PRIOR, check_prior, count_one_state
@@ -52,6 +52,7 @@ from eigentree.learn.prefix_forest import N_PARTS, Forest, plant
 from eigentree.learn.sequences import Floats, Longs, Sequences
 from eigentree.linalg.threads import one_thread
 from eigentree.model_files import save_model
+from eigentree.shapes import check_shapes, check_types
 
 Progress = Callable[[str, float], None]
 
@@ -323,7 +324,10 @@ def learn_automata(
     settings = {**asdict(options), "seed": seed, "judged on": judged_on}
     settings["data"] = digest(*groups)
     total = options.restarts * options.iterations
-    run = _Run.begin() if checkpoint is None else _Run.open(checkpoint, settings)
+    run = _Run(None, [], None, 0)
+    if checkpoint is not None and checkpoint.exists():
+        sizes = {"automata": len(groups), "n": options.states, "rows": len(forest.row_automaton)}
+        run = _Run.open(checkpoint, settings, sizes)
     automata, record = run.automata, run.record
     best, best_at, best_value = run.best, run.best_at, -np.inf
     if best is not None:
@@ -477,8 +481,8 @@ def _observed(forest: Forest) -> tuple[Floats, Floats, Floats]:
     """Axes (automata) twice and (rows): how often each began, stopped and read a symbol."""
     n_automata = int(forest.automaton.max()) + 1
     began = forest.through[:n_automata]
-    stopped = np.bincount(forest.automaton, forest.count, n_automata)
-    read = np.bincount(
+    stopped: Floats = np.bincount(forest.automaton, forest.ends, n_automata)
+    read: Floats = np.bincount(
         forest.row[n_automata:], forest.through[n_automata:], len(forest.row_automaton)
     )
     return began, stopped, read
@@ -501,7 +505,8 @@ def start(
     even = Counts(
         began[:, None] * share,
         stopped[:, None] * share,
-        read[:, None, None] * share[forest.row_automaton][:, :, None]
+        read[:, None, None]
+        * share[forest.row_automaton][:, :, None]
         * share[forest.row_automaton][:, None, :],
     )
     if options.start == "random":
@@ -514,7 +519,7 @@ def start(
     counted = Counts(*(np.zeros_like(array) for array in even))
     roots, nodes = np.split(np.arange(len(state)), [len(n_states)])
     np.add.at(counted.initial, (roots, state[roots]), forest.through[roots])
-    np.add.at(counted.final, (forest.automaton, state), forest.count)
+    np.add.at(counted.final, (forest.automaton, state), forest.ends)
     at = (forest.row[nodes], state[nodes], state[forest.parent[nodes]])
     np.add.at(counted.operators, at, forest.through[nodes])
     return maximise(
@@ -602,12 +607,8 @@ class _Run(NamedTuple):
     best: Automata | None
     best_at: int
 
-    @classmethod
-    def begin(cls) -> _Run:
-        return cls(None, [], None, 0)
-
     def save(self, path: Path, settings: Mapping[str, Any]) -> None:
-        arrays = {}
+        arrays: dict[str, Floats] = {}
         for prefix, automata in (("values", self.automata), ("best", self.best)):
             if automata is not None:
                 arrays |= {f"{prefix}.{name}": a for name, a in automata._asdict().items()}
@@ -620,18 +621,16 @@ class _Run(NamedTuple):
         save_model(path, header, arrays)
 
     @classmethod
-    def open(cls, path: Path, settings: Mapping[str, Any]) -> _Run:
-        if not path.exists():
-            return cls.begin()
+    def open(cls, path: Path, settings: Mapping[str, Any], sizes: Mapping[str, int]) -> _Run:
         file = opened(path, KIND)
         try:
-            stored, record, best_at = (
-                file.header[name] for name in ("settings", "record", "best")
-            )
+            stored, record, best_at = (file.header[name] for name in ("settings", "record", "best"))
             differing = [name for name, value in settings.items() if stored[name] != value]
             rows = [Iteration(*row) for row in record]
             found = {
-                prefix: Automata(*(np.array(file.arrays[f"{prefix}.{a}"]) for a in Automata._fields))
+                prefix: Automata(
+                    *(np.array(file.arrays[f"{prefix}.{a}"]) for a in Automata._fields)
+                )
                 for prefix in ("values", "best")
                 if prefix == "values" or f"{prefix}.initial" in file.arrays
             }
@@ -645,4 +644,13 @@ class _Run(NamedTuple):
             raise ModelFileError(
                 f"{path}: is the checkpoint of a run with {what}; name another file or remove it"
             )
+        # Kernels don't check what they read.
+        axes = {"initial": "automata n", "final": "automata n", "operators": "rows n n"}
+        for automata in found.values():
+            given = automata._asdict()
+            try:
+                check_types("values", {name: (array, np.float64) for name, array in given.items()})
+                check_shapes("values", {name: (given[name], axes[name]) for name in axes}, **sizes)
+            except ShapeError as error:
+                raise ModelFileError(f"{path}: isn't a whole checkpoint: {error}") from error
         return cls(found["values"], rows, found.get("best"), best_at)

@@ -71,7 +71,7 @@ class Sequences(NamedTuple):
     def tape(self) -> Ints:
         """Axes (T of all + sequences + 1): all in one row, with the number l around each."""
         tape = np.full(len(self.symbol) + len(self.start), len(self.symbols), dtype=np.int32)
-        tape[np.arange(len(self.symbol)) + np.repeat(np.arange(1, len(self.start)), self.length)] = (
-            self.symbol
-        )
+        tape[
+            np.arange(len(self.symbol)) + np.repeat(np.arange(1, len(self.start)), self.length)
+        ] = self.symbol
         return tape
