@@ -16,6 +16,8 @@ from eigentree.cli._common import (
     message,
     show_table,
 )
+from eigentree.cli._dependencies_parse import parse
+from eigentree.cli._dependencies_train import train
 from eigentree.errors import counted
 
 if TYPE_CHECKING:
@@ -33,9 +35,8 @@ dependencies = typer.Typer(
 )
 
 
-@dependencies.callback()
-def _group() -> None:
-    """Keep a group of one verb a group."""
+dependencies.command()(train)
+dependencies.command()(parse)
 
 
 @dependencies.command()
