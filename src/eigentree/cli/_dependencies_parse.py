@@ -23,7 +23,8 @@ from eigentree.cli.parse import in_lots, in_processes
 from eigentree.errors import SettingsError
 
 if TYPE_CHECKING:
-    from eigentree.corpus.conllu import Sentence
+    from eigentree.corpus.conllu import Sentence, Word
+    from eigentree.corpus.tag_schemes import Column
     from eigentree.dependency_parser import DependencyParser, DependencyResult
 
 InputForm = Literal["conllu", "tagged", "tokens"]
@@ -203,7 +204,7 @@ def _renderer(parser: DependencyParser, work: _Work) -> Callable[[_Asked], _Rend
 def _with_tree(
     sentence: Sentence | None,
     result: DependencyResult,
-    column: Literal["upos", "xpos"],
+    column: Column,
     confidence: bool,
 ) -> Sentence:
     """The tree in the sentence of the file, or in a new one with words and tags alone."""
@@ -214,9 +215,8 @@ def _with_tree(
         words = (Word(number, form) for number, form in enumerate(result.words, start=1))
         sentence = Sentence(tuple(words))
     # Tags that the file has not got are the tagger's.
-    at = Word._fields.index(column)
     tagged = tuple(
-        Word(*word[:at], column_part(tag), *word[at + 1 :]) if word[at] == EMPTY else word
+        _tagged(word, column, column_part(tag)) if getattr(word, column) == EMPTY else word
         for word, tag in zip(sentence.words, result.tags, strict=True)
     )
     relations = result.relations or [
@@ -236,6 +236,10 @@ def _with_tree(
             sentence, comments=(*sentence.comments, f"# fallback = {result.fallback}")
         )
     return sentence
+
+
+def _tagged(word: Word, column: Column, tag: str) -> Word:
+    return word._replace(upos=tag) if column == "upos" else word._replace(xpos=tag)
 
 
 def _joined(misc: str, more: str) -> str:
