@@ -29,7 +29,7 @@ class ArcLabelOptions:
     Attributes
     ----------
     minimum_count
-        Arcs that a feature must be seen with.
+        Arcs that a feature must be seen with; or as many as the most frequent one has.
     regularisation
         Weight of half the square of the weights, for the mean loss of an arc; above 0.
     epochs
@@ -94,7 +94,7 @@ def train_arc_labels(
         raise GrammarError("labels of arcs need trees with an arc of the root and with others")
     keys = arc_features([sentence for sentence, _ in kept])
     feature, count = np.unique(keys, return_counts=True)
-    feature = feature[count >= options.minimum_count]
+    feature = feature[count >= min(options.minimum_count, count.max())]
     n_labels = len(names)
     weight, bias = np.zeros((n_labels, len(feature))), np.zeros(n_labels)
     if n_labels > 1:
@@ -127,8 +127,8 @@ def train_arc_labels(
 
 def _has_features(keys: Keys, feature: Keys) -> sparse.csr_matrix:
     """Axes (n, F): 1 where an arc has a feature."""
-    column = np.minimum(np.searchsorted(feature, keys), max(len(feature) - 1, 0))
-    known = feature[column] == keys if len(feature) else np.zeros(keys.shape, dtype=bool)
+    column = np.minimum(np.searchsorted(feature, keys), len(feature) - 1)
+    known = feature[column] == keys
     start = np.concatenate([[0], np.cumsum(known.sum(axis=1))])
     ones = np.ones(start[-1])
     return sparse.csr_matrix((ones, column[known], start), shape=(len(keys), len(feature)))
