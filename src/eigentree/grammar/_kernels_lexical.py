@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,8 +12,34 @@ from eigentree._accel import kernel
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Numbers = NDArray[np.int32]
-# The fields of `ModifierCounts`, in its order.
-Trie = tuple[Ints, Ints, Numbers, Numbers, Ints, Numbers, Numbers]
+
+
+class ModifierCounts(NamedTuple):
+    """How often tags, and words with these tags, were seen in contexts.
+
+    Attributes
+    ----------
+    context : int64, axes (C)
+        Numbers of contexts, rising.
+    tag_start : int64, axes (C + 1)
+        Where the tags of each context begin.
+    tag : int32, axes (E)
+        Rising in each context; the end of a sequence is the highest number.
+    tag_count : int32, axes (E)
+    word_start : int64, axes (E + 1)
+        Where the words of each tag begin; the end of a sequence has none.
+    word : int32, axes (W)
+        Rising for each tag.
+    word_count : int32, axes (W)
+    """
+
+    context: Ints
+    tag_start: Ints
+    tag: Numbers
+    tag_count: Numbers
+    word_start: Ints
+    word: Numbers
+    word_count: Numbers
 
 
 @kernel
@@ -41,9 +69,9 @@ def backed_off(count: float, total: float, distinct: float, diversity: float, ba
 def fill_probabilities(
     word: Ints,
     tag: Ints,
-    by_word: Trie,
-    by_tag: Trie,
-    by_nothing: Trie,
+    by_word: ModifierCounts,
+    by_tag: ModifierCounts,
+    by_nothing: ModifierCounts,
     n_states: int,
     n_tags: int,
     n_words: int,
@@ -61,7 +89,7 @@ def fill_probabilities(
     word, tag : int64, axes (n + 1)
         Of each position; position 0 is the root.
     by_word, by_tag, by_nothing
-        The fields of the three tables.
+        The three tables.
     n_states, n_tags, n_words
         S, outcomes that are tags, T + 2 with the end, and entries V of the lexicon.
     diversity

@@ -34,42 +34,13 @@ from numpy.typing import NDArray
 
 from eigentree.corpus.lexicon import Lexicon
 from eigentree.errors import GrammarError
-from eigentree.grammar._kernels_lexical import fill_probabilities
+from eigentree.grammar._kernels_lexical import ModifierCounts, fill_probabilities
 from eigentree.shapes import check_shapes, check_starts, check_types
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-Numbers = NDArray[np.int32]
 
 LEVELS = ("by_word", "by_tag", "by_nothing")
-
-
-class ModifierCounts(NamedTuple):
-    """How often tags, and words with these tags, were seen in contexts.
-
-    Attributes
-    ----------
-    context : int64, axes (C)
-        Numbers of contexts, rising.
-    tag_start : int64, axes (C + 1)
-        Where the tags of each context begin.
-    tag : int32, axes (E)
-        Rising in each context; the end of a sequence is the highest number.
-    tag_count : int32, axes (E)
-    word_start : int64, axes (E + 1)
-        Where the words of each tag begin; the end of a sequence has none.
-    word : int32, axes (W)
-        Rising for each tag.
-    word_count : int32, axes (W)
-    """
-
-    context: Ints
-    tag_start: Ints
-    tag: Numbers
-    tag_count: Numbers
-    word_start: Ints
-    word: Numbers
-    word_count: Numbers
 
 
 class SentenceModifiers(NamedTuple):
@@ -185,9 +156,9 @@ class LexicalModifiers:
         fill_probabilities(
             word,
             tag,
-            tuple(self.by_word),
-            tuple(self.by_tag),
-            tuple(self.by_nothing),
+            self.by_word,
+            self.by_tag,
+            self.by_nothing,
             n_states,
             n_tags,
             n_words,
@@ -225,13 +196,15 @@ class LexicalModifiers:
         ShapeError, GrammarError
             When an array can't be what it should be.
         """
-        levels = [
+        # Copies: kernels would be compiled once more for arrays that can't be written to.
+        by_word, by_tag, by_nothing = (
             ModifierCounts(
-                *(arrays[f"modifiers.{level}.{name}"] for name in ModifierCounts._fields)
+                *(np.array(arrays[f"modifiers.{level}.{name}"]) for name in ModifierCounts._fields)
             )
             for level in LEVELS
-        ]
-        return cls(tags, lexicon, arrays["modifiers.after"], *levels, diversity=diversity)
+        )
+        after = np.array(arrays["modifiers.after"])
+        return cls(tags, lexicon, after, by_word, by_tag, by_nothing, diversity)
 
 
 def sentence_numbers(

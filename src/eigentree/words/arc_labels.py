@@ -145,7 +145,8 @@ class ArcLabels:
         ShapeError, GrammarError
             When an array can't be what it should be.
         """
-        return cls(labels, *(arrays[f"arc_labels.{name}"] for name in _ARRAYS))
+        # Copies: kernels would be compiled once more for arrays that can't be written to.
+        return cls(labels, *(np.array(arrays[f"arc_labels.{name}"]) for name in _ARRAYS))
 
 
 _ARRAYS = ("allowed", "bias", "feature", "start", "label", "weight")
