@@ -28,7 +28,7 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class ArcLabelOptions:
-    """How labels are learned; the defaults did best on held-out trees.
+    """How labels are learned.
 
     Attributes
     ----------
