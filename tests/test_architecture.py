@@ -42,6 +42,7 @@ ARROWS = {
     "learn": BASE | {"corpus", "linalg", "grammar", "words", "chart", "model_files"},
     "evaluate": BASE | {"corpus"},
     "report": BASE | {"corpus", "evaluate"},
+    "operator_files": BASE | {"grammar", "model_files"},
     "simulate": BASE | {"corpus", "linalg", "grammar"},
     "parsers": BASE | {"corpus", "grammar", "chart", "learn", "words", *PARSERS},
     "parser_files": BASE | {"corpus", "grammar", "words", "model_files", *PARSERS},

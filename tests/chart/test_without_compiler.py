@@ -11,11 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from eigentree.chart.decode import OBJECTIVES, decode, gains
+from eigentree.chart.head_chart import head_inside_outside, of_sentence
+from eigentree.chart.head_decode import arc_scores, best_tree, viterbi
 from eigentree.chart.inside_outside import inside_outside
 from eigentree.chart.k_best import k_best
 from eigentree.chart.pruning import prune
 from tests.helpers import close
-from tests.strategies import random_lpcfg, random_pcfg, sentence
+from tests.strategies import random_head_automata, random_lpcfg, random_pcfg, sentence
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -40,11 +42,18 @@ def results() -> dict[str, object]:
                 several.item.tolist(),
                 several.forest.roots.tolist(),
             ]
+    signed = of_sentence(random_head_automata(rng, 3, signed=True), np.array([2, 0, 1, 1, 0, 2]))
+    arcs = head_inside_outside(signed)
+    probable = of_sentence(random_head_automata(rng, 3), np.array([1, 0, 0, 2]))
+    assert arcs is not None
+    best = best_tree(arc_scores(arcs.marginals)), viterbi(probable, multi_root=True)
     return {
         "coarse": pruned.marginal.tolist(),
         "items": marginals.item.tolist(),
         "edges": marginals.edge.tolist(),
         "value": [pruned.log_value, marginals.log_value, marginals.sign],
+        "arcs": [*arcs.marginals.ravel().tolist(), arcs.log_value, arcs.sign],
+        "heads": [each.heads.tolist() for each in best],
         "forest": [array.tolist() for array in pruned.forest],
         "trees": trees,
     }
@@ -68,5 +77,6 @@ def test_kernels_give_the_same_as_plain_python():
     plain, compiled = json.loads(done.stdout), results()
     assert plain["forest"] == compiled["forest"]
     assert plain["trees"] == compiled["trees"]
-    for name in ("coarse", "items", "edges", "value"):
+    assert plain["heads"] == compiled["heads"]
+    for name in ("coarse", "items", "edges", "value", "arcs"):
         assert close(plain[name], compiled[name], rtol=1e-9, atol=1e-11)

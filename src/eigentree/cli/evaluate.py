@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from eigentree.cli._common import FAILED, JsonOption, SeedOption, keep_inputs, message
+from eigentree.cli._common import (
+    FAILED,
+    JsonOption,
+    SeedOption,
+    by_lines,
+    keep_inputs,
+    message,
+    show_table,
+)
 from eigentree.errors import counted
 
 if TYPE_CHECKING:
     from eigentree.corpus.trees import Tree
     from eigentree.evaluate import PairedTest, ParsevalOptions
-    from eigentree.report.scores import Scored, Table
+    from eigentree.report.scores import Scored
 
 
 def evaluate(
@@ -166,7 +173,7 @@ def _score(
                 f"on {'line' if len(left_over) == 1 else 'lines'} {lines}"
             )
     elif len(trees) != len(gold.trees):
-        trees = _by_lines(parsed, len(gold.trees))
+        trees = by_lines(trees, parsed.lines, parsed.n_lines, len(gold.trees))
         if len(trees) != len(gold.trees):
             remarks.append(
                 f"{parsed.name} has {counted(len(trees), 'tree')} and {gold.name} "
@@ -183,19 +190,6 @@ def _score(
         places=[f"{gold.name}:{line}" for line in gold.lines],
         remarks=remarks,
     )
-
-
-def _by_lines(parsed: _File, n_gold: int) -> list[Tree | None]:
-    """Let empty lines stand for missing parses where that alone explains the number of trees.
-
-    Parsers that print one tree a line often leave the line empty when they find none.
-    """
-    if parsed.n_lines != n_gold or len(set(parsed.lines)) < len(parsed.lines):
-        return parsed.trees
-    trees: list[Tree | None] = [None] * n_gold
-    for tree, line in zip(parsed.trees, parsed.lines, strict=True):
-        trees[line - 1] = tree
-    return trees
 
 
 def _paired(systems: Sequence[Scored], samples: int, seed: int) -> PairedTest | None:
@@ -226,12 +220,12 @@ def _print(gold: str, systems: Sequence[Scored], test: PairedTest | None, labels
         typer.echo(f"parsed: {systems[0].name}")
         named = list(systems)
     typer.echo()
-    _show(scores.score_table(named))
+    show_table(scores.score_table(named))
     if test is not None:
         typer.echo("\n" + scores.comparison(test, "A", "B"))
     for system in named if labels else ():
         typer.echo()
-        _show(scores.label_table(system))
+        show_table(scores.label_table(system))
     typer.echo()
     for what, how in scores.describe(systems[0].result.options):
         typer.echo(f"{what}: {how}")
@@ -242,23 +236,3 @@ def _print(gold: str, systems: Sequence[Scored], test: PairedTest | None, labels
             typer.echo(f"\nremarks on {system.name}:")
         for line in (*remarks, *problems):
             typer.echo(f"  {line}")
-
-
-def _show(table: Table) -> None:
-    """Print a table, with lines and colours on a terminal and plain elsewhere."""
-    if not sys.stdout.isatty():
-        from eigentree.report.scores import plain_table
-
-        typer.echo(plain_table(table))
-        return
-    from rich.console import Console
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    drawn = RichTable(title=table.title or None, header_style="bold")
-    for place, name in enumerate(table.header):
-        drawn.add_column(Text(name), justify="right" if place else "left")
-    for row in table.rows:
-        style = "bold" if row[0].startswith("F1, %") else None
-        drawn.add_row(*map(Text, row), style=style)
-    Console().print(drawn)

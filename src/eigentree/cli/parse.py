@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from eigentree.ensemble.parser import EnsembleParser
     from eigentree.parsers import Parser
 
+Asked = TypeVar("Asked")
 Rendered = TypeVar("Rendered")
 
 # Sentences a worker process gets at a time, at least, and how many such lots wait in line for each.
@@ -401,8 +402,8 @@ def _lot(parser: Parser | EnsembleParser) -> int:
 
 
 def in_lots(
-    sentences: Iterator[Sentence], most: int, is_more: Callable[[], bool] = lambda: True
-) -> Iterator[list[Sentence]]:
+    sentences: Iterator[Asked], most: int, is_more: Callable[[], bool] = lambda: True
+) -> Iterator[list[Asked]]:
     """Sentences in lots of as many as is best, or as are there."""
     for first in sentences:
         lot = [first]
@@ -486,8 +487,8 @@ def _render_lot(lot: list[Sentence]) -> list[_Rendered]:
 
 
 def in_processes(
-    render: Callable[[list[Sentence]], list[Rendered]],
-    lots: Iterator[list[Sentence]],
+    render: Callable[[list[Asked]], list[Rendered]],
+    lots: Iterator[list[Asked]],
     jobs: int,
     start: Callable[..., object],
     *given: object,

@@ -16,6 +16,8 @@ from typing import Literal, NamedTuple, get_args
 
 from eigentree.corpus.brackets import OnError, unescape_token
 from eigentree.corpus.cleaning import CleaningOptions, clean
+from eigentree.corpus.conllu import EMPTY as NO_VALUE
+from eigentree.corpus.conllu import read_conllu
 from eigentree.corpus.constraints import (
     Constraints,
     MalformedError,
@@ -25,17 +27,14 @@ from eigentree.corpus.constraints import (
 from eigentree.corpus.files import Problem, snippet_at, undecoded
 from eigentree.corpus.treebank import read_trees
 from eigentree.corpus.trees import FORBIDDEN_IN_LABEL
-from eigentree.errors import SettingsError, TreebankFormatError, counted
+from eigentree.errors import SettingsError, TreebankFormatError
 
 InputFormat = Literal["tokens", "tagged", "conllu", "trees", "bracketed", "half-trees"]
 Separator = Literal["_", "/"]
 TagColumn = Literal["xpos", "upos"]
 
 _TOKEN = re.compile(r"[^ \t\r\n\x0b\x0c]+")
-_NUMBER_OF_COLUMNS = 10
 _SEPARATORS = get_args(Separator)
-_COLUMN_OF = {"upos": 3, "xpos": 4}
-_NOT_A_WORD = re.compile(r"[0-9]+[-.][0-9]+")  # a range of words in one token, an empty node
 
 
 class TaggedSentence(NamedTuple):
@@ -114,7 +113,7 @@ def read_sentences(
     if form not in get_args(InputFormat):
         known = ", ".join(get_args(InputFormat))
         raise SettingsError(f"there is no input format {form!r}; known are {known}")
-    if tag_column not in _COLUMN_OF:
+    if tag_column not in get_args(TagColumn):
         raise SettingsError(f"there is no tag column {tag_column!r}; known are xpos, upos")
     if separator is not None and separator not in _SEPARATORS:
         raise SettingsError(f"{separator!r} can't separate words from tags; '_' and '/' can")
@@ -123,7 +122,7 @@ def read_sentences(
     elif form == "tagged":
         sentences = _read_tagged(lines, name, separator)
     elif form == "conllu":
-        sentences = _read_conllu(lines, name, _COLUMN_OF[tag_column])
+        sentences = _read_conllu(lines, name, tag_column)
     elif form == "bracketed":
         sentences = _read_with_brackets(lines, name, partial(read_bracketed, labels=labels))
     elif form == "half-trees":
@@ -182,75 +181,35 @@ def _separators_of(tokens: list[str]) -> Sequence[str]:
     return everywhere or _SEPARATORS
 
 
-def _read_conllu(lines: Iterable[str], name: str, tag_column: int) -> Iterator[TaggedSentence]:
-    sentence: _ConlluSentence | None = None
-    for number, line in enumerate(lines, start=1):
-        line = line.rstrip("\r\n")
-        if not line.strip(" \t"):
-            if sentence is not None:
-                yield sentence.finish()
-            sentence = None
-        # A first word may begin with "#", but a comment has no columns.
-        elif sentence is not None or not line.startswith("#") or "\t" in line:
-            sentence = sentence or _ConlluSentence(name, number, tag_column)
-            sentence.add(number, line)
-    if sentence is not None:
-        yield sentence.finish()
-
-
-class _ConlluSentence:
-    """The words of a sentence that is being read; after a problem the rest is passed over."""
-
-    def __init__(self, name: str, line: int, tag_column: int) -> None:
-        self._name = name
-        self._line = line
-        self._tag_column = tag_column
-        self._words: list[str] = []
-        self._tags: list[str] = []
-        self._problem: Problem | None = None
-
-    def add(self, number: int, line: str) -> None:
-        if self._problem is not None:
-            return
-        self._problem = undecoded(self._name, number, line)
-        if self._problem is not None:
-            return
-        columns = line.split("\t")
-        if len(columns) != _NUMBER_OF_COLUMNS:
-            found = counted(len(columns), "column")
-            what = f"{found} separated by tabs, expected {_NUMBER_OF_COLUMNS}"
-            self._fail(number, 1, what, line)
-            return
-        if _NOT_A_WORD.fullmatch(columns[0]):
-            return
-        if columns[0] != str(len(self._words) + 1):
-            self._fail(number, 1, f"word number {len(self._words) + 1} was expected", line)
-            return
+def _read_conllu(lines: Iterable[str], name: str, column: TagColumn) -> Iterator[TaggedSentence]:
+    for record in read_conllu(lines, name=name, on_error="skip", heads="ignore"):
+        if record.sentence is None:
+            yield TaggedSentence([], None, record.line, record.problem)
+            continue
         # Some languages write numbers with spaces; between trees' brackets a space would
         # separate, and a no-break space is what typographers would have set.
-        word = columns[1].strip(" ").replace(" ", "\u00a0")
+        words = [form.strip(" ").replace(" ", "\u00a0") for form in record.sentence.forms()]
+        tags = record.sentence.tags(column)
+        unusable = _unusable(words, tags, column)
+        if unusable is not None:
+            number, what = unusable
+            line = record.line + record.sentence.row_of(number)
+            problem = Problem(name, line, 1, f"{what} (word {number} of the sentence)", "")
+            yield TaggedSentence([], None, record.line, problem)
+        else:
+            yield TaggedSentence(words, None if NO_VALUE in tags else tags, record.line)
+
+
+def _unusable(words: list[str], tags: list[str], column: TagColumn) -> tuple[int, str] | None:
+    """The first word that can't stand in a tree with its tag, and why; None if all can."""
+    for number, (word, tag) in enumerate(zip(words, tags, strict=True), start=1):
         if not _TOKEN.fullmatch(word):
-            self._fail(number, len(columns[0]) + 2, "the word is empty or white space", line)
-            return
-        tag = columns[self._tag_column]
-        if tag != "_" and not _is_tag(tag):
-            column = sum(map(len, columns[: self._tag_column])) + self._tag_column + 1
-            self._fail(number, column, "the tag is empty or holds white space or brackets", line)
-            return
-        self._words.append(word)
-        self._tags.append(tag)
-
-    def _fail(self, number: int, column: int, what: str, line: str) -> None:
-        self._problem = Problem(self._name, number, column, what, snippet_at(line, column))
-
-    def finish(self) -> TaggedSentence:
-        n_untagged = self._tags.count("_")
-        if self._problem is None and 0 < n_untagged < len(self._tags):
-            position = self._tags.index("_") + 1
-            self._fail(self._line, 1, f"word {position} of the sentence has no tag", "")
-        if self._problem is not None:
-            return TaggedSentence([], None, self._line, self._problem)
-        return TaggedSentence(self._words, None if n_untagged else self._tags, self._line)
+            return number, f"the word holds white space: {word!r}"
+        if tag != NO_VALUE and not _is_tag(tag):
+            return number, f"column {column.upper()} holds white space or brackets: {tag!r}"
+    if 0 < tags.count(NO_VALUE) < len(tags):
+        return tags.index(NO_VALUE) + 1, "the word has no tag, but others have"
+    return None
 
 
 def _read_with_brackets(

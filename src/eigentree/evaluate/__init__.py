@@ -1,5 +1,11 @@
-"""Scores of parses: brackets against gold trees, and how sure the figures are."""
+"""Scores of parses: brackets and attachments against gold trees, and how sure the figures are."""
 
+from eigentree.evaluate.attachment import (
+    AttachmentOptions,
+    AttachmentResult,
+    align_sentences,
+    score_attachment,
+)
 from eigentree.evaluate.parseval import Alignment, Outline, align_by_words, outlines, score
 from eigentree.evaluate.result import LabelScore, ParsevalResult, SentenceScore, Summary
 from eigentree.evaluate.settings import (
@@ -13,14 +19,27 @@ from eigentree.evaluate.significance import (
     Interval,
     PairedTest,
     bootstrap_interval,
+    bootstrap_mean_interval,
     corpus_f1,
     paired_test,
+)
+from eigentree.evaluate.unlabelled import (
+    PENN_PUNCTUATION,
+    GoldBracketing,
+    UnlabelledResult,
+    gold_bracketing,
+    match_by_words,
+    score_unlabelled,
 )
 
 __all__ = [
     "EVALB_COLLINS",
     "OWN",
+    "PENN_PUNCTUATION",
     "Alignment",
+    "AttachmentOptions",
+    "AttachmentResult",
+    "GoldBracketing",
     "Interval",
     "LabelScore",
     "Outline",
@@ -29,12 +48,19 @@ __all__ = [
     "ParsevalResult",
     "SentenceScore",
     "Summary",
+    "UnlabelledResult",
     "align_by_words",
+    "align_sentences",
     "bootstrap_interval",
+    "bootstrap_mean_interval",
     "corpus_f1",
+    "gold_bracketing",
     "is_punctuation",
+    "match_by_words",
     "outlines",
     "paired_test",
     "read_parameters",
     "score",
+    "score_attachment",
+    "score_unlabelled",
 ]
