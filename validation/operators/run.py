@@ -136,7 +136,7 @@ def of_splearn() -> dict[str, Learn]:
         return learn
 
     return {
-        f"{version}, up to {k}": of(version, k) for version in ("classic", "factor") for k in (1, 2)
+        f"{version}, up to {k}": of(version, k) for version in ("classic", "factor") for k in (2, 3)
     }
 
 
