@@ -92,7 +92,7 @@ def test_continuations_sum_over_all_that_may_come(rng):
 def test_what_has_no_sum_is_refused(rng):
     model = random_automaton(2, "ab", rng)
     with pytest.raises(GrammarError, match=r"spectral radius 2, so .* it must be below 1"):
-        replace(model, operators=model.operators * 2.5).continuation()
+        OperatorModel(("a",), np.ones(1), np.ones(1), np.full((1, 1, 1), 2.0)).continuation()
     with pytest.raises(GrammarError, match="the prefix has the value zero"):
         model.following("x")
 
