@@ -23,7 +23,8 @@ from eigentree.chart.decode import OBJECTIVES, OF_ITEMS
 from eigentree.corpus.treebank import read_treebank
 from eigentree.corpus.trees import Tree
 from eigentree.ensemble.diversity import oracle
-from eigentree.parsers import Alternative, Parser
+from eigentree.parse_results import Alternative
+from eigentree.parsers import Parser
 
 SIZES = (1, 2, 5, 10, 20, 50)
 REPEATS = 2

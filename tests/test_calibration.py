@@ -17,7 +17,8 @@ from eigentree.errors import EigentreeError, ModelFileError, SettingsError
 from eigentree.judging import calibrate, judge
 from eigentree.learn.decomposition import DecompositionOptions
 from eigentree.model_files import open_model, save_model
-from eigentree.parsers import Bracket, Parser, ParseResult
+from eigentree.parse_results import Bracket, ParseResult
+from eigentree.parsers import Parser
 from tests.demo import HELD_OUT, any_length_parser, demo_parser
 from tests.helpers import close
 

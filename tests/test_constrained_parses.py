@@ -19,7 +19,9 @@ from eigentree.ensemble.combine import Chains, Evidence, combine
 from eigentree.ensemble.train import train_ensemble
 from eigentree.errors import SettingsError
 from eigentree.learn.decomposition import DecompositionOptions
-from eigentree.parsers import IN_PIECES, Parser, ParseResult, Sentence
+from eigentree.parse_results import ParseResult
+from eigentree.parsers import IN_PIECES, Parser
+from eigentree.sentences import Sentence
 from tests.demo import any_length_parser, demo_parser, demo_trees, run_verb
 from tests.ensemble.samples import described, sampled_trees
 from tests.ensemble.test_parser import of_parsers

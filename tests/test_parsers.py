@@ -18,8 +18,10 @@ from eigentree.corpus.trees import SEPARATORS, Tree
 from eigentree.errors import SettingsError
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.learn.decomposition import DecompositionOptions
-from eigentree.parsers import LEAST_TAG, Parser, ParseResult, ParserOptions, TreebankOptions
-from eigentree.training import TrainingOptions
+from eigentree.parse_results import ParseResult
+from eigentree.parsers import Parser, ParserOptions
+from eigentree.sentences import LEAST_TAG
+from eigentree.training import TrainingOptions, TreebankOptions
 from eigentree.words.tagger import Tagger, TagProbability
 from tests.demo import any_length_parser, demo_parser, demo_trees
 from tests.helpers import close

@@ -13,9 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eigentree.corpus.binarise import BinariseOptions, binarise
+from eigentree.corpus.binarise import BinariseOptions, Direction, binarise
 from eigentree.corpus.brackets import format_tree
+from eigentree.corpus.cleaning import CleaningOptions
 from eigentree.corpus.heads import head_rules
+from eigentree.corpus.lexicon import LexiconOptions
 from eigentree.corpus.trees import Tree, collector_paused, with_tags
 from eigentree.errors import SettingsError
 from eigentree.grammar.lpcfg import LPCFG
@@ -39,15 +41,7 @@ from eigentree.learn.spectral import (
 from eigentree.learn.state_search import STAGE, StateSearchOptions, search_states
 from eigentree.learn.states import capped_states, most_states
 from eigentree.learn.unseen import UnseenOptions, unseen_rules, widen
-from eigentree.parsers import (
-    METHODS,
-    Method,
-    Parser,
-    ParserOptions,
-    Progress,
-    Retrained,
-    TreebankOptions,
-)
+from eigentree.parsers import METHODS, Method, Parser, ParserOptions, Progress, Retrained
 from eigentree.words.tagger import Tagger, jackknife
 
 # Tables that are tried on a treebank, and the share of phrases that one has to know.
@@ -56,6 +50,31 @@ HEAD_COVERAGE = 0.9
 # Symbols remember a sibling unless more than this share of new rule uses is likely to be of
 # rules that the treebank lacks.
 MOST_UNSEEN = 0.03
+
+
+@dataclass(frozen=True, slots=True)
+class TreebankOptions:
+    """What a treebank is turned into before a grammar is learned.
+
+    Attributes
+    ----------
+    cleaning
+        Traces, function tags, wrappers.
+    binarise
+        Direction and Markovisation; None to let the treebank decide about siblings.
+    direction
+        Of binarisation, where `binarise` leaves it open.
+    heads
+        Name of a head table, path of one, or ``auto`` for one that knows the labels.
+    lexicon
+        Rare words and their classes.
+    """
+
+    cleaning: CleaningOptions = field(default_factory=CleaningOptions)
+    binarise: BinariseOptions | None = None
+    direction: Direction = "left"
+    heads: str = "auto"
+    lexicon: LexiconOptions = field(default_factory=LexiconOptions)
 
 
 @dataclass(frozen=True, slots=True)

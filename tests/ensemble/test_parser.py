@@ -20,7 +20,9 @@ from eigentree.ensemble.reading import Reading
 from eigentree.errors import SettingsError
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.plain import one_state
-from eigentree.parsers import Parser, ParseResult, Sentence
+from eigentree.parse_results import ParseResult
+from eigentree.parsers import Parser
+from eigentree.sentences import Sentence
 from eigentree.training import TrainingOptions, train
 from tests.demo import any_length_parser
 from tests.ensemble.samples import sampled_trees

@@ -203,7 +203,7 @@ def parse(
     from eigentree.cli._models import warn_of_compilation
     from eigentree.corpus.files import write_whole
     from eigentree.errors import SettingsError
-    from eigentree.parsers import check_least
+    from eigentree.parse_results import check_least
 
     if not model:
         raise SettingsError("no model is named; give one with --model, as made by eigentree train")
@@ -428,7 +428,7 @@ def _renderer(
 ) -> Callable[[list[Sentence]], Iterator[_Rendered]]:
     """A function from sentences to what is printed for each and what is told about it."""
     from eigentree.cli import _models
-    from eigentree.parsers import with_given_up
+    from eigentree.parse_results import with_given_up
 
     root_name = parser.cleaning.root_name
 

@@ -21,29 +21,20 @@ from eigentree.ensemble.network import Network, Question
 from eigentree.ensemble.reading import Reader, Reading, given_up
 from eigentree.errors import counted
 from eigentree.grammar.lpcfg import LPCFG
-from eigentree.parsers import (
-    IN_PIECES,
+from eigentree.parse_results import (
     Alternative,
     Bracket,
-    Given,
-    Parser,
     ParseResult,
-    ParserOptions,
-    Sentence,
     calibrated,
     check_best,
     check_least,
-    cleaning_of,
     joined,
     mean_confidence,
-    parts_of,
-    pieces_of,
-    sentence_of,
-    wanted_of,
-    way_of,
     with_alternative,
     with_given_up,
 )
+from eigentree.parsers import IN_PIECES, Parser, ParserOptions, cleaning_of
+from eigentree.sentences import Given, Sentence, parts_of, pieces_of, sentence_of, wanted_of, way_of
 from eigentree.words.tagger import Tagger
 
 # Sentences that are parsed together: each member is asked about all of them in turn.

@@ -22,7 +22,10 @@ from eigentree.corpus.binarise import unbinarise
 from eigentree.corpus.trees import Tree, with_tags
 from eigentree.ensemble.combine import Chains, Evidence
 from eigentree.grammar.lpcfg import LPCFG
-from eigentree.parsers import Attempt, Fallback, Parser, Sentence
+from eigentree.parse_results import Fallback
+from eigentree.parsers import Parser
+from eigentree.search import Attempt
+from eigentree.sentences import Sentence
 
 
 class Reading(NamedTuple):
