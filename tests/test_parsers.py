@@ -155,16 +155,16 @@ def test_pieces_end_at_marks():
 
 
 def test_what_does_not_fit_into_memory_is_parsed_in_pieces(monkeypatch):
-    from eigentree import parsers
+    from eigentree import attempts
 
-    prune = parsers.prune
+    prune = attempts.prune
 
     def small_machine(grammar, leaves, *rest, **options):
         if leaves.n_words > 30:
             raise MemoryError
         return prune(grammar, leaves, *rest, **options)
 
-    monkeypatch.setattr(parsers, "prune", small_machine)
+    monkeypatch.setattr(attempts, "prune", small_machine)
     words = ["a", "b"] * 50
     result = any_length_parser().parse(words)
     check(result, words)
@@ -176,7 +176,7 @@ def test_without_any_memory_there_is_an_error(monkeypatch):
     def no_machine(*_arguments, **_options):
         raise MemoryError("no memory at all")
 
-    monkeypatch.setattr("eigentree.parsers.prune", no_machine)
+    monkeypatch.setattr("eigentree.attempts.prune", no_machine)
     with pytest.raises(MemoryError, match="no memory at all"):
         any_length_parser().parse(["a", "b"] * 50)
 

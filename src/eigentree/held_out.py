@@ -12,6 +12,7 @@ from itertools import islice
 
 import numpy as np
 
+from eigentree.attempts import Attempt
 from eigentree.corpus.trees import Tree
 from eigentree.errors import GrammarError
 from eigentree.evaluate import EVALB_COLLINS, score
@@ -20,7 +21,6 @@ from eigentree.grammar.pcfg import PCFG
 from eigentree.grammar.plain import one_state
 from eigentree.parse_results import ParseResult
 from eigentree.parsers import Parser, ParserOptions, Progress
-from eigentree.search import Attempt
 from eigentree.sentences import Sentence
 
 

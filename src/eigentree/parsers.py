@@ -31,14 +31,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
+from eigentree.attempts import Attempt, FullChart, any_tree, attempts_at
 from eigentree.calibration import Calibrations
-from eigentree.chart.constraints import Permitted, Settled, settle
+from eigentree.chart.constraints import Settled, settle
 from eigentree.chart.decode import OF_ITEMS, Objective
 from eigentree.chart.exhaustive import exhaustive_marginals
 from eigentree.chart.kruskal import Factors, kruskal_marginals
 from eigentree.chart.on_tree import TreeValue, on_tree
 from eigentree.chart.prefix import LeftCorners, Surprisal
-from eigentree.chart.pruning import DEFAULT_THRESHOLD, Leaves, Pruned, has_tree, kept, prune
+from eigentree.chart.pruning import DEFAULT_THRESHOLD, Leaves
 from eigentree.chart.spans import RuleMarginal
 from eigentree.corpus.binarise import BinariseOptions, Rightmost, binarise
 from eigentree.corpus.cleaning import CleaningOptions
@@ -48,9 +49,8 @@ from eigentree.corpus.trees import Tree
 from eigentree.errors import GrammarError, SettingsError, counted
 from eigentree.grammar.kruskal import KruskalGrammar
 from eigentree.grammar.lpcfg import LPCFG
-from eigentree.grammar.over_words import under_guesses, under_seen_tags, under_tags
+from eigentree.grammar.over_words import under_seen_tags
 from eigentree.parse_results import (
-    Fallback,
     ParseResult,
     calibrated,
     check_best,
@@ -59,7 +59,7 @@ from eigentree.parse_results import (
     with_alternative,
     with_given_up,
 )
-from eigentree.search import Attempt, Found, search
+from eigentree.search import Found, search
 from eigentree.sentences import (
     Given,
     Sentence,
@@ -80,8 +80,6 @@ Method = Literal["spectral", "clustering", "pcfg", "em", "spectral+em"]
 METHODS: tuple[str, ...] = get_args(Method)
 Progress = Callable[[str, float], None]
 
-# Pruning thresholds are relaxed by this factor, then to none at all.
-RELAXATION = 1e-3
 # Why constraints that the grammar has trees for may have to be given up.
 IN_PIECES = "the sentence is too long to be parsed in one piece, as constraints need it"
 NOT_IN_CHART = "no tree that the rules have for them has a value in the model's chart"
@@ -431,12 +429,7 @@ class Parser:
         ----
         An inside pass without a beam, or two.
         """
-        backbone = self.grammar.backbone
-        everything = Permitted.everything(len(sentence.words), len(backbone.symbols))
-        return any(
-            has_tree(backbone, leaves, permitted or everything)
-            for leaves, permitted, *_ in self._steps(sentence.under(constraints))
-        )
+        return any_tree(self.grammar.backbone, sentence.under(constraints))
 
     def _constrained(
         self,
@@ -571,70 +564,13 @@ class Parser:
         sentence
             At least one word.
         """
-        for leaves, permitted, thresholds, fallback in self._steps(sentence):
-            pruner = self._pruner(leaves, permitted)
-            for number, least in enumerate(dict.fromkeys((*thresholds, 0.0))):
-                # Only the first try is beamed, lest what it drops be missed.
-                pruned = pruner(least, 0.0 if number else None)
-                if pruned is None and number:
-                    break  # there is no tree at all, however little is pruned
-                if pruned is None:
-                    continue
-                relaxed: Fallback | None = "threshold" if number else None
-                yield Attempt(pruned, fallback or relaxed)
-
-    def _steps(self, sentence: Sentence) -> Iterator[_Step]:
-        """Candidates of the words, and the thresholds that they are tried with."""
-        backbone, threshold = self.grammar.backbone, self.options.threshold
-        words, tags, guesses, constraints = sentence
-        given = [-1] * len(words) if tags is None else backbone.tag_numbers(tags)
-        fixed = constraints.tags if constraints else {}
-        for place, number in zip(fixed, backbone.tag_numbers(fixed.values()), strict=True):
-            if number < 0:
-                return
-            given[place] = number
-        permitted = None
-        if constraints:
-            permitted = Permitted.by(constraints, backbone.symbols, len(words))
-        # Without tags, or with unknown ones, those words have to be left free from the start.
-        are_given = tags is not None and guesses is None
-        first: Fallback | None = "tags" if are_given and -1 in given else None
-        steps: list[tuple[bool, list[float], Fallback | None]] = [
-            (False, [threshold, threshold * RELAXATION], first),
-            (True, [threshold], "tags"),
-        ]
-        for free, thresholds, fallback in steps:
-            if guesses is not None and not free:
-                candidates = under_guesses(backbone, words, guesses)
-            else:
-                candidates = under_tags(backbone, words, given, free=free)
-            for place in fixed if free else ():
-                (candidates[place],) = under_tags(
-                    backbone, words[place : place + 1], given[place : place + 1], free=False
-                )
-            leaves: Leaves | None = Leaves.of(candidates)
-            if permitted is not None and leaves is not None:
-                leaves = leaves.within(permitted)
-            if leaves is not None:
-                yield _Step(leaves, permitted, thresholds, fallback)
-
-    def _pruner(
-        self, leaves: Leaves, permitted: Permitted | None
-    ) -> Callable[[float, float | None], Pruned | None]:
-        """How a sentence is pruned at a threshold and a beam; full charts are made only once."""
         backbone = self.grammar.backbone
-        if self.kruskal is None and not self.options.exhaustive:
-            return lambda least, beam: prune(
-                backbone, leaves, least, beam=beam, permitted=permitted
-            )
-        marginals = (
-            exhaustive_marginals(backbone, leaves, permitted)
-            if self.kruskal is None
-            else kruskal_marginals(self.kruskal, leaves, self._factors, permitted)
-        )
-        return lambda least, _: (
-            None if marginals is None else kept(backbone, leaves, marginals, least)
-        )
+        full_chart: FullChart | None = None
+        if self.kruskal is not None:
+            full_chart = partial(kruskal_marginals, self.kruskal, factors=self._factors)
+        elif self.options.exhaustive:
+            full_chart = partial(exhaustive_marginals, backbone)
+        return attempts_at(backbone, sentence, self.options.threshold, full_chart)
 
     def _parse(
         self,
@@ -691,15 +627,6 @@ class Parser:
         backbone = self.grammar.backbone
         phrases = np.where(backbone.symbols.tag < 0, backbone.root, -1.0)
         return backbone.symbols[int(np.argmax(phrases))].chain[0]
-
-
-class _Step(NamedTuple):
-    """What words may be, what is permitted over them, and how much is to be pruned."""
-
-    leaves: Leaves
-    permitted: Permitted | None
-    thresholds: list[float]
-    fallback: Fallback | None
 
 
 class Retrained(NamedTuple):

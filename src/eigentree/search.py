@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eigentree.attempts import Attempt
 from eigentree.chart.decode import (
     Decoded,
     Gains,
@@ -35,13 +36,6 @@ from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.pcfg import PCFG
 from eigentree.grammar.plain import one_state
 from eigentree.parse_results import Alternative, Bracket, Fallback, ParseResult, mean_confidence
-
-
-class Attempt(NamedTuple):
-    """What the plain PCFG leaves of a sentence, and what was given up for it."""
-
-    pruned: Pruned
-    fallback: Fallback | None
 
 
 class Found(NamedTuple):

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from eigentree.attempts import Attempt
 from eigentree.chart.decode import Decoded, Labels, decode, gains
 from eigentree.chart.forest import Floats
 from eigentree.chart.inside_outside import inside_outside
@@ -24,7 +25,6 @@ from eigentree.ensemble.combine import Chains, Evidence
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.parse_results import Fallback
 from eigentree.parsers import Parser
-from eigentree.search import Attempt
 from eigentree.sentences import Sentence
 
 
