@@ -150,6 +150,13 @@ def test_under_constraints_nothing_was_counted(calibrated):
     assert result.calibrated is None
 
 
+def test_under_weights_of_tags_nothing_was_counted(calibrated):
+    result = calibrated.parse(SENTENCE, [{TAGS[0]: 1}, *TAGS[1:]])
+    assert result.tags == TAGS
+    assert result.brackets
+    assert result.calibrated is None
+
+
 def test_another_form_of_the_grammar_is_to_be_calibrated_anew(calibrated):
     options = DecompositionOptions(4, "als", iterations=2)
     assert calibrated.in_kruskal_form(options).calibrations == {}

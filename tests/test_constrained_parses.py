@@ -328,6 +328,29 @@ def test_half_trees_are_kept(model, tmp_path):
     assert expected.broken_by(tree_of(record)) == ()
 
 
+def test_lines_of_json_have_tags_weights_and_constraints(model, tmp_path):
+    words = ["The", "dog", "sees", "the", "old", "cat", "."]
+    tags = ["DT", {"NN": 0.7, "VBZ": 0.3}, "VBZ", "DT", "JJ", {"NNS": 1}, "."]
+    lines = [
+        json.dumps({"words": words, "tags": tags}),
+        json.dumps({"words": words, "constraints": {"required": [[3, 5]]}}),
+        json.dumps({"words": words, "tags": [{"NOUN": 1}] * 7}),
+        "{",
+        "",
+        json.dumps({"words": words}),
+    ]
+    code, records, err = parse_lines(model, tmp_path, lines, "--input", "json")
+    assert code == 2
+    assert "in.txt:3:1: 'NOUN' at word 1 has a weight, but the parser has no such tag" in err
+    assert "in.txt:4:3: is no JSON: " in err
+    assert records[0]["tags"] == ["DT", "NN", "VBZ", "DT", "JJ", "NNS", "."]
+    assert Constraints.of([(3, 5)]).broken_by(tree_of(records[1])) == ()
+    expected = [None, None, "unreadable", "unreadable", "empty", None]
+    assert [each["fallback"] for each in records] == expected
+    code, ignored, _ = parse_lines(model, tmp_path, lines[:1], "--input", "json", "--ignore-tags")
+    assert (code, ignored[0]["tags"]) == (0, records[5]["tags"])
+
+
 def test_a_file_of_constraints(model, tmp_path):
     given = [
         '{"required": [[3, 5, "NP"]], "tags": [[5, "NNS"]]}',

@@ -83,30 +83,31 @@ class _Step(NamedTuple):
 def _steps(backbone: PCFG, sentence: Sentence, threshold: float) -> Iterator[_Step]:
     """Candidates of the words, and the thresholds that they are tried with."""
     words, tags, guesses, constraints = sentence
-    given = [-1] * len(words) if tags is None else backbone.tag_numbers(tags)
+    numbers = [-1] * len(words) if tags is None else backbone.tag_numbers(tags)
     fixed = constraints.tags if constraints else {}
     for place, number in zip(fixed, backbone.tag_numbers(fixed.values()), strict=True):
         if number < 0:
             return
-        given[place] = number
+        numbers[place] = number
     permitted = None
     if constraints:
         permitted = Permitted.by(constraints, backbone.symbols, len(words))
-    # Without tags, or with unknown ones, those words have to be left free from the start.
-    are_given = tags is not None and guesses is None
-    first: Fallback | None = "tags" if are_given and -1 in given else None
+    # Words whose given tags are unknown have to be left free from the start.
+    pairs = zip(sentence.given, numbers, strict=True)
+    is_free = any(tag is not None and number < 0 for tag, number in pairs)
+    first: Fallback | None = "tags" if is_free else None
     steps: list[tuple[bool, list[float], Fallback | None]] = [
         (False, [threshold, threshold * RELAXATION], first),
         (True, [threshold], "tags"),
     ]
     for free, thresholds, fallback in steps:
         if guesses is not None and not free:
-            candidates = under_guesses(backbone, words, guesses)
+            candidates = under_guesses(backbone, words, guesses, numbers)
         else:
-            candidates = under_tags(backbone, words, given, free=free)
+            candidates = under_tags(backbone, words, numbers, free=free)
         for place in fixed if free else ():
             (candidates[place],) = under_tags(
-                backbone, words[place : place + 1], given[place : place + 1], free=False
+                backbone, words[place : place + 1], numbers[place : place + 1], free=False
             )
         leaves: Leaves | None = Leaves.of(candidates)
         if permitted is not None and leaves is not None:

@@ -45,6 +45,7 @@ from eigentree.corpus.binarise import BinariseOptions, Rightmost, binarise
 from eigentree.corpus.cleaning import CleaningOptions
 from eigentree.corpus.constraints import Constraints
 from eigentree.corpus.heads import head_rules
+from eigentree.corpus.tokens import Tag
 from eigentree.corpus.trees import Tree
 from eigentree.errors import GrammarError, SettingsError, counted
 from eigentree.grammar.kruskal import KruskalGrammar
@@ -63,11 +64,11 @@ from eigentree.search import Found, search
 from eigentree.sentences import (
     Given,
     Sentence,
+    calibration_for,
     parts_of,
     pieces_of,
     sentence_of,
     wanted_of,
-    way_of,
 )
 
 if TYPE_CHECKING:
@@ -325,7 +326,7 @@ class Parser:
     def parse(
         self,
         words: Sequence[str],
-        tags: Sequence[str] | None = None,
+        tags: Sequence[Tag] | None = None,
         *,
         best: int | None = None,
         marginals: float | None = None,
@@ -339,7 +340,9 @@ class Parser:
         words
             Tokens; an empty list gives a result without a tree.
         tags
-            Their tags, if known; otherwise the tagger gives them.
+            Their tags, if known; otherwise the tagger gives them.  In place of a tag there may be
+            several with weights, such as ``{"NN": 0.7, "VB": 0.3}``: they go into the chart as the
+            tagger's do, however small, and only their ratios count.  Nothing is calibrated then.
         best
             How many trees are wanted in `ParseResult.alternatives`; there are fewer where the
             sentence has no more.  None for the tree alone.
@@ -361,28 +364,28 @@ class Parser:
         Raises
         ------
         TypeError
-            When words or tags are one string, or not all of them strings.
+            When words or tags are one string, or not all of them strings or weights.
         SettingsError
             When there are more or fewer tags than words, or one is nothing that a tree can
-            hold, when best is less than 1, when marginals is no size, or when a constraint reaches
-            beyond the words.
+            hold, when weights are negative, not finite, all 0 or of tags unknown, when best is
+            less than 1, when marginals is no size, or when a constraint reaches beyond the words.
 
         Cost
         ----
         Where constraints conflict, one inside pass of the plain PCFG for each to find the least
         set that does, and with ``soft`` another for each to find which are kept.
         """
-        sentence = sentence_of(words, tags, self.tagger)
+        sentence = sentence_of(words, tags, self.tagger, self.grammar.backbone.symbols.tags)
         wanted = wanted_of(constraints or Constraints(), sentence, self.wrapper)
         if wanted:
             return self._constrained(sentence, wanted, best, marginals, soft)
         if not sentence.words:
             return ParseResult([], [], None, fallback="empty")
         result = self.parse_attempts(sentence, self.attempts, best, marginals)
-        return calibrated(result, self.calibrations.get(way_of(tags)))
+        return calibrated(result, calibration_for(tags, self.calibrations))
 
     def rule_marginals(
-        self, words: Sequence[str], tags: Sequence[str] | None = None, *, least: float = 0.01
+        self, words: Sequence[str], tags: Sequence[Tag] | None = None, *, least: float = 0.01
     ) -> list[RuleMarginal]:
         """The marginals of all uses of binary rules in a sentence.
 
@@ -411,7 +414,7 @@ class Parser:
         if self.kruskal is not None:
             raise SettingsError("a grammar in Kruskal form has no marginals of rules")
         check_least(least)
-        sentence = sentence_of(words, tags, self.tagger)
+        sentence = sentence_of(words, tags, self.tagger, self.grammar.backbone.symbols.tags)
         uses: list[RuleMarginal] = []
         start = 0
         for piece in self.pieces(sentence):
@@ -483,7 +486,7 @@ class Parser:
         heads = head_rules(treebank["heads"]) if options.direction == "head" else Rightmost()
         return on_tree(binarise(tree, options, heads), self.kruskal or self.grammar)
 
-    def surprisal(self, words: Sequence[str], tags: Sequence[str] | None = None) -> Surprisal:
+    def surprisal(self, words: Sequence[str], tags: Sequence[Tag] | None = None) -> Surprisal:
         """How surprising each word of a sentence is, given the words before it.
 
         Parameters
@@ -514,6 +517,8 @@ class Parser:
         sentence = sentence_of(words, tags, None)
         if not sentence.words:
             raise SettingsError("there are no words; surprisal wants at least one")
+        if sentence.guesses is not None:
+            raise SettingsError("surprisal takes one tag a word, or none for all; not weights")
         if self._left_corners is None:
             object.__setattr__(self, "_left_corners", LeftCorners.of(self.grammar))
         assert self._left_corners is not None
@@ -580,8 +585,7 @@ class Parser:
         least: float | None,
     ) -> ParseResult:
         constraints = sentence.constraints or Constraints()
-        # Guessed tags give way to those of the tree.
-        tags = sentence.tags if sentence.guesses is None else None
+        tags = sentence.given
         for found in self._found(sentence, attempts):
             result = found.result(tags)
             # Trees without rules may miss a span whose marginal is not above 0.

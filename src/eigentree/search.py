@@ -63,10 +63,9 @@ class Found(NamedTuple):
     grammar: LPCFG | KruskalGrammar
     backbone: PCFG
 
-    def result(self, tags: Sequence[str] | None) -> ParseResult:
+    def result(self, tags: Sequence[str | None]) -> ParseResult:
         """The tree and its brackets; given tags stand in place of those that the search found."""
-        tree = unbinarise(self.decoded.tree)
-        tree = tree if tags is None else with_tags(tree, tags)
+        tree = with_tags(unbinarise(self.decoded.tree), tags)
         confidences = bracket_marginals(
             self.decoded.items, self.forest, self.marginals, self.backbone.symbols, self.labels
         )
@@ -85,7 +84,7 @@ class Found(NamedTuple):
             self.fallback,
         )
 
-    def alternatives(self, tags: Sequence[str] | None, best: int) -> tuple[Alternative, ...]:
+    def alternatives(self, tags: Sequence[str | None], best: int) -> tuple[Alternative, ...]:
         """So many of the best trees, or fewer; tags as of `result`."""
         labels, symbols = self.labels, self.backbone.symbols
         several = k_best(self.forest, self.gains, symbols, best)

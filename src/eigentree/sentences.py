@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
 
-from eigentree.calibration import Way
+from eigentree.calibration import Calibration, Calibrations
 from eigentree.corpus.constraints import Constraints
-from eigentree.corpus.trees import FORBIDDEN_IN_LABEL, SEPARATORS
-from eigentree.errors import SettingsError
+from eigentree.corpus.tokens import Tag, check_tags, check_words
 
 if TYPE_CHECKING:
     from eigentree.words.tagger import Tagger, TagProbability
@@ -18,12 +19,31 @@ LEAST_TAG = 0.01
 
 
 class Sentence(NamedTuple):
-    """A sentence on its way through the parser; ``tags`` are the tagger's best where it guesses."""
+    """A sentence on its way through the parser.
+
+    Attributes
+    ----------
+    words
+    tags
+        Given ones, and the best of those of which there are several; None where nobody has any.
+    guesses
+        For each word several tags with their probabilities, or None where its tag is given;
+        None where all are.
+    constraints
+    """
 
     words: list[str]
     tags: list[str] | None
-    guesses: list[list[TagProbability]] | None = None
+    guesses: list[list[TagProbability] | None] | None = None
     constraints: Constraints | None = None
+
+    @property
+    def given(self) -> list[str | None]:
+        """For each word the tag that it has in any tree; None where the search finds one."""
+        if self.tags is None:
+            return [None] * len(self.words)
+        guesses = self.guesses or repeat(None)
+        return [None if guess else tag for tag, guess in zip(self.tags, guesses, strict=False)]
 
     def part(self, start: int, end: int) -> Sentence:
         """Some of its words; constraints speak of all, so only all of them keep these."""
@@ -34,25 +54,22 @@ class Sentence(NamedTuple):
 
     def under(self, constraints: Constraints) -> Sentence:
         """The sentence with constraints, whose tags take the place of given and guessed ones."""
-        from eigentree.words.tagger import TagProbability
-
         words, tags, guesses, _ = self
         fixed = constraints.tags
         tags = tags and [fixed.get(place, tag) for place, tag in enumerate(tags)]
         guesses = guesses and [
-            [TagProbability(fixed[place], 1.0)] if place in fixed else guess
-            for place, guess in enumerate(guesses)
+            None if place in fixed else guess for place, guess in enumerate(guesses)
         ]
         return Sentence(words, tags, guesses, constraints or None)
 
 
 Given = (
-    tuple[Sequence[str], Sequence[str] | None]
-    | tuple[Sequence[str], Sequence[str] | None, Constraints | None]
+    tuple[Sequence[str], Sequence[Tag] | None]
+    | tuple[Sequence[str], Sequence[Tag] | None, Constraints | None]
 )
 
 
-def parts_of(sentence: Given) -> tuple[Sequence[str], Sequence[str] | None, Constraints | None]:
+def parts_of(sentence: Given) -> tuple[Sequence[str], Sequence[Tag] | None, Constraints | None]:
     """One of many sentences as somebody gave them: words, tags or None, and perhaps constraints.
 
     Raises
@@ -70,29 +87,47 @@ def parts_of(sentence: Given) -> tuple[Sequence[str], Sequence[str] | None, Cons
 
 
 def sentence_of(
-    words: Sequence[str], tags: Sequence[str] | None, tagger: Tagger | None
+    words: Sequence[str],
+    tags: Sequence[Tag] | None,
+    tagger: Tagger | None,
+    known: Collection[str] | None = None,
 ) -> Sentence:
     """A sentence as somebody gave it, checked, and tagged where it came without tags.
 
+    Parameters
+    ----------
+    words
+    tags
+        One for each word, or several with weights.
+    tagger
+        Asked where there are no tags.
+    known
+        As of `eigentree.corpus.tokens.check_tags`.
+
     Raises
     ------
-    TypeError
-        When words or tags are one string, or not all of them strings.
-    SettingsError
-        When there are more or fewer tags than words, or one is nothing that a tree can hold.
+    TypeError, SettingsError
+        As of `check_words` and `check_tags` in `eigentree.corpus.tokens`.
     """
-    words = _strings(words, "words")
-    if any(not word or any(mark in word for mark in SEPARATORS) for word in words):
-        raise SettingsError(f"a word of {words!r} is empty or holds white space; split it")
-    if tags is not None:
-        tags = _strings(tags, "tags")
-        if len(tags) != len(words):
-            raise SettingsError(f"there are {len(words)} words but {len(tags)} tags")
-        if not all(tag and FORBIDDEN_IN_LABEL.isdisjoint(tag) for tag in tags):
-            raise SettingsError(f"a tag of {tags!r} is empty or holds white space or brackets")
-    if not words or tags is not None or tagger is None:
-        return Sentence(words, tags)
-    return Sentence(words, tagger.tag(words), tagger.marginals(words, minimum=LEAST_TAG))
+    words = check_words(words)
+    if tags is None:
+        if not words or tagger is None:
+            return Sentence(words, None)
+        guesses = tagger.marginals(words, minimum=LEAST_TAG)
+        return Sentence(words, tagger.tag(words), [*guesses])
+    several = check_tags(tags, len(words), known)
+    best = [tag if isinstance(tag, str) else max(tag, key=tag.__getitem__) for tag in several]
+    if all(isinstance(tag, str) for tag in several):
+        return Sentence(words, best)
+    return Sentence(words, best, [None if isinstance(tag, str) else _guess(tag) for tag in several])
+
+
+def _guess(weights: Mapping[str, float]) -> list[TagProbability]:
+    """Weights as probabilities, which sum to 1."""
+    from eigentree.words.tagger import TagProbability
+
+    total = math.fsum(weights.values())
+    return [TagProbability(tag, weight / total) for tag, weight in weights.items()]
 
 
 def wanted_of(constraints: Constraints, sentence: Sentence, wrapper: str | None) -> Constraints:
@@ -109,9 +144,14 @@ def wanted_of(constraints: Constraints, sentence: Sentence, wrapper: str | None)
     return Constraints(tuple(each for each in constraints.each if each != whole))
 
 
-def way_of(tags: Sequence[str] | None) -> Way:
-    """Which calibration is that of a sentence that came with these tags."""
-    return "untagged" if tags is None else "tagged"
+def calibration_for(tags: Sequence[Tag] | None, known: Calibrations) -> Calibration | None:
+    """The calibration for a sentence that came with these tags, if there is one.
+
+    There is none for weights: how often such parses are right depends on where these come from.
+    """
+    if tags is None:
+        return known.get("untagged")
+    return known.get("tagged") if all(isinstance(tag, str) for tag in tags) else None
 
 
 def pieces_of(sentence: Sentence, most: int) -> Iterator[Sentence]:
@@ -131,13 +171,3 @@ def _piece_end(words: list[str], start: int, most: int) -> int:
             if not any(character.isalnum() for character in words[cut - 1]):
                 return cut
     return end
-
-
-def _strings(values: Sequence[str], name: str) -> list[str]:
-    if isinstance(values, str):
-        raise TypeError(f"{name} is one string; a list of {name} is expected, as from split()")
-    values = list(values)
-    for value in values:
-        if not isinstance(value, str):
-            raise TypeError(f"one of the {name} is {value!r}; all must be strings")
-    return values

@@ -232,6 +232,16 @@ def test_tags_are_those_of_the_tagger_where_none_are_given(ensemble):
         assert result.tags == tags
 
 
+def test_weights_do_what_the_tagger_s_guesses_do(ensemble):
+    for words, tags in SENTENCES[:10]:
+        guesses = ensemble.tagger.marginals(words)
+        result = ensemble.parse(words, [dict(each) for each in guesses])
+        assert result.tree == ensemble.parse(words).tree
+        assert ensemble.parse(words, [*tags[:-1], {tags[-1]: 2}]).tags == tags
+    with pytest.raises(SettingsError, match="the parser has no such tag"):
+        ensemble.parse(["a"], [{"NOUN": 1}])
+
+
 def test_without_a_tagger_words_take_any_tag_they_were_seen_with(ensemble):
     untagged = replace(ensemble, tagger=None)
     for words, tags in SENTENCES[:10]:

@@ -53,14 +53,15 @@ class KBest(NamedTuple):
     value: Floats
 
     def trees(
-        self, symbols: SymbolTable, words: Sequence[str], tags: Sequence[str] | None = None
+        self, symbols: SymbolTable, words: Sequence[str], tags: Sequence[str | None] = ()
     ) -> list[Tree]:
         """The trees, un-binarised.
 
         Parameters
         ----------
         tags
-            Stand in place of those that the search has found.
+            Stand in place of those that the search has found; None, or none at all, where these
+            stay.
         """
         left, right = children(self.forest)
         start = self.forest.item_start.tolist()
@@ -68,8 +69,9 @@ class KBest(NamedTuple):
         of_node: list[str | None] = [None] * len(named)
         for node in np.flatnonzero(left < 0).tolist():
             of_node[node] = words[start[node]]
-            if tags is not None and named[node].label != tags[start[node]]:
-                chain = (*named[node].chain[:-1], tags[start[node]])
+            tag = tags[start[node]] if tags else None
+            if tag not in (None, named[node].label):
+                chain = (*named[node].chain[:-1], str(tag))
                 named[node] = named[node]._replace(chain=chain)
         roots = self.forest.roots.tolist()
         return unbinarise_shared(named, left.tolist(), right.tolist(), of_node, roots)
