@@ -342,7 +342,7 @@ def test_lines_of_json_have_tags_weights_and_constraints(model, tmp_path):
     code, records, err = parse_lines(model, tmp_path, lines, "--input", "json")
     assert code == 2
     assert "in.txt:3:1: 'NOUN' at word 1 has a weight, but the parser has no such tag" in err
-    assert "in.txt:4:3: is no JSON: " in err
+    assert "in.txt:4:2: is no JSON: " in err
     assert records[0]["tags"] == ["DT", "NN", "VBZ", "DT", "JJ", "NNS", "."]
     assert Constraints.of([(3, 5)]).broken_by(tree_of(records[1])) == ()
     expected = [None, None, "unreadable", "unreadable", "empty", None]

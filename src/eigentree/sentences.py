@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, NamedTuple
@@ -126,7 +125,7 @@ def _guess(weights: Mapping[str, float]) -> list[TagProbability]:
     """Weights as probabilities, which sum to 1."""
     from eigentree.words.tagger import TagProbability
 
-    total = math.fsum(weights.values())
+    total = sum(weights.values())
     return [TagProbability(tag, weight / total) for tag, weight in weights.items()]
 
 

@@ -147,7 +147,7 @@ def test_json_has_words_tags_weights_and_constraints() -> None:
     ("line", "told"),
     [
         ('{"words": ["a"]', "is no JSON: "),
-        ('{"words": [' + "1" * 5000 + "]}", "is no JSON: "),
+        ('{"words": [' + "1" * 5000 + "]}", "Exceeds the limit"),
         ("[" * 100_000, "is nested too deeply"),
         ('["a", "b"]', "an object with words, and perhaps tags and constraints, is expected"),
         ('{"tags": ["N"]}', "an object with words"),
@@ -164,6 +164,10 @@ def test_json_has_words_tags_weights_and_constraints() -> None:
         ('{"words": ["a"], "tags": [{"N": -1}]}', "the weight of 'N' at word 1 is -1; it must be"),
         ('{"words": ["a"], "tags": [{"N": NaN}]}', "the weight of 'N' at word 1 is nan"),
         ('{"words": ["a"], "tags": [{"N": Infinity}]}', "the weight of 'N' at word 1 is inf"),
+        (
+            '{"words": ["a"], "tags": [{"N": 1' + "0" * 400 + "}]}",
+            "the weight of 'N' at word 1 is 1",
+        ),
         ('{"words": ["a"], "tags": [{"N": 0}]}', "the weights at word 1 are {'N': 0}; their sum"),
         ('{"words": ["a"], "tags": [{}]}', "the weights at word 1 are {}; their sum must be"),
         ('{"words": ["a"], "tags": [{"X": 1}]}', "'X' at word 1 has a weight, but the parser has"),

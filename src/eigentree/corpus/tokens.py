@@ -12,6 +12,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from numbers import Real
@@ -241,25 +242,18 @@ def _read_with_brackets(
 
 def _read_json(lines: Iterable[str], name: str, known: Collection[str]) -> Iterator[TaggedSentence]:
     for number, line in enumerate(lines, start=1):
-        problem = undecoded(name, number, line)
-        if problem is None and not line.strip():
-            yield TaggedSentence([], None, number)
-            continue
-        column = 1
-        try:
-            found = _of_record(json.loads(line), known, number) if problem is None else None
-        except (TypeError, SettingsError, RecursionError) as error:
-            what = "is nested too deeply" if isinstance(error, RecursionError) else str(error)
-        except json.JSONDecodeError as error:
-            column, what = error.colno, f"is no JSON: {error.msg}"
-        except ValueError as error:
-            what = f"is no JSON: {error}"
-        else:
-            yield found or TaggedSentence([], None, number, problem)
-            continue
-        yield TaggedSentence(
-            [], None, number, Problem(name, number, column, what, snippet_at(line, column))
-        )
+        problem, found = undecoded(name, number, line), None
+        if problem is None and line.strip():
+            try:
+                found = _of_record(json.loads(line.rstrip("\r\n")), known, number)
+            except (TypeError, ValueError, SettingsError, RecursionError) as error:
+                column, what = 1, str(error)
+                if isinstance(error, json.JSONDecodeError):
+                    column, what = error.colno, f"is no JSON: {error.msg}"
+                elif isinstance(error, RecursionError):
+                    what = "is nested too deeply"
+                problem = Problem(name, number, column, what, snippet_at(line, column))
+        yield found or TaggedSentence([], None, number, problem)
 
 
 def _of_record(record: object, known: Collection[str], line: int) -> TaggedSentence:
@@ -340,7 +334,7 @@ def _check_weights(
     for tag, weight in weights.items():
         if not isinstance(weight, Real) or isinstance(weight, bool):
             raise TypeError(f"the weight of {tag!r} at {where} is {weight!r}; it must be a number")
-        if not 0.0 <= weight < math.inf:
+        if not 0.0 <= weight <= sys.float_info.max:
             raise SettingsError(
                 f"the weight of {tag!r} at {where} is {weight}; it must be finite, and 0 or more"
             )
@@ -353,7 +347,7 @@ def _check_weights(
             raise SettingsError(f"the tag {tag!r} at {where} {what}")
         if weight:
             kept[tag] = float(weight)
-    if not kept or not math.isfinite(math.fsum(kept.values())):
+    if not kept or not math.isfinite(sum(kept.values())):
         raise SettingsError(
             f"the weights at {where} are {dict(weights)}; their sum must be finite and above 0"
         )
