@@ -13,13 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from eigentree.chart.decode import OF_ITEMS
 from eigentree.corpus.binarise import BinariseOptions, Direction, binarise
 from eigentree.corpus.brackets import format_tree
 from eigentree.corpus.cleaning import CleaningOptions
 from eigentree.corpus.heads import head_rules
 from eigentree.corpus.lexicon import LexiconOptions
 from eigentree.corpus.trees import Tree, collector_paused, with_tags
-from eigentree.errors import SettingsError
+from eigentree.errors import SettingsError, counted
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.plain import one_state
 from eigentree.held_out import HeldOut
@@ -143,6 +144,37 @@ class TrainingOptions:
             )
         if self.noise.scheme != "none" and self.state_search is not None:
             raise SettingsError("noise and state_search can't be had together; give one of them")
+        self._check_parsing()
+
+    def _check_parsing(self) -> None:
+        """Refuse what would be learned in full, and then could not parse."""
+        objective, form = self.parsing.objective, self.decomposition
+        states = {
+            "spectral": self.spectral.states,
+            "clustering": self.clustering.states,
+            "pcfg": 1,
+        }.get(self.method, self.em.states)
+        if objective == "viterbi" and (states > 1 or self.method == "spectral"):
+            raise SettingsError(
+                "parsing.objective is 'viterbi', which needs probabilities and one state a symbol; "
+                f"{self.method} with {counted(states, 'state')} gives another grammar"
+            )
+        if form is not None and not form.each and objective not in OF_ITEMS:
+            raise SettingsError(
+                f"parsing.objective is {objective!r}; a grammar in Kruskal form has no marginals "
+                f"of rules, so it must be one of {', '.join(OF_ITEMS)}"
+            )
+        # A form of rank r has 3 r m numbers in place of m^3.
+        if form is not None and form.each and 3 * form.rank >= states**2:
+            raise SettingsError(
+                f"decomposition.rank of each rule is {form.rank}; with {counted(states, 'state')} "
+                f"it must be below {states**2 / 3:.4g} to make a rule smaller"
+            )
+        if form is not None and form.method == "apr" and self.method == "spectral" and states > 1:
+            raise SettingsError(
+                "decomposition.method is 'apr', which takes no negative values; spectral grammars "
+                "have some, so it must be another, such as 'als'"
+            )
 
     @property
     def em_settled(self) -> EMOptions:
