@@ -65,7 +65,8 @@ class Alternative(NamedTuple):
         The tree's share of the sentence's value, among the trees that pruning has left.  None
         where values are signed, and so no probabilities.
     confidence
-        Mean confidence of its brackets, 0..1; None where there are none to judge.
+        Mean raw confidence of its brackets, 0..1, also where the parser has a calibration; None
+        where there are none to judge.
     """
 
     tree: Tree

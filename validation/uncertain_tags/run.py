@@ -1,6 +1,6 @@
 """What it is worth to let a parser choose among several likely tags of a word.
 
-    python validation/uncertain_tags/run.py TREEBANK PART [PART ...] [--train N] [--first N]
+    python validation/uncertain_tags/run.py TREEBANK PART [PART ...] [OPTION ...]
 
 TREEBANK is a folder with train.mrg and a file of trees for each PART, such as dev.  The same parser
 is given the words with their gold tags, with the one best tag of its own tagger, and alone: then
@@ -22,7 +22,7 @@ from eigentree import Parser, Tree, read_treebank, score
 from eigentree.evaluate import EVALB_COLLINS
 from eigentree.training import TrainingOptions
 
-METHODS = (("spectral", 24), ("clustering", 24), ("pcfg", None))
+STATES = {"spectral": 24, "clustering": 24, "pcfg": 1}
 
 
 def trees_of(path: Path, most: int | None) -> list[Tree]:
@@ -34,6 +34,7 @@ def main() -> None:
     given.add_argument("treebank", type=Path)
     given.add_argument("parts", nargs="+")
     given.add_argument("--train", type=int, help="training trees, from the first on")
+    given.add_argument("--methods", nargs="+", default=[*STATES], choices=STATES)
     given.add_argument("--first", type=int, help="sentences of each part, from the first on")
     asked = given.parse_args()
     train = trees_of(asked.treebank / "train.mrg", asked.train)
@@ -42,8 +43,8 @@ def main() -> None:
     print("| part, method | gold tags | one best tag | several tags | tags right, % | CPU s |")
     print("| --- | --- | --- | --- | --- | --- |")
     tagger = None
-    for method, states in METHODS:
-        settings = TrainingOptions(tagger=tagger is None).with_shortcuts(method, states)
+    for method in asked.methods:
+        settings = TrainingOptions(tagger=tagger is None).with_shortcuts(method, STATES[method])
         parser = Parser.train(train, settings=settings)
         tagger = tagger or parser.tagger
         assert tagger is not None
