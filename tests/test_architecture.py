@@ -22,8 +22,10 @@ PACKAGE = SOURCE / "eigentree"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 BASE = {"errors", "shapes", "_random", "_accel", "workers"}
+# A sentence's way to its result, from the first step to the last.
+PARSING = {"calibration", "sentences", "parse_results", "attempts", "search"}
 # A parser, its learning and its file know one another, but only the first loads at once.
-PARSERS = {"calibration", "parsers", "training", "parser_files"}
+PARSERS = PARSING | {"parsers", "training", "parser_files"}
 # Layer -> the layers that it may import; a layer always may import itself.
 ARROWS = {
     "errors": set(),
@@ -44,6 +46,10 @@ ARROWS = {
     "report": BASE | {"corpus", "evaluate"},
     "operator_files": BASE | {"grammar", "model_files"},
     "simulate": BASE | {"corpus", "linalg", "grammar"},
+    "sentences": BASE | {"corpus", "words", "calibration"},
+    "parse_results": BASE | {"corpus", "chart", "calibration"},
+    "attempts": BASE | {"corpus", "grammar", "chart", "sentences", "parse_results"},
+    "search": BASE | {"corpus", "grammar", "chart", "parse_results", "attempts"},
     "parsers": BASE | {"corpus", "grammar", "chart", "learn", "words", *PARSERS},
     "parser_files": BASE | {"corpus", "grammar", "words", "model_files", *PARSERS},
     "settings_files": BASE | {"corpus", *PARSERS},
