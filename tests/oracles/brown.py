@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from math import log
 
 TIE = 1e-9  # nats; losses closer than this are equal
@@ -20,7 +21,7 @@ def words_by_frequency(sentences: Sequence[Sequence[str]]) -> list[str]:
 
 
 def bigrams_of(sentences: Sequence[Sequence[str]]) -> Counter[tuple[str, str]]:
-    return Counter(pair for words in sentences for pair in zip(words, words[1:], strict=False))
+    return Counter(pair for words in sentences for pair in pairwise(words))
 
 
 def information(clusters: Sequence[frozenset[str]], bigrams: Counter[tuple[str, str]]) -> float:

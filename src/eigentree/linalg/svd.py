@@ -127,14 +127,15 @@ def truncated_svd(
     ----
     As in `cross_moment_svd`.
     """
-    if _is_small(*matrix.shape, rank):
+    n_left, n_right = matrix.shape
+    if _is_small(n_left, n_right, rank):
         dense = matrix.toarray() if sparse.issparse(matrix) else matrix
         return _cut(*_decomposed(dense), rank, relative_cut)
     transposed = sparse.csr_array(matrix.T) if sparse.issparse(matrix) else matrix.T
     found = _by_products(
         lambda block: matrix @ block,
         lambda block: transposed @ block,
-        matrix.shape[1],
+        n_right,
         rank,
         rng,
     )

@@ -38,7 +38,7 @@ TIE = 1e-6
 def scaled(n: int, window: Window) -> int:
     """g(n) = n log n, scaled and rounded."""
     if n < len(window.table):
-        return window.table[n]
+        return int(window.table[n])
     return math.floor(n * math.log(n) / window.unit + 0.5)
 
 
@@ -174,7 +174,8 @@ def loss(window: Window, a: int, b: int) -> float:
     """What merging two clusters would lose, in nats times bigrams, after `prepare`."""
     first = (window.seen[0, a] + window.seen[0, b]) * window.logs[0, a, b]
     second = (window.seen[1, a] + window.seen[1, b]) * window.logs[1, a, b]
-    return window.cells[a, b] * window.unit + first + second - window.own[a] - window.own[b]
+    rows: float = first + second - window.own[a] - window.own[b]
+    return window.cells[a, b] * window.unit + rows
 
 
 @kernel

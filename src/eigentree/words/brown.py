@@ -45,7 +45,9 @@ from eigentree.words.vectors import WordVectors, mean_of_rarest
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Floats = NDArray[np.float64]
-Progress = Callable[[int, int], object]
+Progress = Callable[[str, float], None]
+
+STAGE = "Brown clusters"
 
 # Words that a kernel takes in before progress is told.
 _LOT = 200
@@ -108,10 +110,13 @@ class BrownClusters:
     _numbers: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        arrays = {"cluster": (self.cluster, "V"), "count": (self.count, "V")}
-        check_shapes("BrownClusters", arrays, V=len(self.words))
-        types = {"cluster": (self.cluster, np.int32), "count": (self.count, np.int64)}
-        check_types("BrownClusters", types)
+        check_shapes(
+            "BrownClusters",
+            {"cluster": (self.cluster, "V"), "count": (self.count, "V")},
+            V=len(self.words),
+        )
+        check_types("BrownClusters", {"cluster": (self.cluster, np.int32)})
+        check_types("BrownClusters", {"count": (self.count, np.int64)})
         numbers = {word: number for number, word in enumerate(self.words)}
         object.__setattr__(self, "_numbers", numbers)
         if len(numbers) < len(self.words):
@@ -285,7 +290,7 @@ def learn_brown(
     options
         Number of clusters, and which words get one.
     progress
-        Called with the number of words that have a cluster, and of those that get one.
+        Called with the stage's name and the share of words that have a cluster, 0 to 1.
 
     Returns
     -------
@@ -307,7 +312,7 @@ def learn_brown(
     brown-1992, section 3; liang-2005, section 4.2.
     """
     text = number_words(sentences)
-    n_words = int(np.sum(text.count >= options.min_count))
+    n_words = int(np.sum(text.seen >= options.min_count))
     if n_words < options.clusters:
         often = "" if options.min_count == 1 else f" seen {options.min_count} times"
         raise SettingsError(
@@ -322,7 +327,7 @@ def learn_brown(
         last = min(first + _LOT, n_words)
         kernels.cluster_words(window, first, last, bigrams, parent, slot)
         if progress is not None:
-            progress(last, n_words)
+            progress(STAGE, last / n_words)
     firsts = np.sort(window.rank[window.rank >= 0])
     merges = np.zeros((options.clusters - 1, 2), dtype=np.int64)
     kernels.join_clusters(window, merges)
@@ -330,7 +335,7 @@ def learn_brown(
     return BrownClusters(
         words=text.words[:n_words],
         cluster=np.searchsorted(firsts, root).astype(np.int32),
-        count=text.count[:n_words],
+        count=text.seen[:n_words],
         paths=_paths(firsts, merges),
     )
 
@@ -379,7 +384,7 @@ def assign_words(
     counts = count_bigrams(number[text.tokens], text.starts, n_clusters + n_new)
     beside = counts[n_clusters:, :n_clusters].sum(axis=1)
     beside += counts[:n_clusters, n_clusters:].sum(axis=0)
-    taken = np.flatnonzero((beside > 0) & (text.count[n_known:] >= min_count))
+    taken = np.flatnonzero((beside > 0) & (text.seen[n_known:] >= min_count))
     if not len(taken):
         return clusters
     bigrams = Bigrams.of(counts)
@@ -398,7 +403,7 @@ def assign_words(
     return BrownClusters(
         clusters.words + tuple(text.words[n_known + at] for at in taken.tolist()),
         np.concatenate([clusters.cluster, chosen.astype(np.int32)]),
-        np.concatenate([clusters.count, text.count[n_known + taken]]),
+        np.concatenate([clusters.count, text.seen[n_known + taken]]),
         clusters.paths,
     )
 
@@ -406,7 +411,7 @@ def assign_words(
 def mutual_information(clusters: BrownClusters, sentences: Iterable[Sequence[str]]) -> float:
     """Average mutual information of adjacent clusters in a text, in nats.
 
-    Words without a cluster count in p_0 and p_1 of their neighbours, and have no terms of their own.
+    Words without a cluster count in p_0 and p_1 of their neighbours and have no terms.
 
     Raises
     ------

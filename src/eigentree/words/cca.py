@@ -110,9 +110,8 @@ def learn_cca(
     -------
     WordVectors
         Words in the order of their frequency.  Over the tokens of the text coordinates are
-        uncorrelated and have the mean square 1, but for one step with square roots; without words
-        outside the vocabulary, unknown words get the mean of the rarest.  The largest entry of each coordinate, times
-        the root of its word's frequency, is positive.
+        uncorrelated and have the mean square 1, but for one step with square roots.  Signs are
+        fixed.  Without words outside the vocabulary, unknown words get the mean of the rarest.
 
     Raises
     ------
@@ -136,6 +135,7 @@ def learn_cca(
     if progress is not None:
         progress(STAGE, 0.2)
     count = _column_sums(word)
+    correlation: sparse.csr_array | Floats
     if options.method == "one-step":
         context = sparse.csr_array(sparse.hstack(sides))
         correlation = _scaled(word, context, options.square_root)
@@ -201,7 +201,7 @@ def _scaled(left: sparse.csr_array, right: sparse.csr_array, square_root: bool) 
 def _directions(singular: Floats, count: Floats, square_root: bool) -> Floats:
     """Singular vectors as directions of indicators, with mean square 1 over tokens."""
     share = np.divide(count.sum(), count, out=np.zeros(len(count)), where=count > 0)
-    return singular * (share ** (0.25 if square_root else 0.5))[:, None]
+    return np.asarray(singular * (share ** (0.25 if square_root else 0.5))[:, None])
 
 
 def _second_step(
@@ -218,9 +218,7 @@ def _second_step(
         for singular, side in ((first.left, left), (first.right, right))
     ]
     # Of the projected contexts [L A, R B], never formed: their products with each other, ...
-    blocks = [
-        [made[i].T @ ((sides[i].T @ sides[j]) @ made[j]) for j in range(2)] for i in range(2)
-    ]
+    blocks = [[made[i].T @ ((sides[i].T @ sides[j]) @ made[j]) for j in range(2)] for i in range(2)]
     values, vectors = linalg.eigh(np.block(blocks))
     kept = values > ROUNDING * values[-1]
     whitening = vectors[:, kept] / np.sqrt(values[kept])

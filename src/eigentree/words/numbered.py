@@ -7,7 +7,7 @@ first seen.  So the same text always has the same numbers.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +18,6 @@ from eigentree.errors import TreebankFormatError
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
-Progress = Callable[[int, int], object]
 
 
 class NumberedText(NamedTuple):
@@ -28,7 +27,7 @@ class NumberedText(NamedTuple):
     ----------
     words
         Each word once, by number.
-    count : int64, axes (V)
+    seen : int64, axes (V)
         How often each was seen, never rising.
     tokens : int32, axes (n)
         The number of each token's word.
@@ -37,7 +36,7 @@ class NumberedText(NamedTuple):
     """
 
     words: tuple[str, ...]
-    count: Longs
+    seen: Longs
     tokens: Ints
     starts: Longs
 
@@ -73,17 +72,17 @@ def number_words(
             starts.append(len(tokens))
     if not tokens:
         raise TreebankFormatError("there is no word in the text; at least one is needed")
-    seen = np.asarray(tokens, dtype=np.int32)
-    count = np.bincount(seen, minlength=len(numbers)).astype(np.int64)
+    numbered = np.asarray(tokens, dtype=np.int32)
+    seen = np.bincount(numbered, minlength=len(numbers)).astype(np.int64)
     order = np.arange(len(numbers))
-    order[len(given) :] = len(given) + np.argsort(-count[len(given) :], kind="stable")
+    order[len(given) :] = len(given) + np.argsort(-seen[len(given) :], kind="stable")
     rank = np.empty(len(numbers), dtype=np.int32)
     rank[order] = np.arange(len(numbers), dtype=np.int32)
     words = list(numbers)
     return NumberedText(
         tuple(words[number] for number in order.tolist()),
-        count[order],
-        rank[seen],
+        seen[order],
+        rank[numbered],
         np.asarray(starts, dtype=np.int64),
     )
 

@@ -84,7 +84,7 @@ class WordVectors:
 
     @property
     def dimensions(self) -> int:
-        return self.matrix.shape[1]
+        return len(self.unknown)
 
     def number(self, word: str) -> int | None:
         """The row of a word or else of its lower-case form; None for an unknown word."""
