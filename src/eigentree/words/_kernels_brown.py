@@ -175,7 +175,8 @@ def loss(window: Window, a: int, b: int) -> float:
     first = (window.seen[0, a] + window.seen[0, b]) * window.logs[0, a, b]
     second = (window.seen[1, a] + window.seen[1, b]) * window.logs[1, a, b]
     rows: float = first + second - window.own[a] - window.own[b]
-    return window.cells[a, b] * window.unit + rows
+    lost: float = window.cells[a, b] * window.unit + rows
+    return lost
 
 
 @kernel

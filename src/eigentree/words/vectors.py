@@ -184,7 +184,7 @@ def parse_vectors(lines: Iterable[str], *, name: str = "<input>") -> WordVectors
                     f"first line promises {promised[1]}"
                 )
         rows.add(number, fields)
-    if not rows.lines:
+    if not rows.lines.keys() - set(_UNKNOWN_ROWS):
         raise TreebankFormatError(f"{name}: holds no word with a vector; at least one is needed")
     if promised is not None and promised[0] != len(rows.lines):
         raise TreebankFormatError(
@@ -284,7 +284,7 @@ def write_vectors(vectors: WordVectors, path: str | Path) -> None:
 
 def _read_npz(path: Path) -> WordVectors:
     try:
-        with np.load(path, allow_pickle=False) as parts:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as parts:
             if sorted(parts.files) != sorted(_PARTS):
                 raise ModelFileError(
                     f"{path}: holds {', '.join(parts.files) or 'nothing'}; word vectors have "
