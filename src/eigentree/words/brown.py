@@ -311,6 +311,8 @@ def learn_brown(
     ----------
     brown-1992, section 3; liang-2005, section 4.2.
     """
+    if progress is not None:
+        progress(STAGE, 0.0)
     text = number_words(sentences)
     n_words = int(np.sum(text.seen >= options.min_count))
     if n_words < options.clusters:

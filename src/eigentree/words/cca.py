@@ -126,6 +126,8 @@ def learn_cca(
     ----------
     dhillon-2012, sections 2 and 3.
     """
+    if progress is not None:
+        progress(STAGE, 0.0)
     text = number_words(sentences)
     words, numbers = _vocabulary(text, options.vocabulary)
     size = len(words) + 1
