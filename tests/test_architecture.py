@@ -36,7 +36,7 @@ ARROWS = {
     "linalg": BASE,
     "calibration": BASE,
     "model_files": {"errors", "shapes", "corpus"},
-    "words": BASE | {"corpus"},
+    "words": BASE | {"corpus", "linalg", "model_files"},
     "grammar": BASE | {"corpus", "linalg"},
     "chart": BASE | {"corpus", "linalg", "grammar"},
     "learn": BASE | {"corpus", "linalg", "grammar", "words", "chart", "model_files"},

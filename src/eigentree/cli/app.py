@@ -49,6 +49,9 @@ VERBS = {
     "reliability": Verb(
         "eigentree.cli.reliability", "Say how far a model's confidences can be trusted."
     ),
+    "words": Verb(
+        "eigentree.cli.words", "Learn clusters or vectors of words from text, and look at them."
+    ),
     "evaluate": Verb("eigentree.cli.evaluate", "Score parsed trees against gold trees."),
     "inspect": Verb("eigentree.cli.inspect", "Say what is in a model."),
     "experiment": Verb("eigentree.cli.experiment", "Compare estimators on a treebank."),
