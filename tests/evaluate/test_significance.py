@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from eigentree.errors import ShapeError
-from eigentree.evaluate import bootstrap_interval, corpus_f1, paired_test
+from eigentree.evaluate import (
+    bootstrap_interval,
+    bootstrap_mean_interval,
+    corpus_f1,
+    paired_test,
+)
 from eigentree.evaluate import significance as module
 from tests.helpers import close
 
@@ -95,3 +100,16 @@ def test_systems_of_different_length_are_refused():
 def test_settings_without_meaning_are_refused(setting, message):
     with pytest.raises(ValueError, match=message):
         bootstrap_interval(COUNTS, seed=0, **setting)
+
+
+def test_interval_of_a_mean_is_that_of_all_resamples():
+    values = np.array([0.0, 0.25, 0.5, 1.0])
+    exact = [values[list(drawn)].mean() for drawn in product(range(4), repeat=4)]
+    found = bootstrap_mean_interval(values, seed=5, n_samples=50_000, level=0.8)
+    assert close(found, np.quantile(exact, [0.1, 0.9]), rtol=0.01)
+
+
+@pytest.mark.parametrize("values", [[], [[0.5]], 0.5])
+def test_means_of_other_axes_are_refused(values):
+    with pytest.raises(ShapeError, match="values has shape"):
+        bootstrap_mean_interval(values, seed=0)

@@ -52,6 +52,7 @@ VERBS = {
     "words": Verb(
         "eigentree.cli.words", "Learn clusters or vectors of words from text, and look at them."
     ),
+    "induce": Verb("eigentree.cli.induce", "Find trees in sentences of tags, without a treebank."),
     "evaluate": Verb("eigentree.cli.evaluate", "Score parsed trees against gold trees."),
     "inspect": Verb("eigentree.cli.inspect", "Say what is in a model."),
     "experiment": Verb("eigentree.cli.experiment", "Compare estimators on a treebank."),

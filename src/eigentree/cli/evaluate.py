@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from eigentree.cli._common import FAILED, JsonOption, SeedOption, keep_inputs, message
+from eigentree.cli._common import FAILED, JsonOption, SeedOption, by_lines, keep_inputs, message
 from eigentree.errors import counted
 
 if TYPE_CHECKING:
@@ -166,7 +166,7 @@ def _score(
                 f"on {'line' if len(left_over) == 1 else 'lines'} {lines}"
             )
     elif len(trees) != len(gold.trees):
-        trees = _by_lines(parsed, len(gold.trees))
+        trees = by_lines(trees, parsed.lines, parsed.n_lines, len(gold.trees))
         if len(trees) != len(gold.trees):
             remarks.append(
                 f"{parsed.name} has {counted(len(trees), 'tree')} and {gold.name} "
@@ -183,19 +183,6 @@ def _score(
         places=[f"{gold.name}:{line}" for line in gold.lines],
         remarks=remarks,
     )
-
-
-def _by_lines(parsed: _File, n_gold: int) -> list[Tree | None]:
-    """Let empty lines stand for missing parses where that alone explains the number of trees.
-
-    Parsers that print one tree a line often leave the line empty when they find none.
-    """
-    if parsed.n_lines != n_gold or len(set(parsed.lines)) < len(parsed.lines):
-        return parsed.trees
-    trees: list[Tree | None] = [None] * n_gold
-    for tree, line in zip(parsed.trees, parsed.lines, strict=True):
-        trees[line - 1] = tree
-    return trees
 
 
 def _paired(systems: Sequence[Scored], samples: int, seed: int) -> PairedTest | None:

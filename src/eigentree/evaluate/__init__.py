@@ -13,14 +13,25 @@ from eigentree.evaluate.significance import (
     Interval,
     PairedTest,
     bootstrap_interval,
+    bootstrap_mean_interval,
     corpus_f1,
     paired_test,
+)
+from eigentree.evaluate.unlabelled import (
+    PENN_PUNCTUATION,
+    GoldBracketing,
+    UnlabelledResult,
+    gold_bracketing,
+    match_by_words,
+    score_unlabelled,
 )
 
 __all__ = [
     "EVALB_COLLINS",
     "OWN",
+    "PENN_PUNCTUATION",
     "Alignment",
+    "GoldBracketing",
     "Interval",
     "LabelScore",
     "Outline",
@@ -29,12 +40,17 @@ __all__ = [
     "ParsevalResult",
     "SentenceScore",
     "Summary",
+    "UnlabelledResult",
     "align_by_words",
     "bootstrap_interval",
+    "bootstrap_mean_interval",
     "corpus_f1",
+    "gold_bracketing",
     "is_punctuation",
+    "match_by_words",
     "outlines",
     "paired_test",
     "read_parameters",
     "score",
+    "score_unlabelled",
 ]

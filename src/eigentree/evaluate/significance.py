@@ -93,6 +93,35 @@ def bootstrap_interval(
     return _interval(samples, level)
 
 
+def bootstrap_mean_interval(
+    values: ArrayLike, *, seed: int, n_samples: int = 10_000, level: float = 0.95
+) -> Interval:
+    """Percentile interval of a mean over sentences when they are drawn anew.
+
+    Parameters
+    ----------
+    values : axes (sentence), at least one sentence
+        What the mean is of, such as the F1 of each sentence.
+    seed, n_samples, level
+        As in `bootstrap_interval`.
+
+    Raises
+    ------
+    ShapeError
+        When `values` has other axes or no sentence.
+    ValueError
+        When `level` or `n_samples` has no meaning.
+    """
+    given = np.asarray(values, dtype=np.float64)
+    if given.ndim != 1 or not len(given):
+        raise ShapeError(
+            f"values has shape {given.shape}, which must be (sentences) with a sentence or more"
+        )
+    _check_draws(n_samples, level)
+    samples = [given[drawn].mean(axis=1) for drawn in _draws(len(given), n_samples, seed)]
+    return _interval(np.concatenate(samples), level)
+
+
 def paired_test(
     first: ArrayLike,
     second: ArrayLike,

@@ -1,0 +1,284 @@
+"""The constituent-context model: which spans of tags are constituents, by yield and context.
+
+Each span of a sentence, empty ones included, gives its yield, the tags in it, and its context,
+the tag before it and the one after it.  A sentence and a binary tree have the probability
+
+    product over all spans of P(yield | b) P(context | b),    b = 1 for a constituent, else 0,
+
+where words are constituents and empty spans aren't, whatever the tree, and all binary trees are
+as likely.  All trees have as many constituents, so P(b | yield) and P(b | context) serve as
+well, and the posterior of a tree is in proportion to the product over its spans of
+
+    odds(yield) odds(context),    odds(x) = P(b = 1 | x) / P(b = 0 | x).
+
+Yields are kept in a trie: all beginnings of a yield are yields.  Node 0 is the empty yield;
+nodes come in order of (parent, last tag), so that a binary search finds the next one.
+
+References
+----------
+Klein and Manning 2002.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree.corpus.bracketings import Pair
+from eigentree.errors import GrammarError
+from eigentree.grammar._kernels_constituent import best_splits, bracket_posteriors, row_of
+from eigentree.shapes import check_shapes, check_types
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+# Sums of logarithms that differ by less are the same but for rounding.
+MARGIN = 1e-12
+UNSEEN = -1
+
+
+class Spans(NamedTuple):
+    """All spans of some sentences, as numbers of their yields and contexts.
+
+    Attributes
+    ----------
+    n_words : int64, axes (sentence)
+        At least 1 each.
+    first : int64, axes (sentence)
+        Place of each sentence's first span; the spans of one, ``start <= end``, come in order
+        of start and, within, of end.
+    yields : int64, axes (span)
+        Nodes of the trie, -1 for unknown yields.
+    contexts : int64, axes (span)
+        Places in the flat table of contexts.
+    width : int64, axes (span)
+        Number of words.
+    """
+
+    n_words: Places
+    first: Places
+    yields: Places
+    contexts: Places
+    width: Places
+
+
+class Positions(NamedTuple):
+    """The boundaries between words of some sentences one after the other, both ends included.
+
+    ``after`` and ``before`` have the tag on either side, that of the edge at the ends; ``room``
+    is the number of words that follow, ``row`` the place of the empty span.
+    """
+
+    after: Places
+    before: Places
+    room: Places
+    row: Places
+
+
+def positions_of(sentences: Sequence[Places], edge: int) -> Positions:
+    """Boundaries of sentences of tags by number; ``edge`` is the number beyond their ends."""
+    after = np.concatenate([np.append(tags, edge) for tags in sentences])
+    room = np.concatenate([np.arange(len(tags), -1, -1) for tags in sentences])
+    return Positions(after, np.roll(after, 1), room, np.cumsum(room + 1) - (room + 1))
+
+
+def trie_of(positions: Positions, n_tags: int) -> Places:
+    """Keys of the trie of all yields, in order: parent times the number of tags, plus last tag."""
+    keys: list[Places] = []
+    n_nodes = 1
+    at = np.flatnonzero(positions.room > 0)
+    nodes = np.zeros(len(at), dtype=np.int64)
+    for width in range(1, int(positions.room.max()) + 1):
+        level, found = np.unique(
+            nodes * n_tags + positions.after[at + width - 1], return_inverse=True
+        )
+        keys.append(level)
+        longer = positions.room[at] > width
+        at, nodes = at[longer], n_nodes + found[longer]
+        n_nodes += len(level)
+    return np.concatenate(keys)
+
+
+def spans_of(sentences: Sequence[Places], keys: Places, n_tags: int) -> Spans:
+    """All spans of sentences of tags by number, where ``n_tags + 1`` is an unknown tag.
+
+    Parameters
+    ----------
+    sentences
+        One word or more each.
+    keys
+        Of the trie that knows the yields.
+    n_tags
+        Number of known tags.
+    """
+    edge = n_tags
+    positions = positions_of(sentences, edge)
+    n_spans = int(positions.row[-1]) + 1
+    yields, contexts, width = np.zeros((3, n_spans), dtype=np.int64)
+    at = np.arange(len(positions.room))
+    nodes = np.zeros(len(at), dtype=np.int64)
+    for size in range(int(positions.room.max()) + 1):
+        if size:
+            longer = positions.room[at] >= size
+            at = at[longer]
+            nodes = _children(nodes[longer], positions.after[at + size - 1], keys, n_tags)
+        place = positions.row[at] + size
+        yields[place] = nodes
+        contexts[place] = positions.before[at] * (n_tags + 2) + positions.after[at + size]
+        width[place] = size
+    n_words = np.array([len(tags) for tags in sentences], dtype=np.int64)
+    sizes = (n_words + 1) * (n_words + 2) // 2
+    return Spans(n_words, np.cumsum(sizes) - sizes, yields, contexts, width)
+
+
+def _children(nodes: Places, tags: Places, keys: Places, n_tags: int) -> Places:
+    """The node for each yield with one tag more."""
+    wanted = np.where((nodes == UNSEEN) | (tags >= n_tags), -1, nodes * n_tags + tags)
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[place] == wanted, place + 1, UNSEEN)
+
+
+@dataclass(frozen=True)
+class ConstituentContextModel:
+    """A constituent-context model.
+
+    Attributes
+    ----------
+    tags
+        Names, of T tags.
+    yield_keys : int64, axes (Y - 1)
+        The trie of yields without its root: for each node, in order, the number of its parent
+        times T, plus its last tag.
+    yield_log_odds : float64, axes (Y)
+        Of being a constituent, by yield, in nats; the empty yield comes first.
+    context_log_odds : float64, axes (T + 1, T + 1)
+        By the tags before and after, the last number standing for the edge of a sentence.
+    unseen_log_odds
+        Of yields, and of contexts with a tag, that aren't known.
+
+    Raises
+    ------
+    ShapeError
+        When arrays don't agree.
+    GrammarError
+        When log-odds aren't finite, a tag has two numbers, or keys are those of no trie.
+    """
+
+    tags: tuple[str, ...]
+    yield_keys: Places
+    yield_log_odds: Floats
+    context_log_odds: Floats
+    unseen_log_odds: float
+
+    def __post_init__(self) -> None:
+        where = "ConstituentContextModel"
+        edges = len(self.tags) + 1
+        keys = self.yield_keys
+        arrays = {
+            "yield_log_odds": self.yield_log_odds,
+            "context_log_odds": self.context_log_odds,
+            "unseen_log_odds": np.array(self.unseen_log_odds),
+        }
+        axes = dict(zip(arrays, ("Y", "E E", ""), strict=True))
+        shapes = {name: (array, axes[name]) for name, array in arrays.items()}
+        check_shapes(where, {"yield_keys": (keys, "K")})
+        check_shapes(where, shapes, E=edges, Y=len(keys) + 1)
+        check_types(where, {"yield_keys": (keys, np.int64)})
+        check_types(where, {name: (array, np.float64) for name, array in arrays.items()})
+        if len(set(self.tags)) < len(self.tags) or not self.tags:
+            raise GrammarError("a constituent-context model needs tags, each of them once")
+        for name, array in arrays.items():
+            if not np.all(np.isfinite(array)):
+                raise GrammarError(f"{name} of a constituent-context model holds what isn't finite")
+        parents = keys // len(self.tags)
+        rising = np.all(keys >= 0) and np.all(np.diff(keys) > 0)
+        if not rising or np.any(parents > np.arange(len(keys))):
+            raise GrammarError("keys of yields must rise, and every yield stand after its parent")
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """All but the tags as arrays by name, as `from_arrays` reads them."""
+        return {
+            "yield_keys": self.yield_keys,
+            "yield_log_odds": self.yield_log_odds,
+            "context_log_odds": self.context_log_odds,
+            "unseen_log_odds": np.array([self.unseen_log_odds]),
+        }
+
+    @classmethod
+    def from_arrays(
+        cls, tags: Sequence[str], arrays: Mapping[str, NDArray[Any]]
+    ) -> ConstituentContextModel:
+        """The model of such tags and arrays; KeyError where one of them is missing."""
+        return cls(
+            tuple(tags),
+            arrays["yield_keys"],
+            arrays["yield_log_odds"],
+            arrays["context_log_odds"],
+            float(arrays["unseen_log_odds"].item()),
+        )
+
+    def brackets(self, tags: Sequence[str]) -> frozenset[Pair]:
+        """The most probable binary tree of a sentence.
+
+        Of trees that are as probable the one that branches to the right, from the top on, is
+        taken.
+
+        Parameters
+        ----------
+        tags
+            Of the words; unknown ones are allowed.
+
+        Returns
+        -------
+        frozenset
+            Half-open spans of two words or more, the whole sentence among them; empty for
+            fewer than two words.
+
+        Cost
+        ----
+        O(n^3) time and O(n^2) memory.
+        """
+        n = len(tags)
+        if n < 2:
+            return frozenset()
+        log_odds = self.log_odds(tags)
+        split = np.zeros(len(log_odds), dtype=np.int64)
+        best_splits(n, log_odds, MARGIN, np.empty_like(log_odds), split)
+        spans = [(0, n)]
+        for start, end in spans:
+            middle = int(split[row_of(start, n) + end - start])
+            spans += [(i, j) for i, j in ((start, middle), (middle, end)) if j - i > 1]
+        return frozenset(spans)
+
+    def posteriors(self, tags: Sequence[str]) -> Floats:
+        """Axes (n + 1, n + 1): the probability that each span, start <= end, is a constituent."""
+        n = len(tags)
+        table = np.zeros((n + 1, n + 1))
+        if n:
+            log_odds = self.log_odds(tags)
+            posterior = np.empty_like(log_odds)
+            only, first = np.array([n]), np.array([0])
+            bracket_posteriors(only, first, log_odds, np.empty_like(log_odds), posterior)
+            table[np.triu_indices(n + 1)] = posterior
+        return table
+
+    def log_odds(self, tags: Sequence[str]) -> Floats:
+        """Of each span of a sentence, in order of start and, within, of end; in nats."""
+        unknown = len(self.tags) + 1
+        numbers = np.array([self._number.get(tag, unknown) for tag in tags], dtype=np.int64)
+        return self.span_log_odds(spans_of([numbers], self.yield_keys, len(self.tags)))
+
+    def span_log_odds(self, spans: Spans) -> Floats:
+        """Axes (span): of spans by the numbers of this model's yields and contexts."""
+        of_yields = np.append(self.yield_log_odds, self.unseen_log_odds)  # which is at UNSEEN
+        contexts = np.pad(self.context_log_odds, (0, 1), constant_values=self.unseen_log_odds)
+        return np.asarray(of_yields[spans.yields] + contexts.ravel()[spans.contexts])
+
+    @cached_property
+    def _number(self) -> dict[str, int]:
+        return {tag: number for number, tag in enumerate(self.tags)}
