@@ -166,7 +166,7 @@ def minimum_evolution(distances: Floats, *, least_squares: bool = False) -> Brac
 
     References
     ----------
-    parikh-cohen-2014; rzhetsky-nei-1993; eisner-satta-1999.
+    parikh-2014; rzhetsky-nei-1993; eisner-satta-1999.
     """
     distances = np.asarray(distances, dtype=np.float64)
     n = len(distances)
