@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eigentree.chart.bracketing import Bracketing, Floats, Shorts
+from eigentree.chart.bracketing import RootedTree, Floats, Shorts
 from eigentree.errors import GrammarError, ShapeError
 
 
@@ -35,7 +35,7 @@ class UnrootedTree(NamedTuple):
     edges: Shorts
     lengths: Floats
 
-    def rooted(self, top: int) -> Bracketing | None:
+    def rooted(self, top: int) -> RootedTree | None:
         """The tree with its root in the edge that parts words before a position from the rest.
 
         None where no edge does so, or where a node below is not over an interval.
@@ -54,7 +54,7 @@ class UnrootedTree(NamedTuple):
                         return None
                     inner = [each for each in (*spans, *other) if each[2] > 0]
                     array = np.array([(0, n, top), *inner], dtype=np.int16)
-                    return Bracketing(array, top, float(self.lengths.sum()))
+                    return RootedTree(array, top, float(self.lengths.sum()))
         return None
 
 
