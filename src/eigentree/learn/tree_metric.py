@@ -316,10 +316,11 @@ class _Counter:
         tags = tuple(sorted(set(names)))
         numbers = {tag: at for at, tag in enumerate(tags)}
         tag = np.array([numbers[name] for name in names], dtype=np.int64)
+        row = np.array(rows, dtype=np.int64)
         if self._is_classes:
-            return self._by_class(tags, tag, self._class_of[rows], np.array(starts))
+            return self._by_class(tags, tag, self._class_of[row], np.array(starts))
         with one_thread():
-            return self._by_word(tags, tag, self._features[rows], np.array(starts))
+            return self._by_word(tags, tag, self._features[row], np.array(starts))
 
     def _by_class(
         self, tags: tuple[str, ...], tag: Longs, of_word: Longs, starts: Longs
@@ -340,6 +341,8 @@ class _Counter:
         _check_room(8 * largest * p * p, "dimensions")
         for distance in range(1, largest + 1):
             first = np.flatnonzero(np.arange(len(tag)) + distance < ends)
+            if not len(first):
+                break
             pair = tag[first] * len(tags) + tag[first + distance]
             order = np.argsort(pair, kind="stable")
             first, pair = first[order], pair[order]
