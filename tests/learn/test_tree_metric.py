@@ -70,9 +70,7 @@ def slow_table(sentences, vectors: WordVectors, options: MetricOptions) -> dict:
                     total, weight = total + k * moment, weight + k * n
             if weight:
                 values = np.linalg.svd(total / weight, compute_uv=False)[: options.rank]
-                found[(*tags, delta)] = -np.log(
-                    np.maximum(values, options.floor * values[0])
-                ).sum()
+                found[(*tags, delta)] = -np.log(np.maximum(values, options.floor * values[0])).sum()
     return found
 
 
@@ -124,9 +122,7 @@ def test_moments_of_parts_add_up(vectors):
 def test_processes_give_the_same_bits(vectors, monkeypatch):
     monkeypatch.setattr(tree_metric, "CHUNK", 50)
     options = MetricOptions(largest_distance=LARGEST)
-    one, two = (
-        learn_tree_metric(text(), vectors, AS_IT_IS, options, jobs=jobs) for jobs in (1, 2)
-    )
+    one, two = (learn_tree_metric(text(), vectors, AS_IT_IS, options, jobs=jobs) for jobs in (1, 2))
     assert np.array_equal(one.table, two.table)
 
 

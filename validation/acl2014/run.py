@@ -84,11 +84,15 @@ class Treebank(NamedTuple):
         for tree in self.trees:
             top = gold_top_bracket(tree, self.tags) if oracle else None
             result = parser.parse(tree.words(), tree.tags(), top=top)
-            found.append(Bracketing((), frozenset()) if result.tree is None else bracketing_of(result.tree))
+            found.append(
+                Bracketing((), frozenset()) if result.tree is None else bracketing_of(result.tree)
+            )
         return found
 
     def moments(self, vectors: WordVectors, tags: TagMap | None = None) -> Moments:
-        return count_moments(self.text, vectors, tags or self.tags, MetricOptions().largest_distance)
+        return count_moments(
+            self.text, vectors, tags or self.tags, MetricOptions().largest_distance
+        )
 
 
 def row(*cells: object) -> None:

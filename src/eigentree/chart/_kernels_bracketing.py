@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @kernel
 def block(sums: Floats, a: int, b: int, c: int, d: int) -> float:
     """Sum of the distances between words [a, b) and words [c, d)."""
-    return sums[b, d] - sums[a, d] - sums[b, c] + sums[a, c]
+    return float(sums[b, d] - sums[a, d] - sums[b, c] + sums[a, c])
 
 
 @kernel
@@ -57,8 +57,9 @@ def best_child(
         left_rest /= n_rest
         right_sibling, right_rest = to_sibling - left_sibling, to_rest - left_rest
         if least_squares:
-            crossed = n_left * n_sibling + n_right * n_rest
-            crossed /= (n_left + n_right) * (n_sibling + n_rest)
+            crossed = (n_left * n_sibling + n_right * n_rest) / (
+                (n_left + n_right) * (n_sibling + n_rest)
+            )
             edge = crossed * (left_rest / n_left + right_sibling / n_right)
             edge += (1.0 - crossed) * (left_sibling / n_left + right_rest / n_right)
         else:
@@ -71,21 +72,15 @@ def best_child(
 
 
 @kernel
-def fill(
-    sums: Floats, least_squares: bool, margin: float, below: Floats, splits: Shorts
-) -> None:
+def fill(sums: Floats, least_squares: bool, margin: float, below: Floats, splits: Shorts) -> None:
     """Fill the table of items, and the splits of their children, by width."""
     n = len(sums) - 1
     for width in range(2, n):
         for i in range(n - width + 1):
             k = i + width
             for j in range(i + 1, k):
-                left, left_split = best_child(
-                    sums, below, (i, j), (j, k), least_squares, margin
-                )
-                right, right_split = best_child(
-                    sums, below, (j, k), (i, j), least_squares, margin
-                )
+                left, left_split = best_child(sums, below, (i, j), (j, k), least_squares, margin)
+                right, right_split = best_child(sums, below, (j, k), (i, j), least_squares, margin)
                 between = block(sums, i, j, j, k) / ((j - i) * (k - j))
                 below[i, k, j] = left + right - 0.5 * between
                 splits[i, k, j, 0], splits[i, k, j, 1] = left_split, right_split

@@ -21,7 +21,7 @@ from eigentree.cli._common import (
     track,
 )
 from eigentree.cli._models import warn_of_compilation
-from eigentree.cli._training import check_writable
+from eigentree.cli._training import changed, check_writable
 from eigentree.cli.parse import Sentence, Trouble, in_lots, in_processes, read
 from eigentree.errors import SettingsError, counted
 
@@ -44,16 +44,12 @@ InputOption = Annotated[
         "brackets or NEGRA export.",
     ),
 ]
-TagColumnOption = Annotated[
-    Literal["xpos", "upos"], typer.Option(help="The tags of CoNLL-U.")
-]
+TagColumnOption = Annotated[Literal["xpos", "upos"], typer.Option(help="The tags of CoNLL-U.")]
 
 
 def train(
     files: TextArgument = None,
-    output: Annotated[
-        str, typer.Option("--output-file", "-o", help="The model file.")
-    ] = "",
+    output: Annotated[str, typer.Option("--output-file", "-o", help="The model file.")] = "",
     form: InputOption = "tagged",
     tag_column: TagColumnOption = "xpos",
     vectors: Annotated[
@@ -63,8 +59,8 @@ def train(
     brown: Annotated[
         str | None,
         typer.Option(
-            help="Clusters of words, as words brown makes them. Without these and vectors, clusters "
-            "are made of the text itself, which is then read twice."
+            help="Clusters of words, as words brown makes them. Without --brown or --vectors, "
+            "clusters are made of the text itself, which is then read twice."
         ),
     ] = None,
     clusters: Annotated[
@@ -90,7 +86,9 @@ def train(
     ] = 40,
     top: Annotated[
         Literal["verbs", "free"],
-        typer.Option(help="Where the root parts a sentence: by a rule, or where the tree is shortest."),
+        typer.Option(
+            help="Where the root parts a sentence: by a rule, or where the tree is shortest."
+        ),
     ] = "verbs",
     least_squares: Annotated[
         bool,
@@ -213,7 +211,9 @@ def parse(
     from eigentree.corpus.files import write_whole
 
     if not model:
-        raise SettingsError("no model is named; give one with -m, as made by eigentree induce train")
+        raise SettingsError(
+            "no model is named; give one with -m, as made by eigentree induce train"
+        )
     check_inputs(files or [])
     keep_inputs(output_file, [model, *(files or [])])
     work = _Work(model, top, max_words)
@@ -286,10 +286,7 @@ def _open(work: _Work, *, verify: bool = True) -> BracketingParser:
     from eigentree.bracketing_parser import BracketingParser
 
     parser = BracketingParser.load(work.model, verify=verify)
-    given = {"top": work.top, "max_words": work.max_words}
-    options = replace(
-        parser.options, **{name: value for name, value in given.items() if value is not None}
-    )
+    options = changed(parser.options, top=work.top, max_words=work.max_words)
     return replace(parser, options=options)
 
 

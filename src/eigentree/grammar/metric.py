@@ -64,7 +64,7 @@ class TreeMetric:
     @property
     def largest_distance(self) -> int:
         """Number of places that are told apart."""
-        return self.table.shape[2]
+        return int(self.table.shape[2])
 
     def distances(self, tags: Sequence[str]) -> Floats:
         """Axes (n, n): distances between the words of a sentence, 0 on the diagonal.
@@ -75,7 +75,9 @@ class TreeMetric:
             Of the words without punctuation, before the map.
         """
         n, unknown = len(tags), len(self.tags)
-        numbers = np.array([self._number.get(self.tag_map(tag), unknown) for tag in tags], dtype=int)
+        numbers = np.array(
+            [self._number.get(self.tag_map(tag), unknown) for tag in tags], dtype=int
+        )
         first, second = np.triu_indices(n, 1)
         places = np.minimum(second - first, self.largest_distance) - 1
         distances = np.zeros((n, n))

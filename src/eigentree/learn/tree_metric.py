@@ -33,9 +33,9 @@ together, or unknown, the largest of all.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING
 
@@ -139,7 +139,7 @@ class ClassMoments:
 
     @property
     def dimensions(self) -> int:
-        return self.features.shape[1]
+        return int(self.features.shape[1])
 
     def smoothed(self, first: int, second: int, kernel: Floats) -> tuple[Floats, Floats]:
         """For two tags, axes (delta) and (delta, p, p): weights of the kernel, and moments.
@@ -151,7 +151,10 @@ class ClassMoments:
         counts = self.pairs[left[0] : left[-1] + 1, right[0] : right[-1] + 1].astype(np.float64)
         weight, smooth = _smooth(counts.sum(axis=(0, 1)), np.moveaxis(counts, 2, 0), kernel)
         # B = R'Q' with orthonormal Q: the singular values of B' C B are those of R C R'.
-        upper = [np.linalg.qr(self.features[self.symbols[of, 1]].T, mode="r") for of in (left, right)]
+        upper = [
+            np.asarray(np.linalg.qr(self.features[self.symbols[of, 1]].T, mode="r"))
+            for of in (left, right)
+        ]
         return weight, upper[0] @ smooth @ upper[1].T
 
 
@@ -190,7 +193,7 @@ class DenseMoments:
 
     @property
     def dimensions(self) -> int:
-        return next(iter(self.sums.values())).shape[1] if self.sums else 1
+        return int(next(iter(self.sums.values())).shape[1]) if self.sums else 1
 
     def smoothed(self, first: int, second: int, kernel: Floats) -> tuple[Floats, Floats]:
         """For two tags, axes (delta) and (delta, p, p): weights of the kernel, and moments."""
@@ -249,7 +252,7 @@ def count_moments(
         moments = _sum(found)
     else:
         with worker_pool(jobs, _start_worker, counter) as pool:
-            moments = _sum(_bounded(partial(pool.submit, _count_there), chunks, jobs * AHEAD))
+            moments = _sum(_bounded(pool, chunks, jobs * AHEAD))
     if moments is None or not moments.tags:
         raise GrammarError("no sentence has two words or more that are no punctuation")
     return moments
@@ -257,16 +260,16 @@ def count_moments(
 
 def _sum(parts: Iterator[Moments]) -> Moments | None:
     first = next(parts, None)
-    return None if first is None else reduce(add, parts, first)  # type: ignore[type-var]
+    return None if first is None else reduce(add, parts, first)
 
 
 def _bounded(
-    submit: Callable[[list[Tagged]], Future[Moments]], chunks: Iterator[list[Tagged]], most: int
+    pool: ProcessPoolExecutor, chunks: Iterator[list[Tagged]], most: int
 ) -> Iterator[Moments]:
     """What becomes of chunks, in order, a bounded number of them at a time."""
     waiting: list[Future[Moments]] = []
     for chunk in chunks:
-        waiting.append(submit(chunk))
+        waiting.append(pool.submit(_count_there, chunk))
         if len(waiting) > most:
             yield waiting.pop(0).result()
     for future in waiting:
@@ -307,20 +310,20 @@ class _Counter:
         rows: list[int] = []
         starts = [0]
         for words, tags in chunk:
-            for word, tag in zip(words, tags, strict=True):
-                if not tag_map.is_punctuation(tag):
+            for word, given in zip(words, tags, strict=True):
+                if not tag_map.is_punctuation(given):
                     found = number(word)
                     rows.append(unknown if found is None else found)
-                    names.append(tag_map(tag))
+                    names.append(tag_map(given))
             starts.append(len(rows))
-        tags = tuple(sorted(set(names)))
-        numbers = {tag: at for at, tag in enumerate(tags)}
+        seen = tuple(sorted(set(names)))
+        numbers = {name: at for at, name in enumerate(seen)}
         tag = np.array([numbers[name] for name in names], dtype=np.int64)
         row = np.array(rows, dtype=np.int64)
         if self._is_classes:
-            return self._by_class(tags, tag, self._class_of[row], np.array(starts))
+            return self._by_class(seen, tag, self._class_of[row], np.array(starts))
         with one_thread():
-            return self._by_word(tags, tag, self._features[row], np.array(starts))
+            return self._by_word(seen, tag, self._features[row], np.array(starts))
 
     def _by_class(
         self, tags: tuple[str, ...], tag: Longs, of_word: Longs, starts: Longs
@@ -426,7 +429,7 @@ def _kernel(largest: int, bandwidth: float) -> Floats:
     """Axes (delta, delta): how similar distances are."""
     delta = np.arange(1, largest + 1)
     apart = np.abs(delta[:, None] - delta) / (delta[:, None] + delta)
-    return np.maximum(0.0, 1.0 - apart / bandwidth)
+    return np.asarray(np.maximum(0.0, 1.0 - apart / bandwidth))
 
 
 def _smooth(counts: Floats, sums: Floats, kernel: Floats) -> tuple[Floats, Floats]:
@@ -450,7 +453,7 @@ def _distances(moments: Floats, rank: int, floor: float) -> Floats:
 def _nearest(seen: Longs, largest: int) -> Longs:
     """For each distance the place in `seen` of the nearest one, the smaller of two."""
     apart = np.abs(np.arange(largest)[:, None] - seen)
-    return np.argmin(apart, axis=1)
+    return np.asarray(np.argmin(apart, axis=1), dtype=np.int64)
 
 
 def _renumbered(symbols: Longs, own: tuple[str, ...], tags: tuple[str, ...]) -> Longs:
@@ -461,7 +464,8 @@ def _renumbered(symbols: Longs, own: tuple[str, ...], tags: tuple[str, ...]) -> 
 def _places_of(rows: Longs, among: Longs) -> Longs:
     """Where each row stands among sorted ones."""
     size = 1 + int(among[:, 1].max(initial=0))
-    return np.searchsorted(among[:, 0] * size + among[:, 1], rows[:, 0] * size + rows[:, 1])
+    keys, wanted = (each[:, 0] * size + each[:, 1] for each in (among, rows))
+    return np.asarray(np.searchsorted(keys, wanted), dtype=np.int64)
 
 
 def _class_table(n_symbols: int, largest: int) -> Counts:
