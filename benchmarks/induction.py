@@ -3,9 +3,10 @@
     python benchmarks/induction.py [WORDS]
 
 The text is drawn: sentences of 1 to 40 words of a vocabulary with word frequencies as in Zipf's
-law, in 100 classes, each with one of eleven tags, nearly always that of its class; or with a vector of
-50 numbers a word.  It is made as it is read, so that memory tells what the moments need.  WORDS, ten million unless it is given, is the
-length of the longest text.  Times are CPU seconds of one thread, without those of drawing the text.
+law, in 100 classes, each with one of eleven tags, nearly always that of its class; or with a
+vector of 50 numbers a word.  It is made as it is read, so that memory tells what the moments need.
+WORDS, ten million unless it is given, is the length of the longest text.  Times are CPU seconds of
+one thread, without those of drawing the text.
 """
 
 from __future__ import annotations

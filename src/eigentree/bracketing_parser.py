@@ -3,8 +3,8 @@
 A `BracketingParser` is learned from tagged text alone.  Of a sentence it leaves out punctuation,
 looks up the distances of the other words, decides where the root parts them and finds the
 shortest tree.  Then punctuation comes back: a mark is a child of the smallest phrase that has words
-on both sides of it, and of the whole sentence where it begins or ends that, so that no phrase begins
-or ends with a mark.
+on both sides of it, and of the whole sentence where it stands at an end, so that no phrase but the
+whole begins or ends with a mark.
 
 It always answers.  What had to be given up is in `BracketingResult.fallback`:
 
@@ -213,7 +213,8 @@ class BracketingParser:
             One tag a word.
         top
             Where the root parts the words that are no punctuation, 1 to their number less 1; 0 for
-            wherever the tree is shortest, None for what the options say.
+            wherever the tree is shortest, None for what the options say.  Passed over where a
+            sentence is parsed in pieces.
 
         Raises
         ------

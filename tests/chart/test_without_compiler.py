@@ -10,10 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
+from eigentree.chart.bracketing import minimum_evolution
 from eigentree.chart.decode import OBJECTIVES, decode, gains
 from eigentree.chart.inside_outside import inside_outside
 from eigentree.chart.k_best import k_best
 from eigentree.chart.pruning import prune
+from eigentree.learn._kernels_moments import count_pairs
 from tests.helpers import close
 from tests.strategies import random_lpcfg, random_pcfg, sentence
 
@@ -40,7 +42,15 @@ def results() -> dict[str, object]:
                 several.item.tolist(),
                 several.forest.roots.tolist(),
             ]
+    drawn = rng.normal(size=(8, 8))
+    brackets = [
+        minimum_evolution(drawn + drawn.T, least_squares=each).best(3) for each in (False, True)
+    ]
+    pairs = np.zeros((3, 3, 2), dtype=np.uint32)
+    count_pairs(np.array([0, 1, 2, 1], dtype=np.int32), np.array([0, 3, 4]), pairs)
     return {
+        "brackets": [[each.spans.tolist() for each in brackets], pairs.tolist()],
+        "lengths": [each.length for each in brackets],
         "coarse": pruned.marginal.tolist(),
         "items": marginals.item.tolist(),
         "edges": marginals.edge.tolist(),
@@ -68,5 +78,6 @@ def test_kernels_give_the_same_as_plain_python():
     plain, compiled = json.loads(done.stdout), results()
     assert plain["forest"] == compiled["forest"]
     assert plain["trees"] == compiled["trees"]
-    for name in ("coarse", "items", "edges", "value"):
+    assert plain["brackets"] == compiled["brackets"]
+    for name in ("lengths", "coarse", "items", "edges", "value"):
         assert close(plain[name], compiled[name], rtol=1e-9, atol=1e-11)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 import pytest
 
 from eigentree.corpus.universal_tags import (
@@ -62,10 +61,10 @@ def test_predicates_are_verbs_but_no_participles():
 
 
 def test_a_map_that_fits_is_chosen():
-    assert fitting_map("DT NN VBZ RB .".split()).name == "penn"
-    assert fitting_map("ART NN VVFIN ADV $.".split()).name == "stts"
-    assert fitting_map("DET NOUN AUX PUNCT".split()).name == "ud"
-    assert fitting_map("a b c".split()).name == "none"
+    assert fitting_map(["DT", "NN", "VBZ", "RB", "."]).name == "penn"
+    assert fitting_map(["ART", "NN", "VVFIN", "ADV", "$."]).name == "stts"
+    assert fitting_map(["DET", "NOUN", "AUX", "PUNCT"]).name == "ud"
+    assert fitting_map(["a", "b", "c"]).name == "none"
     assert fitting_map([]).name == "none"
 
 

@@ -118,6 +118,22 @@ def test_moments_of_parts_add_up(vectors):
         assert close(table, metric_of(whole, AS_IT_IS, options).table, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.parametrize("make", [class_vectors, dense_vectors])
+def test_moments_of_other_vectors_do_not_add_up(make):
+    first = count_moments(text(), make(), AS_IT_IS, LARGEST)
+    for other in (
+        count_moments(text(), make(p=6), AS_IT_IS, LARGEST),
+        count_moments(text(), make(), AS_IT_IS, LARGEST + 1),
+    ):
+        with pytest.raises(GrammarError, match="don't add up"):
+            first + other
+
+
+def test_a_sentence_has_as_many_tags_as_words():
+    with pytest.raises(GrammarError, match="1 words and 2 tags: 'w1'"):
+        count_moments([(["w1"], ["N", "N"])], class_vectors(), AS_IT_IS, LARGEST)
+
+
 @pytest.mark.parametrize("vectors", [class_vectors(), dense_vectors()], ids=["class", "dense"])
 def test_processes_give_the_same_bits(vectors, monkeypatch):
     monkeypatch.setattr(tree_metric, "CHUNK", 50)

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eigentree.chart.bracketing import RootedTree, Floats, Shorts
+from eigentree.chart.bracketing import Floats, RootedTree, Shorts
 from eigentree.errors import GrammarError, ShapeError
 
 
@@ -115,7 +115,8 @@ def neighbour_joining(distances: Floats) -> UnrootedTree:
     n = len(distances)
     if np.shape(distances) != (n, n):
         raise ShapeError(
-            f"neighbour_joining: distances have the shape {np.shape(distances)}; they must be square"
+            f"neighbour_joining: distances have the shape {np.shape(distances)}; "
+            "they must be square"
         )
     if n < 2 or not np.all(np.isfinite(distances)):
         raise GrammarError(f"there are {n} words, or distances that are not finite; two are needed")

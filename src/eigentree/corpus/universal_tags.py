@@ -69,7 +69,8 @@ class TagMap:
             if universal not in UNIVERSAL:
                 known = " ".join(UNIVERSAL)
                 raise SettingsError(
-                    f"tag map {self.name}: {tag!r} maps to {universal!r}; universal tags are {known}"
+                    f"tag map {self.name}: {tag!r} maps to {universal!r}; "
+                    f"universal tags are {known}"
                 )
         object.__setattr__(self, "_known", {})
 
@@ -161,8 +162,8 @@ def read_tag_map(lines: Iterable[str], *, name: str = "<map>") -> TagMap:
         tag, *rest = line.split("\t")
         if not rest or rest[1:] not in ([], [_PARTICIPLE]):
             raise TreebankFormatError(
-                f"{name}:{number}: a tag, a tab and a universal tag are expected, and perhaps a tab "
-                f"and the word {_PARTICIPLE}; got {line!r}"
+                f"{name}:{number}: a tag, a tab and a universal tag are expected, and perhaps a "
+                f"tab and the word {_PARTICIPLE}; got {line!r}"
             )
         patterns.append((tag, rest[0]))
         if rest[1:]:

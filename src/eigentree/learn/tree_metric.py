@@ -127,7 +127,14 @@ class ClassMoments:
     n_words: int
 
     def __add__(self, other: ClassMoments) -> ClassMoments:
-        """Those of both texts, exactly."""
+        """Those of both texts, exactly; for the same vectors and distances.
+
+        Raises
+        ------
+        GrammarError
+            When vectors or distances differ.
+        """
+        _check_alike(self.pairs.shape[2], other.pairs.shape[2], self.features, other.features)
         tags = tuple(sorted({*self.tags, *other.tags}))
         own = [_renumbered(each.symbols, each.tags, tags) for each in (self, other)]
         symbols = np.unique(np.concatenate(own), axis=0)
@@ -178,7 +185,16 @@ class DenseMoments:
     n_words: int
 
     def __add__(self, other: DenseMoments) -> DenseMoments:
-        """Those of both texts; sums of floats, so that the order counts in the last bits."""
+        """Those of both texts; sums of floats, so that the order counts in the last bits.
+
+        Raises
+        ------
+        GrammarError
+            When dimensions or distances differ.
+        """
+        if self.sums and other.sums:
+            own, others = (next(iter(each.sums.values()))[0, :0] for each in (self, other))
+            _check_alike(self.counts.shape[2], other.counts.shape[2], own, others)
         tags = tuple(sorted({*self.tags, *other.tags}))
         counts = np.zeros((len(tags), len(tags), self.counts.shape[2]), dtype=np.int64)
         sums: dict[tuple[int, int], Floats] = {}
@@ -297,11 +313,16 @@ class _Counter:
 
     def __init__(self, vectors: WordVectors, tag_map: TagMap, largest_distance: int) -> None:
         self._vectors, self._tag_map, self._largest = vectors, tag_map, largest_distance
-        rows = np.concatenate([vectors.matrix, vectors.unknown[None]]).astype(np.float64)
-        features, class_of = np.unique(rows, axis=0, return_inverse=True)
-        self._is_classes = len(features) <= MOST_CLASSES and 2 * len(features) <= len(rows)
-        self._features = features if self._is_classes else rows
-        self._class_of = class_of.ravel() if self._is_classes else np.arange(len(rows))
+        rows = np.concatenate([vectors.matrix, vectors.unknown[None]])
+        # By their bytes, in O(V p): sorting rows of hundreds of numbers would take long.
+        classes: dict[bytes, int] = {}
+        class_of = [classes.setdefault(row.tobytes(), len(classes)) for row in rows]
+        self._is_classes = len(classes) <= MOST_CLASSES and 2 * len(classes) <= len(rows)
+        self._class_of = np.array(class_of, dtype=np.int64)
+        if self._is_classes:
+            _, first = np.unique(self._class_of, return_index=True)
+            rows = rows[first].astype(np.float64)
+        self._features = rows
 
     def __call__(self, chunk: list[Tagged]) -> Moments:
         tag_map, number = self._tag_map, self._vectors.number
@@ -310,6 +331,11 @@ class _Counter:
         rows: list[int] = []
         starts = [0]
         for words, tags in chunk:
+            if len(words) != len(tags):
+                raise GrammarError(
+                    f"a sentence has {len(words)} words and {len(tags)} tags: "
+                    f"{' '.join(words)[:40]!r}"
+                )
             for word, given in zip(words, tags, strict=True):
                 if not tag_map.is_punctuation(given):
                     found = number(word)
@@ -323,7 +349,8 @@ class _Counter:
         if self._is_classes:
             return self._by_class(seen, tag, self._class_of[row], np.array(starts))
         with one_thread():
-            return self._by_word(seen, tag, self._features[row], np.array(starts))
+            own = self._features[row].astype(np.float64)
+            return self._by_word(seen, tag, own, np.array(starts))
 
     def _by_class(
         self, tags: tuple[str, ...], tag: Longs, of_word: Longs, starts: Longs
@@ -471,6 +498,15 @@ def _places_of(rows: Longs, among: Longs) -> Longs:
 def _class_table(n_symbols: int, largest: int) -> Counts:
     _check_room(4 * n_symbols**2 * largest, "tags, word classes")
     return np.zeros((n_symbols, n_symbols, largest), dtype=np.uint32)
+
+
+def _check_alike(first: int, second: int, own: Floats, other: Floats) -> None:
+    """Refuse to add moments of other distances, or of other vectors."""
+    if first != second or not np.array_equal(own, other):
+        raise GrammarError(
+            "moments of different vectors or largest distances don't add up; count both texts "
+            "with the same"
+        )
 
 
 def _check_room(n_bytes: int, what: str) -> None:
