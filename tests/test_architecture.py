@@ -26,6 +26,8 @@ BASE = {"errors", "shapes", "_random", "_accel", "workers"}
 PARSING = {"calibration", "sentences", "parse_results", "attempts", "search"}
 # A parser, its learning and its file know one another, but only the first loads at once.
 PARSERS = PARSING | {"parsers", "training", "parser_files"}
+# The parser without a treebank, with what it shares with the others.
+BRACKETING = PARSING | {"bracketing_parser", "bracketing_files", "parsers"}
 # Layer -> the layers that it may import; a layer always may import itself.
 ARROWS = {
     "errors": set(),
@@ -53,6 +55,8 @@ ARROWS = {
     "parsers": BASE | {"corpus", "grammar", "chart", "learn", "words", *PARSERS},
     "parser_files": BASE | {"corpus", "grammar", "words", "model_files", *PARSERS},
     "settings_files": BASE | {"corpus", *PARSERS},
+    "bracketing_parser": BASE | {"corpus", "grammar", "chart", "learn", "words", *BRACKETING},
+    "bracketing_files": BASE | {"corpus", "grammar", "model_files", *BRACKETING},
     "ensemble": BASE
     | {"corpus", "linalg", "grammar", "chart", "learn", "evaluate", "words", "model_files"}
     | {"held_out", "settings_files", *PARSERS},
