@@ -279,7 +279,8 @@ def _tagged(sentences: Iterator[Sentence]) -> Iterator[tuple[list[str], list[str
         if sentence.words and sentence.tags is None:
             raise SettingsError(f"{sentence.place}: the sentence has no tags; they are needed")
         if sentence.tags:
-            yield sentence.words, sentence.tags
+            # No form that these verbs read gives a word several.
+            yield sentence.words, [str(tag) for tag in sentence.tags]
 
 
 def _open(work: _Work, *, verify: bool = True) -> BracketingParser:
@@ -299,7 +300,7 @@ def _renderer(parser: BracketingParser) -> Callable[[list[Sentence]], Iterator[_
                 note = f"{sentence.place}: the sentence has no tags; they are needed"
                 yield _Rendered("", note, failed=True)
                 continue
-            result = parser.parse(sentence.words, sentence.tags or [])
+            result = parser.parse(sentence.words, [str(tag) for tag in sentence.tags or ()])
             note = f"{sentence.place}: fall-back: {result.fallback}" if result.fallback else ""
             text = "" if result.tree is None else format_tree(result.tree)
             yield _Rendered(text, note if sentence.readable else "")
