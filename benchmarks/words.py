@@ -31,7 +31,7 @@ from eigentree.words.brown_files import read_clusters
 from eigentree.words.cca import CCAOptions, learn_cca
 from eigentree.words.vectors import WordVectors, read_vectors
 
-BASE = {"tokens": 200_000, "vocabulary": 8_000, "size": 80}
+BASE = {"tokens": 100_000, "vocabulary": 5_000, "size": 100}
 CLASSES = 40
 MEAN_LENGTH = 20
 LEAST_COUNT = 20
@@ -40,7 +40,7 @@ LEAST_COUNT = 20
 def made_up(tokens: int, vocabulary: int) -> list[list[str]]:
     rng = np.random.default_rng(0)
     following = rng.dirichlet(np.full(CLASSES, 0.1), size=CLASSES)
-    class_of = rng.integers(CLASSES, size=vocabulary)
+    class_of = rng.permutation(vocabulary) % CLASSES
     share = 1.0 / np.arange(1, vocabulary + 1)
     words = [np.flatnonzero(class_of == own) for own in range(CLASSES)]
     state = rng.integers(CLASSES, size=tokens // MEAN_LENGTH)
@@ -64,7 +64,7 @@ def growth() -> None:
         "one step": lambda text, size: learn_cca(text, CCAOptions(size)),
         "two steps": lambda text, size: learn_cca(text, CCAOptions(size, method="two-step")),
     }
-    learn_brown(made_up(2_000, 100), BrownOptions(4))  # compiles
+    learn_brown(made_up(2_000, 200), BrownOptions(4))  # compiles
     print("| learner | sizes | CPU s | tokens × 2 | vocabulary × 2 | clusters or dimensions × 2 |")
     print("| --- | --- | --- | --- | --- | --- |")
     for name, learn in learners.items():

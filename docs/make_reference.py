@@ -31,7 +31,8 @@ how-to pages: [train](how-to/train.md), [partial trees](how-to/train-on-partial-
 [trust a parse](how-to/trust-a-parse.md), [score](how-to/score.md),
 [compare](how-to/compare-estimators.md), [ensembles](how-to/ensembles.md),
 [bracket without a treebank](how-to/induce.md),
-[word representations](how-to/word-representations.md).
+[word representations](how-to/word-representations.md),
+[learn from sequences](how-to/learn-sequences.md).
 """
 
 

@@ -16,7 +16,9 @@ from eigentree.chart.pruning import Leaves
 from eigentree.corpus.binarise import Symbol
 from eigentree.corpus.lexicon import UNKNOWN, Lexicon, LexiconOptions
 from eigentree.corpus.trees import FORBIDDEN_IN_LABEL, SEPARATORS, Tree
+from eigentree.grammar.head_automata import LEFT, RIGHT, ROOT, HeadAutomata
 from eigentree.grammar.lpcfg import LPCFG, NO_MATRIX, LatentParameters
+from eigentree.grammar.operators import OperatorModel
 from eigentree.grammar.pcfg import PCFG, Candidates, WordTable
 from eigentree.grammar.symbols import SymbolTable
 from tests.oracles.enumeration import Leaf
@@ -273,3 +275,21 @@ def sentences(
         return sentence(chosen, draw(entries), draw(tags))
 
     return build()
+
+
+def random_head_automata(
+    rng: np.random.Generator, n_symbols: int, most: int = 3, *, signed: bool = False
+) -> HeadAutomata:
+    """Probabilities, with an even chance to stop, or disturbed to numbers of either sign."""
+    symbols = tuple("abcdefgh"[:n_symbols])
+
+    def model() -> OperatorModel:
+        n = int(rng.integers(1, most + 1))
+        operators = rng.dirichlet(np.ones(n_symbols * n), n) / 2
+        operators = operators.reshape(n, n_symbols, n).transpose(1, 2, 0)
+        if signed:
+            operators = operators + rng.normal(0.0, 0.1, operators.shape)
+        return OperatorModel(symbols, rng.dirichlet(np.ones(n)), np.full(n, 0.5), operators)
+
+    keys = [(head, direction) for head in symbols for direction in (LEFT, RIGHT)]
+    return HeadAutomata.make({key: model() for key in [*keys, (ROOT, RIGHT)]})

@@ -22,10 +22,12 @@ PACKAGE = SOURCE / "eigentree"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 BASE = {"errors", "shapes", "_random", "_accel", "workers"}
+# A sentence's way to its result, from the first step to the last.
+PARSING = {"calibration", "sentences", "parse_results", "attempts", "search"}
 # A parser, its learning and its file know one another, but only the first loads at once.
-PARSERS = {"calibration", "parsers", "training", "parser_files"}
+PARSERS = PARSING | {"parsers", "training", "parser_files"}
 # The parser without a treebank, with what it shares with the others.
-BRACKETING = {"bracketing_parser", "bracketing_files", "parsers"}
+BRACKETING = {"bracketing_parser", "bracketing_files", "sentences"}
 # Layer -> the layers that it may import; a layer always may import itself.
 ARROWS = {
     "errors": set(),
@@ -44,7 +46,12 @@ ARROWS = {
     "learn": BASE | {"corpus", "linalg", "grammar", "words", "chart", "model_files"},
     "evaluate": BASE | {"corpus"},
     "report": BASE | {"corpus", "evaluate"},
+    "operator_files": BASE | {"grammar", "model_files"},
     "simulate": BASE | {"corpus", "linalg", "grammar"},
+    "sentences": BASE | {"corpus", "words", "calibration"},
+    "parse_results": BASE | {"corpus", "chart", "calibration"},
+    "attempts": BASE | {"corpus", "grammar", "chart", "sentences", "parse_results"},
+    "search": BASE | {"corpus", "grammar", "chart", "parse_results", "attempts"},
     "parsers": BASE | {"corpus", "grammar", "chart", "learn", "words", *PARSERS},
     "parser_files": BASE | {"corpus", "grammar", "words", "model_files", *PARSERS},
     "settings_files": BASE | {"corpus", *PARSERS},

@@ -73,12 +73,12 @@ def test_cca_writes_what_the_library_learns(vectors, text, sentences, tmp_path):
     expected = learn_cca(sentences, CCAOptions(5))
     assert np.array_equal(read_vectors(vectors).matrix, expected.matrix)
     path = tmp_path / "vectors.npz"
-    given = ("--window", "1", "--vocabulary", "20", "--method", "two-step", "--square-root")
+    given = ("--window", "1", "--vocabulary", "20", "--method", "two-step", "--counts")
     code, _, err = run_verb(
         "words", "cca", text, "--dimensions", "3", *given, "--seed", "4", "-q", "-o", path
     )
     assert (code, err) == (0, "")
-    wanted = learn_cca(sentences, CCAOptions(3, 1, 20, "two-step", True), seed=4)
+    wanted = learn_cca(sentences, CCAOptions(3, 1, 20, "two-step", False), seed=4)
     assert np.array_equal(read_vectors(path).matrix, wanted.matrix)
     code, out, _ = run_verb("words", "cca", text, "--dimensions", "5", "-q")
     assert (code, out) == (0, vectors.read_text("utf-8"))

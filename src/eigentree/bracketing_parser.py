@@ -31,7 +31,7 @@ from eigentree.corpus.trees import FORBIDDEN_IN_LABEL, Tree
 from eigentree.corpus.universal_tags import TagMap, fitting_map
 from eigentree.errors import GrammarError, SettingsError
 from eigentree.grammar.metric import TreeMetric, quartet_excess
-from eigentree.parsers import pieces_of, sentence_of
+from eigentree.sentences import pieces_of, sentence_of
 
 if TYPE_CHECKING:
     from eigentree.learn.tree_metric import MetricOptions, Progress
@@ -225,7 +225,7 @@ class BracketingParser:
             `top` lies outside the sentence.
         """
         sentence = sentence_of(words, tags, None)
-        words, tags = sentence.words, list(tags)
+        words, tags = sentence.words, sentence.tags or []
         if not words:
             return BracketingResult(words, tags, None, fallback="empty")
         most = min(self.options.max_words, len(words))

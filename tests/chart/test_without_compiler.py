@@ -12,12 +12,14 @@ import numpy as np
 
 from eigentree.chart.bracketing import minimum_evolution
 from eigentree.chart.decode import OBJECTIVES, decode, gains
+from eigentree.chart.head_chart import head_inside_outside, of_sentence
+from eigentree.chart.head_decode import arc_scores, best_tree, viterbi
 from eigentree.chart.inside_outside import inside_outside
 from eigentree.chart.k_best import k_best
 from eigentree.chart.pruning import prune
 from eigentree.learn._kernels_moments import count_pairs
 from tests.helpers import close
-from tests.strategies import random_lpcfg, random_pcfg, sentence
+from tests.strategies import random_head_automata, random_lpcfg, random_pcfg, sentence
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -48,6 +50,11 @@ def results() -> dict[str, object]:
     ]
     pairs = np.zeros((3, 3, 2), dtype=np.uint32)
     count_pairs(np.array([0, 1, 2, 1], dtype=np.int32), np.array([0, 3, 4]), pairs)
+    signed = of_sentence(random_head_automata(rng, 3, signed=True), np.array([2, 0, 1, 1, 0, 2]))
+    arcs = head_inside_outside(signed)
+    probable = of_sentence(random_head_automata(rng, 3), np.array([1, 0, 0, 2]))
+    assert arcs is not None
+    best = best_tree(arc_scores(arcs.marginals)), viterbi(probable, multi_root=True)
     return {
         "brackets": [[each.spans.tolist() for each in brackets], pairs.tolist()],
         "lengths": [each.length for each in brackets],
@@ -55,6 +62,8 @@ def results() -> dict[str, object]:
         "items": marginals.item.tolist(),
         "edges": marginals.edge.tolist(),
         "value": [pruned.log_value, marginals.log_value, marginals.sign],
+        "arcs": [*arcs.marginals.ravel().tolist(), arcs.log_value, arcs.sign],
+        "heads": [each.heads.tolist() for each in best],
         "forest": [array.tolist() for array in pruned.forest],
         "trees": trees,
     }
@@ -79,5 +88,6 @@ def test_kernels_give_the_same_as_plain_python():
     assert plain["forest"] == compiled["forest"]
     assert plain["trees"] == compiled["trees"]
     assert plain["brackets"] == compiled["brackets"]
-    for name in ("lengths", "coarse", "items", "edges", "value"):
+    assert plain["heads"] == compiled["heads"]
+    for name in ("lengths", "coarse", "items", "edges", "value", "arcs"):
         assert close(plain[name], compiled[name], rtol=1e-9, atol=1e-11)

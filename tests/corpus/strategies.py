@@ -22,3 +22,17 @@ trees = st.recursive(
     lambda below: st.builds(Tree, labels, st.lists(below, min_size=1, max_size=4)),
     max_leaves=12,
 )
+
+
+@st.composite
+def dependency_trees(
+    draw: st.DrawFn, n: int | None = None, *, single_root: bool = False, most: int = 7
+) -> list[int]:
+    """Heads of any tree over n words, counted from 1: each word hangs below an earlier one."""
+    if n is None:
+        n = draw(st.integers(1, most))
+    order = draw(st.permutations(range(1, n + 1)))
+    heads = [0] * n
+    for i, word in enumerate(order[1:], start=1):
+        heads[word - 1] = draw(st.sampled_from([*order[:i], *([] if single_root else [0])]))
+    return heads

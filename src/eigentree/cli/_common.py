@@ -14,11 +14,14 @@ import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from eigentree.errors import EigentreeError, SettingsError, TreebankFormatError
+
+if TYPE_CHECKING:
+    from eigentree.report.scores import Table
 
 Item = TypeVar("Item")
 
@@ -27,6 +30,7 @@ FAILED = 1
 CLOSED_PIPE = 141  # what a shell reports for a program ended by SIGPIPE, as head's feeders are
 
 SECONDS_BETWEEN_LINES = 10.0
+_MAIN_FIGURES = ("F1, %", "UAS, %", "LAS, %")
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -212,6 +216,29 @@ def result_console(width: int | None) -> Any:
             raise BrokenPipeError
 
     return _Console(highlight=False, markup=False, emoji=False, width=width)
+
+
+def show_table(table: Table) -> None:
+    """Print a table of figures, with lines and colours on a terminal and plain elsewhere.
+
+    Rows whose figure is the one to look at, F1 or an attachment score, are bold.
+    """
+    if not sys.stdout.isatty():
+        from eigentree.report.scores import plain_table
+
+        typer.echo(plain_table(table))
+        return
+    from rich.console import Console
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    drawn = RichTable(title=table.title or None, header_style="bold")
+    for place, name in enumerate(table.header):
+        drawn.add_column(Text(name), justify="right" if place else "left")
+    for row in table.rows:
+        style = "bold" if row[0] in _MAIN_FIGURES else None
+        drawn.add_row(*map(Text, row), style=style)
+    Console().print(drawn)
 
 
 def message(text: str, *, quiet: bool = False) -> None:

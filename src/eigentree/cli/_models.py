@@ -13,7 +13,8 @@ from eigentree.cli._common import message
 if TYPE_CHECKING:
     from eigentree.corpus.trees import Tree
     from eigentree.ensemble.parser import EnsembleParser
-    from eigentree.parsers import Alternative, Parser, ParseResult
+    from eigentree.parse_results import Alternative, ParseResult
+    from eigentree.parsers import Parser
 
 
 def warn_of_compilation(

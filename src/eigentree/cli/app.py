@@ -40,6 +40,9 @@ VERBS = {
     "ensemble": Verb(
         "eigentree.cli.ensemble", "Train many parsers that differ and combine their trees."
     ),
+    "automaton": Verb(
+        "eigentree.cli.automaton", "Learn automata from sequences of symbols, and ask them."
+    ),
     "decompose": Verb(
         "eigentree.cli.decompose", "Bring a model's rules into Kruskal form, for fast charts."
     ),
@@ -54,6 +57,7 @@ VERBS = {
     ),
     "induce": Verb("eigentree.cli.induce", "Find trees in sentences of tags, without a treebank."),
     "evaluate": Verb("eigentree.cli.evaluate", "Score parsed trees against gold trees."),
+    "dependencies": Verb("eigentree.cli.dependencies", "Work with dependency trees."),
     "inspect": Verb("eigentree.cli.inspect", "Say what is in a model."),
     "experiment": Verb("eigentree.cli.experiment", "Compare estimators on a treebank."),
     "draw": Verb("eigentree.cli.draw", "Draw trees as text or SVG."),

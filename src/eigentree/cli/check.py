@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -14,7 +16,10 @@ from eigentree.errors import SettingsError
 
 if TYPE_CHECKING:
     from eigentree.corpus.check import TreebankReport
+    from eigentree.corpus.check_dependencies import DependencyReport
 
+_Form = Literal["auto", "brackets", "export", "conllu"]
+_CONLLU_NAME = re.compile(r"\.conllu?(\.gz)?$")
 _MOST_LABELS = 60
 _MOST_CHAINS = 12
 _WIDTH_IN_PIPES = 100
@@ -38,19 +43,40 @@ _SHOWN_AS = {
     "problems": "problem{s}",
     "notices": "notice{s}",
 }
+_DEPENDENCIES_SHOWN_AS = {
+    "sentences": "sentence{s}",
+    "words": "word{s}",
+    "distinct_words": "distinct word{s}",
+    "words_seen_once": "word{s} seen once",
+    "ranges": "range{s} of words in one token",
+    "empty_nodes": "empty node{s}",
+    "nonprojective": "sentence{s} with crossing arcs",
+    "nonprojective_arcs": "arc{s} that are not projective",
+    "several_roots": "sentence{s} with several roots",
+    "modifiers": "modifier{s} of the word with most",
+    "problems": "problem{s}",
+}
+# Title, counts from frequent to rare, and how many to show.
+_Tables = Iterable[tuple[str, dict[str, int], int]]
 
 
 def check(
     files: Annotated[
         list[str] | None,
-        typer.Argument(help="Bracket or NEGRA export files; - is standard input; gzip is seen."),
+        typer.Argument(
+            help="Bracket, NEGRA export, CoNLL-U or CoNLL-X files; - is standard input; gzip is "
+            "seen."
+        ),
     ] = None,
     on_error: Annotated[
         Literal["skip", "raise"],
         typer.Option(help="List malformed trees and go on, or stop at the first."),
     ] = "skip",
     form: Annotated[
-        Literal["auto", "brackets", "export"], typer.Option("--format", help="Of all files.")
+        _Form,
+        typer.Option(
+            "--format", help="Of all files. auto: conllu by names in .conllu or .conll, else seen."
+        ),
     ] = "auto",
     trace_labels: Annotated[
         str, typer.Option(help="Preterminals to remove with their words; blanks between them.")
@@ -87,6 +113,9 @@ def check(
         return
     if not files:
         raise SettingsError("no file was given; name at least one, or - for standard input")
+    if _are_conllu(files, form):
+        _check_dependencies(files, on_error, limit, as_json)
+        return
     from eigentree.corpus.check import examine
     from eigentree.corpus.cleaning import CleaningOptions
     from eigentree.corpus.treebank import read_treebank
@@ -98,19 +127,74 @@ def check(
         keep_function_tags=keep_function_tags,
         cut_tags=cut_tags,
     )
+    assert form != "conllu"
     treebank = read_treebank(files, on_error=on_error, cleaning=None, format=form)
     report = examine(treebank, cleaning=cleaning, limit=limit)
-    if as_json:
-        json.dump({"files": files, **report.to_json()}, sys.stdout, ensure_ascii=False, indent=1)
-        sys.stdout.write("\n")
-    else:
-        _print_report(report)
+    tables = (
+        ("Phrase labels", report.labels, _MOST_LABELS),
+        ("Part-of-speech tags", report.tags, _MOST_LABELS),
+        ("Function tags", report.function_tags, _MOST_LABELS),
+        ("Unary chains", report.unary_chains, _MOST_CHAINS),
+    )
+    wrapper = None if report.wrapper is None else f"outer bracket: ({report.wrapper} ...)"
+    _finish(files, report, _SHOWN_AS, tables, as_json, wrapper)
     if treebank.problems:
         message(f"malformed trees: {len(treebank.problems)}")
         raise typer.Exit(BAD_INPUT)
 
 
-def _print_report(report: TreebankReport) -> None:
+def _are_conllu(files: list[str], form: _Form) -> bool:
+    """Whether the files hold dependencies."""
+    named = [bool(_CONLLU_NAME.search(Path(file).name)) for file in files]
+    if form == "auto" and len(set(named)) > 1:
+        raise SettingsError(
+            f"{files[named.index(True)]} has dependencies and {files[named.index(False)]} trees; "
+            "check them one by one"
+        )
+    return all(named) if form == "auto" else form == "conllu"
+
+
+def _check_dependencies(
+    files: list[str], on_error: Literal["skip", "raise"], limit: int, as_json: bool
+) -> None:
+    from eigentree.corpus.check_dependencies import examine_dependencies
+    from eigentree.corpus.conllu import read_dependencies
+
+    bank = read_dependencies(files, on_error=on_error)
+    report = examine_dependencies(bank, limit=limit)
+    tables = (
+        ("UPOS tags", report.upos, _MOST_LABELS),
+        ("XPOS tags", report.xpos, _MOST_LABELS),
+        ("Relations", report.relations, _MOST_LABELS),
+    )
+    _finish(files, report, _DEPENDENCIES_SHOWN_AS, tables, as_json)
+    if bank.problems:
+        message(f"malformed sentences: {len(bank.problems)}")
+        raise typer.Exit(BAD_INPUT)
+
+
+def _finish(
+    files: list[str],
+    report: TreebankReport | DependencyReport,
+    shown_as: dict[str, str],
+    tables: _Tables,
+    as_json: bool,
+    remark: str | None = None,
+) -> None:
+    """Print a report for people or for programs."""
+    if as_json:
+        json.dump({"files": files, **report.to_json()}, sys.stdout, ensure_ascii=False, indent=1)
+        sys.stdout.write("\n")
+    else:
+        _print_report(report, shown_as, tables, remark)
+
+
+def _print_report(
+    report: TreebankReport | DependencyReport,
+    shown_as: dict[str, str],
+    tables: _Tables,
+    remark: str | None,
+) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -122,23 +206,18 @@ def _print_report(report: TreebankReport) -> None:
     table = Table(box=None, show_header=False, pad_edge=False)
     table.add_column(justify="right")
     table.add_column()
-    for name, shown in _SHOWN_AS.items():
-        if report.counts.get(name) or name == "trees":
+    for place, (name, shown) in enumerate(shown_as.items()):
+        if report.counts.get(name) or place == 0:
             number = report.counts.get(name, 0)
             s, ren = ("", "") if number == 1 else ("s", "ren")
             table.add_row(f"{number:,}", shown.format(s=s, ren=ren))
     console.print(table)
-    if report.wrapper is not None:
-        console.print(Text(f"outer bracket: ({report.wrapper} ...)"))
+    if remark is not None:
+        console.print(Text(remark))
     if report.lengths:
         heading("Words in a sentence")
         console.print(Text("   ".join(f"{name}: {n:,}" for name, n in report.lengths.items())))
-    for title, counts, most in (
-        ("Phrase labels", report.labels, _MOST_LABELS),
-        ("Part-of-speech tags", report.tags, _MOST_LABELS),
-        ("Function tags", report.function_tags, _MOST_LABELS),
-        ("Unary chains", report.unary_chains, _MOST_CHAINS),
-    ):
+    for title, counts, most in tables:
         if counts:
             heading(f"{title} ({len(counts)})")
             console.print(Text("   ".join(_most_frequent(counts, most))))
@@ -161,12 +240,13 @@ def _most_frequent(counts: dict[str, int], most: int) -> Iterator[str]:
         yield f"and {len(counts) - most} more"
 
 
-def _places(report: TreebankReport) -> Iterator[tuple[str, Iterable[str]]]:
+def _places(report: TreebankReport | DependencyReport) -> Iterator[tuple[str, Iterable[str]]]:
     """Titles and lines of everything that has a place."""
-    for title, count, lines in (
-        ("Problems", report.counts["problems"], report.problems),
-        ("Notices", report.counts["notices"], report.notices),
+    for title, lines in (
+        ("Problems", report.problems),
+        ("Notices", getattr(report, "notices", [])),
     ):
+        count = report.counts.get(title.lower(), 0)
         if count:
             yield f"{title} ({count:,})", lines
     for kind, count in report.oddity_counts.items():

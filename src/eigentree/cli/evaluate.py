@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from eigentree.cli._common import FAILED, JsonOption, SeedOption, by_lines, keep_inputs, message
+from eigentree.cli._common import (
+    FAILED,
+    JsonOption,
+    SeedOption,
+    by_lines,
+    keep_inputs,
+    message,
+    show_table,
+)
 from eigentree.errors import counted
 
 if TYPE_CHECKING:
     from eigentree.corpus.trees import Tree
     from eigentree.evaluate import PairedTest, ParsevalOptions
-    from eigentree.report.scores import Scored, Table
+    from eigentree.report.scores import Scored
 
 
 def evaluate(
@@ -213,12 +220,12 @@ def _print(gold: str, systems: Sequence[Scored], test: PairedTest | None, labels
         typer.echo(f"parsed: {systems[0].name}")
         named = list(systems)
     typer.echo()
-    _show(scores.score_table(named))
+    show_table(scores.score_table(named))
     if test is not None:
         typer.echo("\n" + scores.comparison(test, "A", "B"))
     for system in named if labels else ():
         typer.echo()
-        _show(scores.label_table(system))
+        show_table(scores.label_table(system))
     typer.echo()
     for what, how in scores.describe(systems[0].result.options):
         typer.echo(f"{what}: {how}")
@@ -229,23 +236,3 @@ def _print(gold: str, systems: Sequence[Scored], test: PairedTest | None, labels
             typer.echo(f"\nremarks on {system.name}:")
         for line in (*remarks, *problems):
             typer.echo(f"  {line}")
-
-
-def _show(table: Table) -> None:
-    """Print a table, with lines and colours on a terminal and plain elsewhere."""
-    if not sys.stdout.isatty():
-        from eigentree.report.scores import plain_table
-
-        typer.echo(plain_table(table))
-        return
-    from rich.console import Console
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    drawn = RichTable(title=table.title or None, header_style="bold")
-    for place, name in enumerate(table.header):
-        drawn.add_column(Text(name), justify="right" if place else "left")
-    for row in table.rows:
-        style = "bold" if row[0].startswith("F1, %") else None
-        drawn.add_row(*map(Text, row), style=style)
-    Console().print(drawn)

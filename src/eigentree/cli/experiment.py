@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
@@ -20,6 +20,7 @@ from eigentree.errors import SettingsError
 if TYPE_CHECKING:
     from eigentree.experiment import Study
     from eigentree.experiment.run import Done, Tell
+    from eigentree.experiment.trials import Tried
     from eigentree.parsers import Progress
 
 
@@ -83,6 +84,11 @@ def experiment(
         "seeds": seeds and [_number(one, "--seeds") for one in _split(seeds)],
         "tags": tags,
     }
+    kind = _kind(study, data)
+    if kind is not None:
+        options = {**given, "ablations": ablations, "sizes": sizes}
+        _run_kind(kind, study, data, options, output, jobs, quiet)
+        return
     wanted = _study(study, data, given, ablations, sizes)
     check_inputs([str(path) for path in (wanted.train, *wanted.parts.values())])
 
@@ -96,6 +102,64 @@ def experiment(
         )
     for sentence in summary(result.figures):
         typer.echo(sentence)
+    typer.echo(f"report: {result.report}")
+    for name, problem in result.failures.items():
+        message(f"eigentree: {name}: {problem}")
+    if result.failures:
+        raise typer.Exit(FAILED)
+
+
+class _Kind(NamedTuple):
+    """A kind of study other than of constituency parsers: what makes and what runs it."""
+
+    make: Callable[[dict[str, Any], str], Any]
+    run: Callable[..., Any]
+
+
+def _kind(file: str | None, data: str | None) -> _Kind | None:
+    """The kind of study that a file says it is; None for one of constituency parsers."""
+    from eigentree.experiment.study import study_tables
+
+    name = None if file is None else study_tables(file, data).get("kind")
+    if name is None:
+        return None
+    if name == "dependencies":
+        from eigentree.experiment import dependencies
+
+        return _Kind(dependencies.make_dependency_study, dependencies.run_dependency_study)
+    raise SettingsError(f"{file}: kind is {name!r}; it must be dependencies, or not be there")
+
+
+def _run_kind(
+    kind: _Kind,
+    file: str | None,
+    data: str | None,
+    given: dict[str, Any],
+    output: str,
+    jobs: int,
+    quiet: bool,
+) -> None:
+    from eigentree.experiment.study import study_tables
+
+    for name, value in given.items():
+        if value:
+            raise SettingsError(
+                f"--{name} is for studies of constituency parsers; {file} says it all itself"
+            )
+    study = kind.make(study_tables(str(file), data), str(file))
+    check_inputs([str(path) for path in study.files.values()])
+    began = time.monotonic()
+
+    def tell(tried: Tried) -> None:
+        if tried.trial is None:
+            if tried.done:
+                message(f"{tried.done} of {tried.total} were done before", quiet=quiet)
+            return
+        so_far = f"{tried.done} of {tried.total} after {time.monotonic() - began:.0f} s"
+        what = "done" if tried.problem is None else f"failed: {tried.problem}"
+        message(f"{so_far}: {tried.trial}: {what}", quiet=quiet)
+
+    result = kind.run(study, output, jobs=jobs, progress=tell, command=_command())
     typer.echo(f"report: {result.report}")
     for name, problem in result.failures.items():
         message(f"eigentree: {name}: {problem}")

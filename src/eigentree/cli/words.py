@@ -131,7 +131,7 @@ def cca(
         typer.Option(
             "--square-root/--counts", help="Take square roots of counts, or counts as they are."
         ),
-    ] = False,
+    ] = True,
     form: InputOption = "tokens",
     seed: SeedOption = 0,
     quiet: QuietOption = False,

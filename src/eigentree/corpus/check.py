@@ -134,15 +134,15 @@ def examine(
     coverage = _head_coverage(tally.labels, tally.tags)
     return TreebankReport(
         counts={**tally.counts(), **{k: n for k, n in treebank.counts.items() if k != "trees"}},
-        lengths=_length_table(tally.lengths),
-        labels=_by_frequency(tally.labels),
-        tags=_by_frequency(tally.tags),
-        function_tags=_by_frequency(tally.function_tags),
-        unary_chains=_by_frequency(tally.chains),
+        lengths=length_table(tally.lengths),
+        labels=by_frequency(tally.labels),
+        tags=by_frequency(tally.tags),
+        function_tags=by_frequency(tally.function_tags),
+        unary_chains=by_frequency(tally.chains),
         wrapper=treebank.wrapper,
         head_coverage=coverage,
         oddities=tally.oddities,
-        oddity_counts=_by_frequency(tally.oddity_counts),
+        oddity_counts=by_frequency(tally.oddity_counts),
         problems=[str(problem) for problem in treebank.problems[:limit]],
         notices=[str(notice) for notice in treebank.notices[:limit]],
         suggestions=_suggestions(tally, cleaning, coverage),
@@ -286,11 +286,13 @@ def _chain_name(chain: list[str]) -> str:
     return " > ".join(chain)
 
 
-def _by_frequency(counter: Counter[str]) -> dict[str, int]:
+def by_frequency(counter: Counter[str]) -> dict[str, int]:
+    """Counts from frequent to rare."""
     return dict(counter.most_common())
 
 
-def _length_table(lengths: list[int]) -> dict[str, float]:
+def length_table(lengths: list[int]) -> dict[str, float]:
+    """Mean, median and longest of sentence lengths, and how many fall into each bucket."""
     if not lengths:
         return {}
     table: dict[str, float] = {

@@ -1,5 +1,11 @@
-"""Scores of parses: brackets against gold trees, and how sure the figures are."""
+"""Scores of parses: brackets and attachments against gold trees, and how sure the figures are."""
 
+from eigentree.evaluate.attachment import (
+    AttachmentOptions,
+    AttachmentResult,
+    align_sentences,
+    score_attachment,
+)
 from eigentree.evaluate.parseval import Alignment, Outline, align_by_words, outlines, score
 from eigentree.evaluate.result import LabelScore, ParsevalResult, SentenceScore, Summary
 from eigentree.evaluate.settings import (
@@ -31,6 +37,8 @@ __all__ = [
     "OWN",
     "PENN_PUNCTUATION",
     "Alignment",
+    "AttachmentOptions",
+    "AttachmentResult",
     "GoldBracketing",
     "Interval",
     "LabelScore",
@@ -42,6 +50,7 @@ __all__ = [
     "Summary",
     "UnlabelledResult",
     "align_by_words",
+    "align_sentences",
     "bootstrap_interval",
     "bootstrap_mean_interval",
     "corpus_f1",
@@ -52,5 +61,6 @@ __all__ = [
     "paired_test",
     "read_parameters",
     "score",
+    "score_attachment",
     "score_unlabelled",
 ]

@@ -29,6 +29,7 @@ from typing import Literal, NamedTuple
 
 from eigentree.corpus.trees import Span, Tree
 from eigentree.errors import SettingsError
+from eigentree.evaluate.pairing import pair_equal
 from eigentree.evaluate.result import LabelScore, ParsevalResult, SentenceScore, summarise
 from eigentree.evaluate.settings import OWN, ParsevalOptions
 from eigentree.evaluate.sides import Side, is_punctuation, restore_quotes
@@ -136,18 +137,12 @@ def align_by_words(
     Only the words that `options` compares must agree.  Equal sentences are paired in their
     order, so a missing copy of a repeated sentence is taken to be the last one.
     """
-    waiting: defaultdict[tuple[str, ...], deque[int]] = defaultdict(deque)
-    for place, tree in enumerate(parsed):
-        if tree is not None:
-            waiting[tuple(Side(tree, options).words())].append(place)
-    chosen: list[int | None] = []
-    for tree in gold:
-        places = None if tree is None else waiting.get(tuple(Side(tree, options).words()))
-        chosen.append(places.popleft() if places else None)
-    return Alignment(
-        [None if place is None else parsed[place] for place in chosen],
-        sorted(place for places in waiting.values() for place in places),
-    )
+    keys = [
+        [None if tree is None else tuple(Side(tree, options).words()) for tree in side]
+        for side in (gold, parsed)
+    ]
+    places, left_over = pair_equal(*keys)
+    return Alignment([None if place is None else parsed[place] for place in places], left_over)
 
 
 class _Comparison:

@@ -97,15 +97,16 @@ def n_done(path: Path) -> int:
     """
     if not path.exists():
         return 0
-    record = _opened(path, verify=False).header.get("record")
+    record = opened(path, KIND, verify=False).header.get("record")
     if not isinstance(record, list):
         raise ModelFileError(f"{path}: isn't a whole checkpoint: 'record' is missing")
     return len(record)
 
 
-def _opened(path: Path, *, verify: bool = True) -> ModelFile:
+def opened(path: Path, kind: str, *, verify: bool = True) -> ModelFile:
+    """A checkpoint's file; ModelFileError when it is damaged or of another kind."""
     try:
-        return open_model(path, kind=KIND, verify=verify)
+        return open_model(path, kind=kind, verify=verify)
     except ModelFileError as error:
         why = str(error).removeprefix(f"{path}: ").partition(";")[0]
         raise ModelFileError(
@@ -134,7 +135,7 @@ def open_checkpoint(
     """
     if not path.exists():
         return None
-    file = _opened(path)
+    file = opened(path, KIND)
     try:
         stored, record, best_number = (file.header[name] for name in ("settings", "record", "best"))
         differing = [name for name, value in settings.items() if stored[name] != value]

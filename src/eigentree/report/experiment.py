@@ -1,17 +1,16 @@
-"""The report of a study: its figures as one page of HTML that needs nothing else, and as Markdown.
+"""The report of a study of constituency parsers.
 
-The figures are the dictionary that ``results.json`` holds.  Both forms show the same tables;
-the page has plots as well.  Equal figures give equal bytes.
+The figures are the dictionary that ``results.json`` holds.  Equal figures give equal bytes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from importlib.resources import files
+from collections.abc import Iterator, Sequence
 
 from eigentree.errors import counted
-from eigentree.report.drawing import visible
+from eigentree.report import page
 from eigentree.report.ensembles import PAPER_OF_ENSEMBLES, ensemble_sections, ensemble_summary
+from eigentree.report.page import Report
 from eigentree.report.parsing_time import parsing_time
 from eigentree.report.plots import Point, Series, plot
 from eigentree.report.tables import (
@@ -41,78 +40,25 @@ _TAGS = {"gold": "gold tags", "own": "words alone"}
 
 def as_html(figures: Figures) -> str:
     """The page."""
-    from jinja2 import Environment, FunctionLoader, StrictUndefined
-    from markupsafe import Markup
-
-    folder = files("eigentree.report") / "templates"
-    environment = Environment(
-        loader=FunctionLoader(lambda name: (folder / name).read_text("utf-8")),
-        autoescape=True,
-        # Control characters have no place in a page, and some reorder what stands around them.
-        finalize=lambda value: value if isinstance(value, Markup) else visible(str(value)),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    # Plots are made by us, with every name in them escaped.
-    shown = [
-        section._replace(plots=[Markup(each) for each in section.plots])
-        for section in sections(figures)
-    ]
-    page = environment.get_template("experiment.html")
-    return page.render(
-        title=figures["title"],
-        subtitle=subtitle(figures),
-        summary=summary(figures),
-        paper=paper(figures),
-        failures=figures["failures"],
-        sections=shown,
-        facts=list(facts(figures)),
-    )
+    return page.as_html(report(figures))
 
 
 def as_markdown(figures: Figures) -> str:
     """The tables and the text, without plots."""
-    lines = [f"# {_marked(figures['title'])}", "", _marked(subtitle(figures)), ""]
-    lines += [_marked(sentence) for sentence in summary(figures)]
-    lines += ["", _marked(paper(figures))]
-    if any(section.plots for section in sections(figures)):
-        lines += ["", "Plots are in [report.html](report.html)."]
-    for name, problem in figures["failures"].items():
-        lines += ["", f"**Failed:** {_marked(name)}: {_marked(problem)}"]
-    for section in sections(figures):
-        if not section.tables:
-            continue
-        lines += ["", f"## {_marked(section.title)}"]
-        lines += ["", _marked(section.text)] if section.text else []
-        for table in section.tables:
-            lines += ["", _marked(table.caption), "", *_markdown_table(table)]
-            lines += ["", _marked(table.note)] if table.note else []
-    lines += ["", "## How it was made", ""]
-    lines += [f"- {_marked(name)}: {_marked(value)}" for name, value in facts(figures)]
-    return "\n".join(lines) + "\n"
+    return page.as_markdown(report(figures))
 
 
-def _markdown_table(table: Table) -> Iterator[str]:
-    yield _markdown_row(_marked(name) for name in table.header)
-    rules = ["---"] * table.text_columns + ["---:"] * (len(table.header) - table.text_columns)
-    yield _markdown_row(rules)
-    for row in table.rows:
-        yield _markdown_row(
-            f"**{_marked(cell.text)}**" if cell.best else _marked(cell.text) for cell in row
-        )
-
-
-def _markdown_row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _marked(text: str) -> str:
-    """Text that Markdown takes for nothing else, on one line."""
-    text = visible(" ".join(text.split())).replace("&", "&amp;").replace("<", "&lt;")
-    for mark in "\\`*_|[":
-        text = text.replace(mark, f"\\{mark}")
-    return text
+def report(figures: Figures) -> Report:
+    """All that a report says."""
+    return Report(
+        figures["title"],
+        subtitle(figures),
+        summary(figures),
+        paper(figures),
+        figures["failures"],
+        sections(figures),
+        list(facts(figures)),
+    )
 
 
 # Text -------------------------------------------------------------------------------------

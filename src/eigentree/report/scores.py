@@ -132,12 +132,12 @@ def label_table(system: Scored) -> Table:
     return Table(system.name, header, rows)
 
 
-def comparison(test: PairedTest, first: str, second: str) -> str:
+def comparison(test: PairedTest, first: str, second: str, measure: str = "F1") -> str:
     """The paired test in one sentence."""
     points = 100 * test.difference
     low, high = (100 * end for end in test.interval)
     return (
-        f"{second} less {first}: {points:+.2f} points of F1, 95 % interval {low:+.2f} to "
+        f"{second} less {first}: {points:+.2f} points of {measure}, 95 % interval {low:+.2f} to "
         f"{high:+.2f}; p = {test.p_bootstrap:.4f} by the paired bootstrap, "
         f"{test.p_randomisation:.4f} by approximate randomisation, over "
         f"{counted(test.sentences, 'sentence')}"

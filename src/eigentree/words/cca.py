@@ -69,14 +69,14 @@ class CCAOptions:
     method
         ``one-step`` for OSCCA, ``two-step`` for TSCCA.
     square_root
-        Whether counts are replaced by their square roots.
+        Whether counts are replaced by their square roots; not so in the paper.
     """
 
     dimensions: int = 50
     window: int = 2
     vocabulary: int = 30_000
     method: Method = "one-step"
-    square_root: bool = False
+    square_root: bool = True
 
     def __post_init__(self) -> None:
         for name in ("dimensions", "window", "vocabulary"):

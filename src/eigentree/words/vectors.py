@@ -78,9 +78,10 @@ class WordVectors:
             raise GrammarError("a word has two vectors; it must have one")
         if UNKNOWN in numbers:
             raise GrammarError(f"{UNKNOWN} is a word; it must stand for words that are unknown")
-        for row, word in zip((self.unknown, *self.matrix), (UNKNOWN, *self.words), strict=True):
-            if not np.isfinite(row).all():
-                raise GrammarError(f"the vector of {word!r} holds a number that isn't finite")
+        bad = [UNKNOWN] if not np.isfinite(self.unknown).all() else []
+        bad += [self.words[at] for at in np.flatnonzero(~np.isfinite(self.matrix).all(axis=1))]
+        if bad:
+            raise GrammarError(f"the vector of {bad[0]!r} holds a number that isn't finite")
 
     @property
     def dimensions(self) -> int:

@@ -1,0 +1,279 @@
+"""The verb ``dependencies parse``: sentences in, dependency trees out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+
+import typer
+
+from eigentree.cli._common import (
+    BAD_INPUT,
+    JobsOption,
+    OutputOption,
+    QuietOption,
+    check_inputs,
+    keep_inputs,
+    message,
+    track,
+)
+from eigentree.cli.parse import in_lots, in_processes
+from eigentree.errors import SettingsError
+
+if TYPE_CHECKING:
+    from eigentree.corpus.conllu import Sentence, Word
+    from eigentree.corpus.tag_schemes import Column
+    from eigentree.dependency_parser import DependencyParser, DependencyResult
+
+InputForm = Literal["conllu", "tagged", "tokens"]
+
+_LOT = 32
+
+
+class _Asked(NamedTuple):
+    """A sentence to be parsed, with what its file had besides; words are empty for a problem."""
+
+    place: str
+    words: list[str]
+    tags: list[str] | None
+    sentence: Sentence | None = None
+    problem: str | None = None
+
+
+class _Rendered(NamedTuple):
+    """What is printed for a sentence, and what is told about it."""
+
+    text: str
+    note: str
+
+
+class _Work(NamedTuple):
+    model: str
+    output: Literal["conllu", "json"]
+    confidence: bool
+    objective: Literal["sum", "product", "viterbi"] | None
+    several_roots: bool
+    max_words: int | None
+
+
+def parse(
+    files: Annotated[
+        list[str] | None, typer.Argument(help="Files of sentences; standard input by default.")
+    ] = None,
+    model: Annotated[str, typer.Option("--model", "-m", help="Model file.")] = "",
+    form: Annotated[InputForm, typer.Option("--input", help="What the files hold.")] = "conllu",
+    output: Annotated[
+        Literal["conllu", "json"], typer.Option(help="CoNLL-U, or one JSON object a line.")
+    ] = "conllu",
+    output_file: OutputOption = "-",
+    ignore_tags: Annotated[
+        bool,
+        typer.Option("--ignore-tags", help="Use the model's tagger even where there are tags."),
+    ] = False,
+    confidence: Annotated[
+        bool, typer.Option("--confidence", help="Write Confidence=... into the column MISC.")
+    ] = False,
+    objective: Annotated[
+        Literal["sum", "product", "viterbi"] | None,
+        typer.Option(help="In place of the model's own."),
+    ] = None,
+    several_roots: Annotated[
+        bool, typer.Option("--several-roots", help="Allow several roots in a tree.")
+    ] = False,
+    max_words: Annotated[
+        int | None, typer.Option(min=1, help="Longer sentences are parsed in pieces; 400.")
+    ] = None,
+    jobs: JobsOption = 1,
+    quiet: QuietOption = False,
+) -> None:
+    """Parse sentences with a dependency model.
+
+    Of CoNLL-U input all but heads, relations and their graphs stays as it is.  Sentences that can't
+    be read are told of, the others come out in order, and the exit code is 2; empty ones have no
+    form in CoNLL-U, but an object in JSON.
+    """
+    from eigentree.corpus.files import write_whole
+
+    if not model:
+        raise SettingsError(
+            "no model is named; give one with --model, as made by eigentree dependencies train"
+        )
+    inputs = files or ["-"]
+    check_inputs([model, *inputs])
+    keep_inputs(output_file, [model, *inputs])
+    work = _Work(model, output, confidence, objective, several_roots, max_words)
+    # Opened here in any case, so that a bad model is told before any worker starts.
+    parser = _open(work)
+    if parser.tagger is None and (ignore_tags or form == "tokens"):
+        raise SettingsError(f"{model} has no tagger; give tags with --input tagged or conllu")
+    n_bad = 0
+
+    def watched() -> Iterator[_Asked]:
+        nonlocal n_bad
+        for asked in _read(inputs, form, parser.tag_scheme, ignore_tags):
+            if asked.problem is not None:
+                n_bad += 1
+                message(f"eigentree: {asked.problem}")
+            yield asked
+
+    rendered: Iterator[_Rendered]
+    with write_whole(output_file) as out:
+        if jobs == 1:
+            rendered = map(_renderer(parser, work), watched())
+        else:
+            rendered = in_processes(
+                _render_lot, in_lots(watched(), _LOT), jobs, _start_worker, work
+            )
+        for each in track(rendered, "parsing", quiet=quiet or out.isatty()):
+            out.write(each.text)
+            out.flush()
+            if each.note:
+                message(f"eigentree: {each.note}", quiet=quiet)
+    if n_bad:
+        raise typer.Exit(BAD_INPUT)
+
+
+def _open(work: _Work, *, verify: bool = True) -> DependencyParser:
+    from eigentree.cli._training import changed
+    from eigentree.dependency_parser import DependencyParser
+
+    parser = DependencyParser.load(work.model, verify=verify)
+    options = changed(
+        parser.options,
+        objective=work.objective,
+        several_roots=work.several_roots or None,
+        max_words=work.max_words,
+    )
+    return parser if options == parser.options else replace(parser, options=options)
+
+
+def _read(
+    files: Iterable[str], form: InputForm, scheme: str, ignore_tags: bool
+) -> Iterator[_Asked]:
+    from eigentree.corpus.conllu import EMPTY, read_conllu
+    from eigentree.corpus.files import open_text
+    from eigentree.corpus.tag_schemes import parts_of_scheme, tags_of
+    from eigentree.corpus.tokens import read_sentences
+
+    column, _ = parts_of_scheme(scheme)
+    for file in files:
+        name = "<standard input>" if file == "-" else file
+        # A sentence ends at a blank line or at the end of its own, so a bad one need not end all.
+        with open_text(file, keep_bad_bytes=True) as lines:
+            if form == "conllu":
+                for record in read_conllu(lines, name=name, on_error="skip", heads="ignore"):
+                    place = f"{name}:{record.line}"
+                    if record.sentence is None:
+                        yield _Asked(place, [], None, problem=str(record.problem))
+                        continue
+                    ignored = ignore_tags or set(record.sentence.tags(column)) == {EMPTY}
+                    given = None if ignored else tags_of(record.sentence, scheme)
+                    yield _Asked(place, record.sentence.forms(), given, record.sentence)
+            else:
+                for each in read_sentences(lines, form, name=name, on_error="skip"):
+                    problem = None if each.problem is None else str(each.problem)
+                    # Neither of these forms has weights of tags.
+                    all_tags = None if each.tags is None else list(map(str, each.tags))
+                    tags_given = None if ignore_tags else all_tags
+                    yield _Asked(f"{name}:{each.line}", each.words, tags_given, None, problem)
+
+
+def _renderer(parser: DependencyParser, work: _Work) -> Callable[[_Asked], _Rendered]:
+    from eigentree.corpus.conllu import format_sentence
+    from eigentree.corpus.tag_schemes import parts_of_scheme
+
+    column, _ = parts_of_scheme(parser.tag_scheme)
+
+    def render(asked: _Asked) -> _Rendered:
+        if asked.tags is None and asked.words and parser.tagger is None:
+            note = f"{asked.place}: no tags by {parser.tag_scheme}, and the model has no tagger"
+            return _Rendered(_in_json(None, note) if work.output == "json" else "", note)
+        result = parser.parse(asked.words, asked.tags)
+        fallback = result.fallback if asked.problem is None else None
+        note = f"{asked.place}: fall-back: {fallback}" if fallback else ""
+        if work.output == "json":
+            return _Rendered(_in_json(result, asked.problem), note)
+        if not result.words:
+            return _Rendered("", note)
+        sentence = _with_tree(asked.sentence, result, column, work.confidence)
+        return _Rendered(format_sentence(sentence), note)
+
+    return render
+
+
+def _with_tree(
+    sentence: Sentence | None,
+    result: DependencyResult,
+    column: Column,
+    confidence: bool,
+) -> Sentence:
+    """The tree in the sentence of the file, or in a new one with words and tags alone."""
+    from eigentree.corpus.conllu import EMPTY, ROOT, ROOT_RELATION, UNKNOWN_RELATION, Sentence, Word
+    from eigentree.corpus.tag_schemes import column_part
+
+    if sentence is None:
+        words = (Word(number, form) for number, form in enumerate(result.words, start=1))
+        sentence = Sentence(tuple(words))
+    # Tags that the file has not got are the tagger's.
+    tagged = tuple(
+        _tagged(word, column, column_part(tag)) if getattr(word, column) == EMPTY else word
+        for word, tag in zip(sentence.words, result.tags, strict=True)
+    )
+    relations = result.relations or [
+        ROOT_RELATION if head == ROOT else UNKNOWN_RELATION for head in result.heads
+    ]
+    sentence = replace(sentence, words=tagged).with_heads(result.heads, relations)
+    if confidence:
+        sure = (
+            word
+            if arc.confidence is None
+            else word._replace(misc=_joined(word.misc, f"Confidence={arc.confidence:.4f}"))
+            for word, arc in zip(sentence.words, result.arcs, strict=True)
+        )
+        sentence = replace(sentence, words=tuple(sure))
+    if result.fallback:
+        sentence = replace(
+            sentence, comments=(*sentence.comments, f"# fallback = {result.fallback}")
+        )
+    return sentence
+
+
+def _tagged(word: Word, column: Column, tag: str) -> Word:
+    return word._replace(upos=tag) if column == "upos" else word._replace(xpos=tag)
+
+
+def _joined(misc: str, more: str) -> str:
+    kept = [part for part in misc.split("|") if part != "_" and not part.startswith("Confidence=")]
+    return "|".join([*kept, more])
+
+
+def _in_json(result: DependencyResult | None, problem: str | None) -> str:
+    """One line: what a parse holds, or why there is none."""
+    record: dict[str, object] = {} if problem is None else {"problem": problem}
+    if result is not None:
+        record |= {
+            "words": result.words,
+            "tags": result.tags,
+            "heads": result.heads,
+            "relations": result.relations,
+            "confidences": [arc.confidence for arc in result.arcs],
+            "confidence": result.confidence,
+            "log_value": result.log_value,
+            "sign": None if result.log_value is None else result.sign,
+            "fallback": result.fallback,
+        }
+    return json.dumps(record, ensure_ascii=False) + "\n"
+
+
+_render_here: Callable[[_Asked], _Rendered]
+
+
+def _start_worker(work: _Work) -> None:
+    global _render_here  # what a worker process is started for
+    _render_here = _renderer(_open(work, verify=False), work)
+
+
+def _render_lot(lot: list[_Asked]) -> list[_Rendered]:
+    return [_render_here(asked) for asked in lot]

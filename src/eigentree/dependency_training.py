@@ -1,0 +1,247 @@
+"""Training of dependency parsers: from sentences in CoNLL-U to a `DependencyParser`.
+
+Head-automata learn tags, a lexical model words; the relations and the tagger learn apart from
+both.  Charts find projective trees only, so others are made projective first, or left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+from eigentree.corpus.conllu import Sentence
+from eigentree.corpus.projective import projectivise
+from eigentree.corpus.tag_schemes import parts_of_scheme, scheme_of, tags_of
+from eigentree.dependency_parser import (
+    UNKNOWN_TAG,
+    DependencyOptions,
+    DependencyParser,
+)
+from eigentree.errors import GrammarError, SettingsError, counted
+from eigentree.grammar.head_automata import HeadAutomata
+from eigentree.learn.arc_labels import train_arc_labels
+from eigentree.learn.head_automata import HeadAutomataOptions, learn_head_automata
+from eigentree.learn.lexical_modifiers import (
+    HeadedSentence,
+    LexicalOptions,
+    count_lexical_modifiers,
+    search_weight,
+)
+from eigentree.parsers import Progress
+from eigentree.words.tagger import Tagger
+
+Crossing = Literal["lift", "skip"]
+
+# Sentences that iterations and weights are judged on; more say the same and take longer.
+MOST_JUDGED = 500
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyTrainingOptions:
+    """Settings for training a dependency parser.
+
+    Attributes
+    ----------
+    automata
+        Method and states.
+    lexical
+        The lexical model that is combined with them; None for tags alone.
+    lexical_weight
+        Its exponent; None to search for the best on held-out sentences, or 1 without any.
+    tag_scheme
+        What the tags are, see `eigentree.corpus.tag_schemes`; None to let the treebank decide.
+    crossing
+        What becomes of trees with crossing arcs: ``lift`` makes them projective, ``skip``
+        leaves them out.
+    relations, tagger
+        Whether to learn relations, and tags for words.
+    parsing
+        How sentences are parsed.
+    """
+
+    automata: HeadAutomataOptions = field(default_factory=HeadAutomataOptions)
+    lexical: LexicalOptions | None = field(default_factory=LexicalOptions)
+    lexical_weight: float | None = None
+    tag_scheme: str | None = None
+    crossing: Crossing = "lift"
+    relations: bool = True
+    tagger: bool = True
+    parsing: DependencyOptions = field(default_factory=DependencyOptions)
+
+    def __post_init__(self) -> None:
+        if self.tag_scheme is not None:
+            parts_of_scheme(self.tag_scheme)
+        if self.crossing not in get_args(Crossing):
+            raise SettingsError(f"crossing is {self.crossing!r}; it must be lift or skip")
+        if self.lexical_weight is not None and self.lexical_weight <= 0.0:
+            raise SettingsError(f"lexical_weight is {self.lexical_weight}; it must be above 0")
+
+
+class ProjectiveTrees(NamedTuple):
+    """Trees that a chart can find.
+
+    ``n_lifted`` counts words that were lifted, ``n_crossing`` the trees that these, or others that
+    were left out, belong to.
+    """
+
+    sentences: list[HeadedSentence]
+    relations: list[list[str]]
+    n_crossing: int
+    n_lifted: int
+
+
+def projective_trees(
+    sentences: Iterable[Sentence], scheme: str, crossing: Crossing = "lift"
+) -> ProjectiveTrees:
+    """Words, tags and projective heads of sentences; see `DependencyTrainingOptions.crossing`."""
+    kept: list[HeadedSentence] = []
+    relations: list[list[str]] = []
+    n_crossing = n_lifted = 0
+    for sentence in sentences:
+        heads, lifts = projectivise(sentence.heads())
+        if any(lifts):
+            n_crossing += 1
+            if crossing == "skip":
+                continue
+            n_lifted += sum(lift > 0 for lift in lifts)
+        kept.append(HeadedSentence(sentence.forms(), tags_of(sentence, scheme), heads))
+        relations.append(sentence.relations())
+    return ProjectiveTrees(kept, relations, n_crossing, n_lifted)
+
+
+def attachment(parser: DependencyParser, sentences: Sequence[HeadedSentence]) -> float:
+    """The share of words with the right head, parsed with gold tags."""
+    results = parser.parse_many((words, tags) for words, tags, _ in sentences)
+    n_right = n_words = 0
+    for (_, _, heads), result in zip(sentences, results, strict=True):
+        n_words += len(heads)
+        n_right += sum(head == right for head, right in zip(result.heads, heads, strict=True))
+    return n_right / max(n_words, 1)
+
+
+def train_dependencies(
+    sentences: Sequence[Sentence],
+    options: DependencyTrainingOptions = DependencyTrainingOptions(),
+    *,
+    dev: Sequence[Sentence] = (),
+    seed: int = 0,
+    jobs: int = 1,
+    checkpoint: Path | None = None,
+    progress: Progress | None = None,
+) -> DependencyParser:
+    """Learn a dependency parser.
+
+    Parameters
+    ----------
+    sentences
+        With trees.
+    options
+    dev
+        Held-out sentences with trees, of which the first `MOST_JUDGED` judge iterations of
+        expectation maximisation and the weight of the lexical model.
+    seed
+        Same seed, same parser, to the byte.
+    jobs
+        Processes of expectation maximisation; the result is the same.
+    checkpoint
+        A file with which expectation maximisation, once stopped, can go on.
+    progress
+        Called with the stage and the share of it that is done, 0 to 1.
+
+    Raises
+    ------
+    GrammarError
+        When no sentence is left to learn from.
+    ModelFileError
+        When the checkpoint belongs to other work.
+    """
+    sentences = [sentence for sentence in sentences if len(sentence)]
+    scheme = options.tag_scheme or scheme_of(sentences)
+    trees = projective_trees(sentences, scheme, options.crossing)
+    if not trees.sentences:
+        raise GrammarError(
+            f"of {counted(len(sentences), 'dependency tree')} none is left to learn from; "
+            "at least one is needed"
+        )
+    judged = projective_trees(dev[:MOST_JUDGED], scheme).sentences
+    tell = progress or _tell_nobody
+    pairs = [(tags, heads) for _, tags, heads in trees.sentences]
+    symbols = sorted({UNKNOWN_TAG, *(tag for tags, _ in pairs for tag in tags)})
+    # With another objective there may be nothing to judge signed automata by.
+    parsing = replace(options.parsing, lexical_weight=options.lexical_weight or 1.0)
+    plain = replace(parsing, objective="sum", lexical_alone=False)
+
+    prior = HeadAutomataOptions("det+f", prior=options.automata.prior)
+    back_off = learn_head_automata(pairs, prior, symbols=symbols).automata
+
+    def judge(automata: HeadAutomata) -> float:
+        return attachment(DependencyParser(automata, back_off, scheme, options=plain), judged)
+
+    learned = learn_head_automata(
+        pairs,
+        options.automata,
+        symbols=symbols,
+        judge=judge if judged else None,
+        judged_on=str(len(judged)),
+        checkpoint=checkpoint,
+        jobs=jobs,
+        seed=seed,
+        progress=progress,
+    )
+    parser = DependencyParser(learned.automata, back_off, scheme, options=plain)
+    if options.lexical is not None:
+        tell("words", 0.0)
+        parser = replace(
+            parser,
+            lexical=count_lexical_modifiers(trees.sentences, options.lexical),
+            options=replace(plain, lexical_alone=parsing.lexical_alone),
+        )
+        if options.lexical_weight is None and judged and not parsing.lexical_alone:
+            weight = search_weight(lambda weight: attachment(_weighted(parser, weight), judged))
+            parser = _weighted(parser, weight)
+        tell("words", 1.0)
+    if options.relations:
+        tell("relations", 0.0)
+        rows = list(zip(trees.sentences, trees.relations, strict=True))
+        parser = replace(parser, relations=train_arc_labels(rows, seed=seed))
+        tell("relations", 1.0)
+    if options.tagger:
+        tell("tagger", 0.0)
+        tagged = [(words, tags) for words, tags, _ in trees.sentences]
+        tagger = Tagger.train(tagged, progress=lambda done, most: tell("tagger", done / most))
+        parser = replace(parser, tagger=tagger)
+    return replace(
+        parser,
+        options=replace(parsing, lexical_weight=parser.options.lexical_weight),
+        description={
+            "sentences": len(trees.sentences),
+            "words": sum(len(tree.words) for tree in trees.sentences),
+            "crossing": {"trees": trees.n_crossing, "lifted": trees.n_lifted},
+            "seed": seed,
+            "automata": asdict(options.automata),
+            "lexical": None if options.lexical is None else options.lexical.states,
+            "em": {
+                "best": learned.best,
+                # Without times, which differ from run to run: one seed gives one file.
+                "record": [
+                    {
+                        "restart": each.restart,
+                        "iteration": each.number,
+                        "log_likelihood": each.log_likelihood,
+                        "uas": each.judgement,
+                    }
+                    for each in learned.record
+                ],
+            },
+        },
+    )
+
+
+def _weighted(parser: DependencyParser, weight: float) -> DependencyParser:
+    return replace(parser, options=replace(parser.options, lexical_weight=weight))
+
+
+def _tell_nobody(stage: str, share: float) -> None:
+    pass
