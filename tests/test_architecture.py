@@ -27,7 +27,7 @@ PARSING = {"calibration", "sentences", "parse_results", "attempts", "search"}
 # A parser, its learning and its file know one another, but only the first loads at once.
 PARSERS = PARSING | {"parsers", "training", "parser_files"}
 # The parser without a treebank, with what it shares with the others.
-BRACKETING = PARSING | {"bracketing_parser", "bracketing_files", "parsers"}
+BRACKETING = {"bracketing_parser", "bracketing_files", "sentences"}
 # The parser of dependencies, its learning and its file.
 DEPENDENCIES = {"dependency_parser", "dependency_training", "dependency_files", "parsers"}
 # Layer -> the layers that it may import; a layer always may import itself.

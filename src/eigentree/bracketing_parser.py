@@ -225,7 +225,7 @@ class BracketingParser:
             `top` lies outside the sentence.
         """
         sentence = sentence_of(words, tags, None)
-        words, tags = sentence.words, list(tags)
+        words, tags = sentence.words, sentence.tags or []
         if not words:
             return BracketingResult(words, tags, None, fallback="empty")
         most = min(self.options.max_words, len(words))

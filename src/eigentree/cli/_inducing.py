@@ -278,9 +278,13 @@ def _tagged(sentences: Iterator[Sentence]) -> Iterator[tuple[list[str], list[str
     for sentence in sentences:
         if sentence.words and sentence.tags is None:
             raise SettingsError(f"{sentence.place}: the sentence has no tags; they are needed")
-        if sentence.tags:
-            # No form that these verbs read gives a word several.
-            yield sentence.words, [str(tag) for tag in sentence.tags]
+        if sentence.words:
+            yield sentence.words, _single(sentence)
+
+
+def _single(sentence: Sentence) -> list[str]:
+    """The tags of a sentence, in whose notation a word has one at most."""
+    return [tag for tag in sentence.tags or () if isinstance(tag, str)]
 
 
 def _open(work: _Work, *, verify: bool = True) -> BracketingParser:
@@ -300,7 +304,7 @@ def _renderer(parser: BracketingParser) -> Callable[[list[Sentence]], Iterator[_
                 note = f"{sentence.place}: the sentence has no tags; they are needed"
                 yield _Rendered("", note, failed=True)
                 continue
-            result = parser.parse(sentence.words, [str(tag) for tag in sentence.tags or ()])
+            result = parser.parse(sentence.words, _single(sentence))
             note = f"{sentence.place}: fall-back: {result.fallback}" if result.fallback else ""
             text = "" if result.tree is None else format_tree(result.tree)
             yield _Rendered(text, note if sentence.readable else "")
