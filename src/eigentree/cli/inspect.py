@@ -33,7 +33,7 @@ _LEAST_SECONDS = 0.2
 
 
 def inspect(
-    model: Annotated[str, typer.Argument(help="A model file made by train.")],
+    model: Annotated[str, typer.Argument(help="A model file made by train or induce train.")],
     most: Annotated[
         int, typer.Option(min=0, help="Nonterminals to list, the most frequent first.")
     ] = 20,
@@ -52,14 +52,22 @@ def inspect(
 
     A spectrum shows the singular values of a nonterminal beside the largest; behind a line stand
     those that have no states.  Of a model in Kruskal form the errors of its rules are told, what
-    charts cost, and how far values of sentences can be from the exact ones at most.
+    charts cost, and how far values of sentences can be from the exact ones at most.  Of a model of
+    brackets what it was learned from is told, and how.
     """
+    from eigentree.bracketing_files import KIND
+    from eigentree.model_files import open_model
     from eigentree.parsers import Parser
 
     if Path(model).is_dir():
         raise SettingsError(
             f"{model}: is a folder; eigentree ensemble info tells what is in an ensemble"
         )
+    if open_model(model, verify=False).header.get("kind") == KIND:
+        if measure:
+            raise SettingsError("--measure is for models in Kruskal form, not of brackets")
+        _inspect_brackets(model, as_json)
+        return
     parser = Parser.load(model)
     report = _describe(parser, model)
     if measure:
@@ -68,6 +76,30 @@ def inspect(
         typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
     else:
         _show(report, most, ascii_only or not _encodes_bars())
+
+
+def _inspect_brackets(path: str, as_json: bool) -> None:
+    """Say what is in a model of `eigentree induce train`."""
+    from dataclasses import asdict
+
+    from eigentree.bracketing_parser import BracketingParser
+
+    parser = BracketingParser.load(path)
+    report: dict[str, Any] = {
+        "file": path,
+        "bytes": Path(path).stat().st_size,
+        "trained": dict(parser.description),
+        "parsing": asdict(parser.options),
+    }
+    if as_json:
+        typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
+        return
+    method = parser.description.get("method", "unknown method")
+    typer.echo(f"{path}: {report['bytes'] / 1e6:.2f} MB, brackets, {method}")
+    for name, value in parser.description.items():
+        if name != "method":
+            typer.echo(f"{name.replace('_', ' ')}: {_plain(value)}")
+    typer.echo(f"parsing: {_plain(report['parsing'])}")
 
 
 def _describe(parser: Parser, path: str) -> dict[str, Any]:
