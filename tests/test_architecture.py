@@ -68,7 +68,9 @@ ARROWS = {
     | {"held_out", "settings_files", *PARSERS},
     "experiment": BASE
     | {"corpus", "linalg", "learn", "evaluate", "report", "ensemble", "settings_files", *PARSERS}
-    | DEPENDENCIES,
+    | DEPENDENCIES
+    | BRACKETING
+    | {"words"},
     "judging": BASE | {"corpus", "ensemble", "evaluate", *PARSERS},
     "held_out": BASE | {"corpus", "grammar", "evaluate", *PARSERS},
     "training": BASE | {"corpus", "grammar", "chart", "learn", "words", "held_out", *PARSERS},
