@@ -24,6 +24,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 BASE = {"errors", "shapes", "_random", "_accel", "workers"}
 # A parser, its learning and its file know one another, but only the first loads at once.
 PARSERS = {"calibration", "parsers", "training", "parser_files"}
+DEPENDENCIES = {"dependency_parser", "dependency_training", "dependency_files"}
 # Layer -> the layers that it may import; a layer always may import itself.
 ARROWS = {
     "errors": set(),
@@ -43,6 +44,9 @@ ARROWS = {
     "evaluate": BASE | {"corpus"},
     "report": BASE | {"corpus", "evaluate"},
     "operator_files": BASE | {"grammar", "model_files"},
+    "dependency_parser": BASE | {"corpus", "grammar", "chart", "words", "parsers", *DEPENDENCIES},
+    "dependency_training": BASE | {"corpus", "grammar", "learn", "words", "parsers", *DEPENDENCIES},
+    "dependency_files": BASE | {"corpus", "grammar", "words", "model_files", *DEPENDENCIES},
     "simulate": BASE | {"corpus", "linalg", "grammar"},
     "parsers": BASE | {"corpus", "grammar", "chart", "learn", "words", *PARSERS},
     "parser_files": BASE | {"corpus", "grammar", "words", "model_files", *PARSERS},
@@ -51,7 +55,8 @@ ARROWS = {
     | {"corpus", "linalg", "grammar", "chart", "learn", "evaluate", "words", "model_files"}
     | {"held_out", "settings_files", *PARSERS},
     "experiment": BASE
-    | {"corpus", "linalg", "learn", "evaluate", "report", "ensemble", "settings_files", *PARSERS},
+    | {"corpus", "linalg", "learn", "evaluate", "report", "ensemble", "settings_files", *PARSERS}
+    | DEPENDENCIES,
     "judging": BASE | {"corpus", "ensemble", "evaluate", *PARSERS},
     "held_out": BASE | {"corpus", "grammar", "evaluate", *PARSERS},
     "training": BASE | {"corpus", "grammar", "chart", "learn", "words", "held_out", *PARSERS},
@@ -157,6 +162,7 @@ def test_parsing_does_not_load_the_learners():
         for each in INNER
         if each.at_load and layer(each.target) in {"learn", "training"}
         if each.layer not in {"learn", "training", "settings_files", "experiment", "ensemble"}
+        and each.layer != "dependency_training"
         and each.module != "eigentree.cli.train"
     }
     assert wrong == set()

@@ -19,6 +19,7 @@ from eigentree.cli._common import (
     message,
     track,
 )
+from eigentree.cli._models import warn_of_compilation
 from eigentree.cli.parse import in_lots, in_processes
 from eigentree.errors import SettingsError
 
@@ -108,11 +109,15 @@ def parse(
     parser = _open(work)
     if parser.tagger is None and (ignore_tags or form == "tokens"):
         raise SettingsError(f"{model} has no tagger; give tags with --input tagged or conllu")
+    warn_of_compilation(quiet=quiet, parsing=False, dependencies=True)
     n_bad = 0
 
     def watched() -> Iterator[_Asked]:
         nonlocal n_bad
         for asked in _read(inputs, form, parser.tag_scheme, ignore_tags):
+            if asked.words and asked.tags is None and parser.tagger is None:
+                what = f"{asked.place}: no tags by {parser.tag_scheme}, and the model has no tagger"
+                asked = _Asked(asked.place, [], None, problem=what)
             if asked.problem is not None:
                 n_bad += 1
                 message(f"eigentree: {asked.problem}")
@@ -185,9 +190,6 @@ def _renderer(parser: DependencyParser, work: _Work) -> Callable[[_Asked], _Rend
     column, _ = parts_of_scheme(parser.tag_scheme)
 
     def render(asked: _Asked) -> _Rendered:
-        if asked.tags is None and asked.words and parser.tagger is None:
-            note = f"{asked.place}: no tags by {parser.tag_scheme}, and the model has no tagger"
-            return _Rendered(_in_json(None, note) if work.output == "json" else "", note)
         result = parser.parse(asked.words, asked.tags)
         fallback = result.fallback if asked.problem is None else None
         note = f"{asked.place}: fall-back: {fallback}" if fallback else ""
@@ -247,21 +249,20 @@ def _joined(misc: str, more: str) -> str:
     return "|".join([*kept, more])
 
 
-def _in_json(result: DependencyResult | None, problem: str | None) -> str:
-    """One line: what a parse holds, or why there is none."""
-    record: dict[str, object] = {} if problem is None else {"problem": problem}
-    if result is not None:
-        record |= {
-            "words": result.words,
-            "tags": result.tags,
-            "heads": result.heads,
-            "relations": result.relations,
-            "confidences": [arc.confidence for arc in result.arcs],
-            "confidence": result.confidence,
-            "log_value": result.log_value,
-            "sign": None if result.log_value is None else result.sign,
-            "fallback": result.fallback,
-        }
+def _in_json(result: DependencyResult, problem: str | None) -> str:
+    """One line: what a parse holds, and why it is empty where its sentence can't be read."""
+    record = {} if problem is None else {"problem": problem}
+    record |= {
+        "words": result.words,
+        "tags": result.tags,
+        "heads": result.heads,
+        "relations": result.relations,
+        "confidences": [arc.confidence for arc in result.arcs],
+        "confidence": result.confidence,
+        "log_value": result.log_value,
+        "sign": None if result.log_value is None else result.sign,
+        "fallback": result.fallback,
+    }
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 

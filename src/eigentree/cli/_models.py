@@ -23,10 +23,11 @@ def warn_of_compilation(
     em: bool = False,
     prefixes: bool = False,
     clusters: bool = False,
+    dependencies: bool = False,
 ) -> None:
     """Say so when the first parse, or the first iteration of EM, will have to be waited for."""
     from eigentree._accel import needs_compiling
-    from eigentree.chart import _kernels_full, _kernels_latent
+    from eigentree.chart import _kernels_full, _kernels_head, _kernels_latent
     from eigentree.learn import _kernels_em
     from eigentree.words import _kernels_brown
 
@@ -35,6 +36,7 @@ def warn_of_compilation(
         ("the parser", parsing, _kernels_latent.outside_pass),
         ("prefix probabilities", prefixes, _kernels_full.forward_of_prefixes),
         ("Brown clusters", clusters, _kernels_brown.fill_cells),
+        ("the dependency parser", dependencies, _kernels_head.head_marginals),
     ]
     needed = [what for what, is_used, kernel in wanted if is_used and needs_compiling(kernel)]
     if needed:
