@@ -659,18 +659,14 @@ class _Automaton(NamedTuple):
 
 
 def _check_probabilities(model: OperatorModel) -> None:
-    sums = model.final + model.operators.sum(axis=(0, 1))
-    for part in (model.initial, model.final, model.operators):
-        if np.any(part < 0.0):
-            raise GrammarError(
-                "signed automata can't be sampled; their values are no probabilities"
-            )
-    if not np.allclose(sums, 1.0, rtol=0.0, atol=TOLERANCE) or (
-        abs(model.initial.sum() - 1.0) > TOLERANCE
-    ):
+    if any(bool(np.any(part < 0.0)) for part in (model.initial, model.final, model.operators)):
+        raise GrammarError("signed automata can't be sampled; their values are no probabilities")
+    going_on = model.final + model.operators.sum(axis=(0, 1))
+    sums = [float(model.initial.sum()), *going_on.tolist()]
+    if max(abs(each - 1.0) for each in sums) > TOLERANCE:
         raise GrammarError(
-            f"an automaton's states have probabilities that sum to {sums.tolist()}, and its first "
-            f"states to {model.initial.sum()}; each sum must be 1"
+            f"the probabilities of an automaton's beginning and of its states sum to {sums}; "
+            "each sum must be 1"
         )
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from eigentree.cli._common import result_console
 from eigentree.errors import counted
 
+_OF_EM = ("iterations", "restarts", "judge_every")
 _ROOT_NAME = "root"  # in tables; automata have no name for it that could be printed
 
 
@@ -22,7 +23,7 @@ def describe_dependencies(path: str) -> dict[str, Any]:
     automata, lexical, relations = parser.automata, parser.lexical, parser.relations
     description = dict(parser.description)
     # A parser that was put together by hand need not say how often its tags were seen.
-    seen = description.pop("tag_counts", {})
+    seen = description.pop("tag_counts", None) or {}
     states = automata.n_states.reshape(-1, 2).tolist()
     rows = [
         {"tag": tag, "count": seen.get(tag, 0), "left states": left, "right states": right}
@@ -94,7 +95,10 @@ def show_dependencies(report: dict[str, Any], most: int) -> None:
         alone = ", in place of the automata" if lexical["alone"] else ""
         console.print(f"lexical model: {lexical['states']}, weight {lexical['weight']:g}{alone}")
     console.print("\nsettings", style="bold")
-    show_settings(console, {**trained.get("automata", {}), **report["parsing"]})
+    settings = {**trained.get("automata", {}), **report["parsing"]}
+    if "em" not in method:
+        settings = {name: value for name, value in settings.items() if name not in _OF_EM}
+    show_settings(console, settings)
     em = trained.get("em", {}).get("record")
     if em:
         best = em[trained["em"]["best"]]

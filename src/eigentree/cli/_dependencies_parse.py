@@ -163,6 +163,7 @@ def _read(
     from eigentree.corpus.tokens import read_sentences
 
     column, _ = parts_of_scheme(scheme)
+    number = 0
     for file in files:
         name = "<standard input>" if file == "-" else file
         # A sentence ends at a blank line or at the end of its own, so a bad one need not end all.
@@ -178,9 +179,19 @@ def _read(
                     yield _Asked(place, record.sentence.forms(), given, record.sentence)
             else:
                 for each in read_sentences(lines, form, name=name, on_error="skip"):
+                    number += 1
                     problem = None if each.problem is None else str(each.problem)
-                    tags_given = None if ignore_tags else each.tags
-                    yield _Asked(f"{name}:{each.line}", each.words, tags_given, None, problem)
+                    given = None if ignore_tags else each.tags
+                    sentence = _new(number, each.words)
+                    yield _Asked(f"{name}:{each.line}", each.words, given, sentence, problem)
+
+
+def _new(number: int, words: list[str]) -> Sentence:
+    """A sentence with the comments that Universal Dependencies ask for."""
+    from eigentree.corpus.conllu import Sentence, Word
+
+    rows = (Word(place, form) for place, form in enumerate(words, start=1))
+    return Sentence(tuple(rows), (f"# sent_id = {number}", f"# text = {' '.join(words)}"))
 
 
 def _renderer(parser: DependencyParser, work: _Work) -> Callable[[_Asked], _Rendered]:
@@ -195,7 +206,7 @@ def _renderer(parser: DependencyParser, work: _Work) -> Callable[[_Asked], _Rend
         note = f"{asked.place}: fall-back: {fallback}" if fallback else ""
         if work.output == "json":
             return _Rendered(_in_json(result, asked.problem), note)
-        if not result.words:
+        if asked.sentence is None or not result.words:
             return _Rendered("", note)
         sentence = _with_tree(asked.sentence, result, column, work.confidence)
         return _Rendered(format_sentence(sentence), note)
@@ -204,18 +215,15 @@ def _renderer(parser: DependencyParser, work: _Work) -> Callable[[_Asked], _Rend
 
 
 def _with_tree(
-    sentence: Sentence | None,
+    sentence: Sentence,
     result: DependencyResult,
     column: Column,
     confidence: bool,
 ) -> Sentence:
-    """The tree in the sentence of the file, or in a new one with words and tags alone."""
-    from eigentree.corpus.conllu import EMPTY, ROOT, ROOT_RELATION, UNKNOWN_RELATION, Sentence, Word
+    """The sentence with the tree, and with tags where it had none."""
+    from eigentree.corpus.conllu import EMPTY, ROOT, ROOT_RELATION, UNKNOWN_RELATION
     from eigentree.corpus.tag_schemes import column_part
 
-    if sentence is None:
-        words = (Word(number, form) for number, form in enumerate(result.words, start=1))
-        sentence = Sentence(tuple(words))
     # Tags that the file has not got are the tagger's.
     tagged = tuple(
         _tagged(word, column, column_part(tag)) if getattr(word, column) == EMPTY else word

@@ -86,13 +86,8 @@ def experiment(
     }
     kind = _kind(study, data)
     if kind is not None:
-        others = {
-            **given,
-            "methods": methods,
-            "ablations": ablations,
-            "sizes": sizes,
-            "model": None,
-        }
+        others = {**given, "methods": methods, "ablations": ablations, "sizes": sizes}
+        del others["model"]
         _run_kind(kind, study, data, others, output, jobs, quiet)
         return
     wanted = _study(study, data, given, ablations, sizes)
