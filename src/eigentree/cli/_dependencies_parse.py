@@ -259,7 +259,7 @@ def _joined(misc: str, more: str) -> str:
 
 def _in_json(result: DependencyResult, problem: str | None) -> str:
     """One line: what a parse holds, and why it is empty where its sentence can't be read."""
-    record = {} if problem is None else {"problem": problem}
+    record: dict[str, object] = {} if problem is None else {"problem": problem}
     record |= {
         "words": result.words,
         "tags": result.tags,
