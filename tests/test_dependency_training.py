@@ -131,7 +131,7 @@ def test_interrupted_work_goes_on(tmp_path):
     with pytest.raises(Stopped):
         train_dependencies(treebank(30), em, checkpoint=checkpoint, progress=stop)
     assert checkpoint.exists()
-    with pytest.raises(ModelFileError, match="was made from other"):
+    with pytest.raises(ModelFileError, match="the checkpoint of a run with other sequences"):
         train_dependencies(treebank(31), em, checkpoint=checkpoint)
     resumed = train_dependencies(treebank(30), em, checkpoint=checkpoint)
     whole = train_dependencies(treebank(30), em)
