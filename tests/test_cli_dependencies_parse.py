@@ -226,7 +226,7 @@ def test_several_roots_when_asked(folder):
     two = text_of([sentence("a/VERB ./PUNCT b/VERB ./PUNCT", [0, 1, 0, 3])])
     (folder / "two.conllu").write_text(two * 3, "utf-8")
     plain = ("--lexical", "none", "--no-tagger", "--no-relations", "-o", "two.egt")
-    assert "3 with several roots" in train("two.conllu", "--method", "det", *plain).stderr
+    assert "3 trees with several roots" in train("two.conllu", "--method", "det", *plain).stderr
     heads = [
         read(parse(*given, model="two.egt", input=two).stdout)[0].heads()
         for given in (["--several-roots"], [])
@@ -292,7 +292,7 @@ def test_crossing_arcs_are_told_of(folder):
     (folder / "crossing.conllu").write_text(CROSSING, "utf-8")
     plain = ("--method", "det", "--lexical", "none", "--no-tagger", "--no-relations")
     done = train("crossing.conllu", "-o", "new.egt", *plain)
-    assert "trees with crossing arcs: 1, 1 words lifted" in done.stderr
+    assert "trees with crossing arcs: 1, 1 word lifted" in done.stderr
     done = train("crossing.conllu", "-o", "new.egt", *plain, "--crossing", "skip")
     assert "trees with crossing arcs: 1, left out" in done.stderr
 
@@ -313,7 +313,7 @@ def test_malformed_training_trees(folder):
     assert train("headless.conllu", *plain).exit_code == 2
     done = train("headless.conllu", *plain, "--heads", "attach")
     assert done.exit_code == 0
-    assert "1 words attached to the root, 1 with several roots" in done.stderr
+    assert "1 word attached to the root, 1 tree with several roots" in done.stderr
     (folder / "empty.conllu").write_text("", "utf-8")
     done = train("empty.conllu", *plain)
     assert (done.exit_code, "there is no dependency tree" in done.stderr) == (2, True)

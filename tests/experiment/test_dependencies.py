@@ -127,7 +127,7 @@ def test_a_failure_leaves_the_others_be(folder):  # noqa: ARG001
 
 
 def test_sentences_may_be_too_long(folder):  # noqa: ARG001
-    with pytest.raises(TreebankFormatError, match="dev.conllu: no sentence of the lengths asked"):
+    with pytest.raises(TreebankFormatError, match=r"dev\.conllu: no sentence of the lengths asked"):
         run_dependency_study(study({"method": "det"}, longest=1), "out")
 
 

@@ -84,7 +84,7 @@ def show_dependencies(report: dict[str, Any], most: int) -> None:
         )
     crossing = trained.get("crossing", {})
     if crossing.get("trees"):
-        what = f"{crossing['lifted']} words lifted" if crossing["lifted"] else "left out"
+        what = f"{counted(crossing['lifted'], 'word')} lifted" if crossing["lifted"] else "left out"
         console.print(f"trees with crossing arcs: {crossing['trees']}, {what}")
     tagger, lexical = report["tagger"], report["lexical"]
     told = "no tagger" if tagger is None else f"tagger with {counted(tagger['tags'], 'tag')}"

@@ -155,19 +155,17 @@ def _tell_of(trees: DependencyTreebank, quiet: bool) -> None:
         )
     n_words = sum(map(len, trees.sentences))
     told = f"{counted(len(trees.sentences), 'tree')}, {counted(n_words, 'word')}"
-    for name, what in (
-        ("attached", "words attached to the root"),
-        ("several_roots", "with several roots"),
-    ):
-        if trees.counts[name]:
-            told += f", {trees.counts[name]} {what}"
+    if trees.counts["attached"]:
+        told += f", {counted(trees.counts['attached'], 'word')} attached to the root"
+    if trees.counts["several_roots"]:
+        told += f", {counted(trees.counts['several_roots'], 'tree')} with several roots"
     message(told, quiet=quiet)
 
 
 def _tell_result(parser: DependencyParser, output: str, quiet: bool) -> None:
     crossing = parser.description["crossing"]
     if crossing["trees"]:
-        what = f"{crossing['lifted']} words lifted" if crossing["lifted"] else "left out"
+        what = f"{counted(crossing['lifted'], 'word')} lifted" if crossing["lifted"] else "left out"
         message(f"trees with crossing arcs: {crossing['trees']}, {what}", quiet=quiet)
     told = f"{output}: tags from {parser.tag_scheme}"
     told += f", {counted(parser.automata.n_parameters, 'parameter')} of automata"
