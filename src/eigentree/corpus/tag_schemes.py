@@ -60,9 +60,9 @@ def column_part(tag: str) -> str:
 def scheme_of(sentences: Sequence[Sentence]) -> str:
     """The scheme that a treebank allows: upos with those of `TELLING` that words have.
 
-    It is xpos where words have no upos.  On five treebanks of Universal Dependencies case and form of
-    the verb made attachments better by up to five points, and xpos, which lumps auxiliaries with verbs
-    or tells too many tags apart, was behind upos or little ahead of it.
+    It is xpos where words have no upos.  On five treebanks of Universal Dependencies case and
+    form of the verb made attachments better by up to five points; xpos, which lumps auxiliaries
+    with verbs or tells too many tags apart, was behind upos or little ahead of it.
     """
     words = [word for sentence in sentences for word in sentence.words]
     if all(word.upos == EMPTY for word in words):
