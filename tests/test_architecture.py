@@ -41,7 +41,7 @@ ARROWS = {
     "chart": BASE | {"corpus", "linalg", "grammar"},
     "learn": BASE | {"corpus", "linalg", "grammar", "words", "chart", "model_files"},
     "evaluate": BASE | {"corpus"},
-    "report": BASE | {"corpus", "evaluate"},
+    "report": BASE | {"corpus", "evaluate", "learn"},
     "operator_files": BASE | {"grammar", "model_files"},
     "simulate": BASE | {"corpus", "linalg", "grammar"},
     "parsers": BASE | {"corpus", "grammar", "chart", "learn", "words", *PARSERS},
