@@ -43,7 +43,9 @@ def test_states_are_forward_vectors_but_for_powers_of_two(rng):
 
 def test_ten_thousand_symbols_neither_underflow_nor_overflow():
     for factor in (1e-30, 1e30, -1e-30):
-        model = OperatorModel(("a",), np.ones(1), np.full(1, 0.5), np.full((1, 1, 1), factor))
+        model = OperatorModel(
+            ("a",), np.ones(1), np.full(1, 0.5), np.full((1, 1, 1), factor)
+        )
         log_value, sign = model.value(["a"] * 10_001)
         assert close(log_value, 10_001 * math.log(abs(factor)) + math.log(0.5), rtol=1e-12)
         assert sign == (1 if factor > 0 else -1)
@@ -107,9 +109,7 @@ def test_models_that_are_none_are_refused(rng):
         replace(model, final=np.ones(2, dtype=np.int64))
     with pytest.raises(ShapeError, match="there are 0 states"):
         OperatorModel(("a",), np.zeros(0), np.zeros(0), np.zeros((1, 0, 0)))
-    with pytest.raises(
-        GrammarError, match="initial of an operator model holds a number that isn't"
-    ):
+    with pytest.raises(GrammarError, match="initial of an operator model holds a number that isn't"):
         replace(model, initial=np.array([1.0, np.nan]))
     with pytest.raises(GrammarError, match="a symbol twice"):
         replace(model, symbols=("a", "a"))

@@ -207,7 +207,9 @@ def test_few_symbols_give_few_states():
 
 def test_the_best_iteration_is_kept_by_held_out_sequences(rng):
     model = random_automaton(2, "abc", rng)
-    train, held_out = (Sequences.of(draw(model, size, rng), model.symbols) for size in (60, 2_000))
+    train, held_out = (
+        Sequences.of(draw(model, size, rng), model.symbols) for size in (60, 2_000)
+    )
     options = SequenceEMOptions(5, 60)
     found = learn_sequence_em(train, options, held_out=held_out)
     judged = [row.judgement for row in found.record]

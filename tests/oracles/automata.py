@@ -36,9 +36,7 @@ def strings(symbols: tuple[str, ...], longest: int) -> Iterator[tuple[str, ...]]
         yield from product(symbols, repeat=length)
 
 
-def paths(
-    model: OperatorModel, sequence: tuple[str, ...]
-) -> Iterator[tuple[tuple[int, ...], float]]:
+def paths(model: OperatorModel, sequence: tuple[str, ...]) -> Iterator[tuple[tuple[int, ...], float]]:
     """All sequences of states, with their weights."""
     for states in product(range(model.n_states), repeat=len(sequence) + 1):
         weight = model.initial[states[0]] * model.final[states[-1]]

@@ -8,11 +8,11 @@ another, however many arcs there are.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from eigentree.learn.state_graph import Prefix, State, StateGraph, Transition
+from eigentree.learn.state_graph import Prefix, State, StateGraph
 from eigentree.report.drawing import visible
 from eigentree.report.scores import Table, plain_table
 from eigentree.report.svg import FONT, INK, LINE, MARGIN, WORD_INK, escaped, plain, text_width

@@ -153,10 +153,12 @@ def _text(x: float, y: float, text: str, title: str = "") -> str:
 
 
 def escaped(text: str) -> str:
+    """A text as it can stand in XML."""
     return html.escape(visible(text), quote=True)
 
 
 def plain(value: float) -> str:
+    """A number as short as drawings need it."""
     return f"{value:.1f}".removesuffix(".0")
 
 
