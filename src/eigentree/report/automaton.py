@@ -29,7 +29,9 @@ STATE_HEIGHT, STATE_WIDTH = 44, 76
 BEFORE = 70  # room for the start
 GAP = 46  # between states
 CORNER = 7
+TITLE_ROOM = 46
 NOTE_LINE = 18
+KEY_COLUMNS = (0.0, 24.0, 134.0, 234.0)
 FILL, STOPPING = "#f2f0e6", "#8cbeeb"
 
 
@@ -164,16 +166,52 @@ def draw_graph_svg(graph: StateGraph, title: str, *, least_share: float = LEAST_
         An SVG 1.1 document that ends with a newline; symbols may be any text, they are escaped.
     """
     shown = arcs(graph, least_share)
+    figure = _figure(graph, shown)
+    notes = [*_notes(graph), *_rest(graph, shown, least_share)]
+    key = _key(graph, notes, figure.bottom + 2 * NOTE_LINE)
+    left = min(figure.left, 0.0)
+    right = max(figure.right, key.right, text_width(title, STATE_SIZE, bold=True))
+    across, down = plain(right - left + 2 * MARGIN), plain(key.bottom + 2 * MARGIN)
+    spoken = "; ".join(_sentence(number, state, shown) for number, state in enumerate(graph.states))
+    return (
+        '<?xml version="1.0" encoding="UTF-8"?>\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{across}" height="{down}" '
+        f'viewBox="0 0 {across} {down}" role="img" aria-labelledby="title desc" '
+        f'font-family="{FONT}">\n'
+        f'<title id="title">{escaped(title)}</title>\n<desc id="desc">{escaped(spoken)}</desc>\n'
+        '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" '
+        'markerHeight="8" markerUnits="userSpaceOnUse" orient="auto">'
+        f'<path d="M0 0L8 4L0 8Z" fill="{LINE}"/></marker></defs>\n'
+        f'<rect width="{across}" height="{down}" fill="#ffffff"/>\n'
+        f'<g transform="translate({plain(MARGIN - left)} {MARGIN})">\n'
+        f'<text x="0" y="{STATE_SIZE}" font-size="{STATE_SIZE}" font-weight="bold" fill="{INK}">'
+        f"{escaped(title)}</text>\n{figure.body}{key.body}</g>\n</svg>\n"
+    )
+
+
+class _Figure(NamedTuple):
+    """A part of the picture and the room that it takes; all begins at 0, or left of it."""
+
+    body: str
+    left: float
+    right: float
+    bottom: float
+
+
+def _figure(graph: StateGraph, shown: Sequence[Arc]) -> _Figure:
+    """The states in their row, with the arcs above and below."""
     forward = [arc for arc in shown if arc.target > arc.source]
     back = [arc for arc in shown if arc.target <= arc.source]
     states = range(len(graph.states))
     above = [_ports(forward, state) for state in states]
     below = [_ports(back, state) for state in states]
-    width, centre, right = [], [], BEFORE - GAP
+    width: list[float] = []
+    centre: list[float] = []
+    right = float(BEFORE - GAP)
     for state in states:
         n_ports = max(len(above[state]), len(below[state]))
+        # The label of a loop has the width of its state to itself.
         loop = max((_room(arc) for arc in back if arc.source == arc.target == state), default=0.0)
-        # A label of a loop has the width of its state to itself.
         width.append(max(STATE_WIDTH, (n_ports + 1) * PORT, loop - GAP + 8))
         centre.append(right + GAP + width[-1] / 2)
         right += GAP + width[-1]
@@ -187,66 +225,51 @@ def draw_graph_svg(graph: StateGraph, title: str, *, least_share: float = LEAST_
         return _levels([(arc, at[arc, True], at[arc, False]) for arc in own])
 
     over, under = lines(forward, above), lines(back, below)
-    left = min((line.left for line in (*over, *under)), default=0.0)
-    right = max([right, *(line.right for line in (*over, *under))])
-    top = LEVEL * (1 + max((line.level for line in over), default=0)) + 36
-    bottom = top + STATE_HEIGHT
-    notes_top = bottom + LEVEL * (2 + max((line.level for line in under), default=-1)) + 12
-    drawn = [_line(line, top, -1, graph) for line in over]
-    drawn += [_line(line, bottom, 1, graph) for line in under]
+    top = TITLE_ROOM + LEVEL * _n_levels(over)
+    edges = [(over, top, -1), (under, top + STATE_HEIGHT, 1)]
+    paths = [_line(line, edge, way) for own, edge, way in edges for line in own]
+    labels = [_line_label(line, edge, way, graph) for own, edge, way in edges for line in own]
     boxes = [
         _state(number, state, centre[number], width[number], top)
         for number, state in enumerate(graph.states)
     ]
     middle = top + STATE_HEIGHT / 2
-    start = (
-        f'<path d="M{plain(BEFORE - 26)} {plain(middle)}H{plain(BEFORE - 3)}" fill="none" '
-        f'stroke="{LINE}" stroke-width="1.2" marker-end="url(#head)"/>\n'
+    body = (
         f'<text x="{plain(BEFORE - 30)}" y="{plain(middle + 4)}" text-anchor="end" '
         f'font-size="{LABEL_SIZE}" fill="{INK}">START</text>\n'
+        f'<g fill="none" stroke="{LINE}">\n<path d="M{plain(BEFORE - 26)} {plain(middle)}'
+        f'H{plain(BEFORE - 3)}" stroke-width="1.2" marker-end="url(#head)"/>\n'
+        f"{''.join(paths)}</g>\n{''.join(boxes)}"
+        # Lines of other arcs may run behind a label, which has a white rim.
+        f'<g font-size="{LABEL_SIZE}" fill="{WORD_INK}" text-anchor="middle" stroke="#ffffff" '
+        f'stroke-width="4" stroke-linejoin="round" paint-order="stroke">\n{"".join(labels)}</g>\n'
     )
-    notes = [*_notes(graph), *_rest(graph, shown, least_share)]
-    told = [
-        (f"{number}", f"{state.visits:,} visits", f"STOP {_percent(state.stops, state.visits)} %",
-         _prefixes(state))
-        for number, state in enumerate(graph.states)
-    ]  # fmt: skip
+    left = min((line.left for line in (*over, *under)), default=0.0)
+    right = max([right, *(line.right for line in (*over, *under))])
+    return _Figure(body, left, right, top + STATE_HEIGHT + LEVEL * _n_levels(under))
+
+
+def _key(graph: StateGraph, notes: Sequence[str], top: float) -> _Figure:
+    """Notes, and a line for each state."""
     rows = [
-        "".join(
-            f'<text x="{x}" y="{plain(notes_top + NOTE_LINE * (row + len(notes)))}">'
-            f"{escaped(cell)}</text>\n"
-            for x, cell in zip((0, 24, 134, 234), cells, strict=True)
+        (
+            str(number),
+            f"{state.visits:,} visits",
+            f"STOP {_percent(state.stops, state.visits)} %",
+            _prefixes(state),
         )
-        for row, cells in enumerate(told, start=1)
+        for number, state in enumerate(graph.states)
     ]
-    captions = [
-        f'<text x="0" y="{plain(notes_top + NOTE_LINE * row)}">{escaped(note)}</text>\n'
-        for row, note in enumerate(notes)
-    ]
-    widest = max(
-        *(text_width(note, NOTE_SIZE) for note in notes),
-        *(234 + text_width(cells[-1], NOTE_SIZE) for cells in told),
-        text_width(title, STATE_SIZE, bold=True),
+    lines = [*(((0.0, note),) for note in notes), ()]
+    lines += [tuple(zip(KEY_COLUMNS, row, strict=True)) for row in rows]
+    body = "".join(
+        f'<text x="{plain(x)}" y="{plain(top + NOTE_LINE * place)}">{escaped(text)}</text>\n'
+        for place, line in enumerate(lines)
+        for x, text in line
     )
-    across = plain(max(right, widest) - min(left, 0.0) + 2 * MARGIN)
-    down = plain(notes_top + NOTE_LINE * (len(rows) + len(notes)) + 2 * MARGIN)
-    spoken = "; ".join(_sentence(number, state, shown) for number, state in enumerate(graph.states))
-    return (
-        '<?xml version="1.0" encoding="UTF-8"?>\n'
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{across}" height="{down}" '
-        f'viewBox="0 0 {across} {down}" role="img" aria-labelledby="title desc" '
-        f'font-family="{FONT}">\n'
-        f'<title id="title">{escaped(title)}</title>\n<desc id="desc">{escaped(spoken)}</desc>\n'
-        '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" '
-        f'markerHeight="8" orient="auto"><path d="M0 0L8 4L0 8Z" fill="{LINE}"/></marker></defs>\n'
-        f'<rect width="{across}" height="{down}" fill="#ffffff"/>\n'
-        f'<g transform="translate({plain(MARGIN - min(left, 0.0))} {MARGIN})">\n'
-        f'<text x="0" y="{STATE_SIZE}" font-size="{STATE_SIZE}" font-weight="bold" fill="{INK}">'
-        f"{escaped(title)}</text>\n"
-        f"{start}{''.join(drawn)}{''.join(boxes)}"
-        f'<g font-size="{NOTE_SIZE}" fill="{WORD_INK}">\n{"".join(captions)}{"".join(rows)}</g>\n'
-        "</g>\n</svg>\n"
-    )
+    right = max(x + text_width(text, NOTE_SIZE) for line in lines for x, text in line)
+    body = f'<g font-size="{NOTE_SIZE}" fill="{WORD_INK}">\n{body}</g>\n'
+    return _Figure(body, 0.0, right, top + NOTE_LINE * (len(lines) - 1))
 
 
 class _Line(NamedTuple):
@@ -289,7 +312,11 @@ def _levels(own: Sequence[tuple[Arc, float, float]]) -> list[_Line]:
     return placed
 
 
-def _line(line: _Line, edge: float, way: int, graph: StateGraph) -> str:
+def _n_levels(own: Sequence[_Line]) -> int:
+    return 1 + max((line.level for line in own), default=0)
+
+
+def _line(line: _Line, edge: float, way: int) -> str:
     """An arc from the edge of the row outwards, along, and back; ``way`` is -1 for upwards."""
     arc, begin, end = line.arc, line.begin, line.end
     height = edge + way * LEVEL * (line.level + 1)
@@ -301,13 +328,18 @@ def _line(line: _Line, edge: float, way: int, graph: StateGraph) -> str:
         f"Q{plain(end)} {plain(height)} {plain(end)} {plain(height - way * CORNER)}"
         f"V{plain(edge + 3 * way)}"
     )
-    label, size = _label(arc), f'font-size="{LABEL_SIZE}"'
+    thickness = plain(1.0 + 2.0 * arc.share)
+    return f'<path d="{path}" stroke-width="{thickness}" marker-end="url(#head)"/>\n'
+
+
+def _line_label(line: _Line, edge: float, way: int, graph: StateGraph) -> str:
+    """The symbols of an arc on the outer side of its line."""
+    arc = line.arc
+    height = edge + way * LEVEL * (line.level + 1) + (-5 if way < 0 else LABEL_SIZE + 2)
     told = f"{arc.source} to {arc.target}: {arc.count:,} of {graph.states[arc.source].visits:,}"
     return (
-        f'<path d="{path}" fill="none" stroke="{LINE}" '
-        f'stroke-width="{plain(1.0 + 2.0 * arc.share)}" marker-end="url(#head)"/>\n'
-        f'<text x="{plain((begin + end) / 2)}" y="{plain(height - 5)}" text-anchor="middle" '
-        f'{size} fill="{WORD_INK}"><title>{escaped(told)}</title>{escaped(label)}</text>\n'
+        f'<text x="{plain((line.begin + line.end) / 2)}" y="{plain(height)}">'
+        f"<title>{escaped(told)}</title>{escaped(_label(arc))}</text>\n"
     )
 
 
