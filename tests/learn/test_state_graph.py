@@ -76,18 +76,33 @@ def test_a_deterministic_automaton_is_found_again(clusters, rotated):
         steps.update(zip(states, sequence, states[1:]))  # noqa: B905 - the last has no symbol
         visits.update(states)
         stops[states[-1]] += 1
-    assert {(each[0], each[1], each[2]): each.count for each in graph.transitions} == steps
+    assert {(each[0], each[1], each[2]): each.times for each in graph.transitions} == steps
     assert [state.visits for state in graph.states] == [visits[n] for n in range(4)]
     assert [state.stops for state in graph.states] == [stops[n] for n in range(4)]
 
 
-def test_clusters_that_one_symbol_leads_to_are_merged_and_so_on():
-    # With two clusters for four states nothing is left but one state: each merger makes another.
-    sequences = Sequences.of(sampled(deterministic(), 1500))
-    graph = state_graph(deterministic(), sequences, StateGraphOptions(2))
-    assert graph.n_clusters == 2
-    assert len({(each.source, each.symbol) for each in graph.transitions}) == len(graph.transitions)
-    assert len(graph.states) < 3
+@pytest.mark.parametrize(
+    ("near", "clusters", "expected"),
+    [
+        # 0 and 3 are one cluster; by a it leads to itself and to 1, which is merged with it.
+        ({3: 0}, 3, [{0, 1, 3}, {2}]),
+        # 1 and 3 are one cluster, 0 and 2 another; by a the first leads to both.
+        ({3: 1, 2: 0}, 2, [{0, 1, 2, 3}]),
+    ],
+)
+def test_clusters_that_one_symbol_leads_to_are_merged(near, clusters, expected):
+    vectors = np.eye(4)
+    for state, other in near.items():
+        vectors[:, state] = vectors[:, other] + 0.1 * vectors[:, state]
+    model = deterministic().transformed(np.linalg.inv(vectors))
+    sequences = sampled(deterministic(), 1500)
+    graph = state_graph(model, Sequences.of(sequences), StateGraphOptions(clusters))
+    assert graph.n_clusters == clusters
+    found = {}
+    for sequence in sequences:
+        for name, state in zip(graph.read(sequence), path(sequence), strict=True):
+            found.setdefault(name, set()).add(state)
+    assert [found[name] for name in sorted(found)] == expected
 
 
 def test_the_cut_may_be_a_distance():
@@ -97,16 +112,16 @@ def test_the_cut_may_be_a_distance():
         assert len(state_graph(deterministic(), sequences, options).states) == n_states
 
 
-def merged_by_hand(graph_of, steps):
-    """Clusters joined one pair at a time, in the order of the steps, until none is needed."""
-    joined = dict(graph_of)
+def merged_by_hand(clusters, steps):
+    """Clusters of prefixes, joined one pair at a time, in the order of the steps."""
+    joined = dict(clusters)
     while True:
         target = {}
         for prefix in steps:
-            source, end = joined[prefix[:-1]], joined[prefix]
-            other = target.setdefault((source, prefix[-1]), end)
+            end = joined[prefix]
+            other = target.setdefault((joined[prefix[:-1]], prefix[-1]), end)
             if other != end:
-                joined = {prefix: other if name == end else name for prefix, name in joined.items()}
+                joined = {each: other if name == end else name for each, name in joined.items()}
                 break
         else:
             return joined
@@ -124,23 +139,19 @@ def test_the_partition_is_the_finest_deterministic_one(seed, clusters, signed):
     frequent = [p for p in prefixes if count[p] >= 2 or p == ()]
     vectors = np.array([model.states(prefix)[-1] for prefix in frequent])
     clustered = module._cluster(vectors, options).tolist()
-    joined = merged_by_hand(
-        dict(zip(frequent, clustered, strict=True)),
-        rng.permutation([p for p in frequent if p])
-        if False
-        else [frequent[at] for at in rng.permutation(len(frequent)) if frequent[at]],
-    )
+    steps = [frequent[at] for at in rng.permutation(len(frequent)) if frequent[at]]
+    joined = merged_by_hand(dict(zip(frequent, clustered, strict=True)), steps)
     expected = {frozenset(p for p in frequent if joined[p] == name) for name in joined.values()}
     found = {frozenset(each.prefix for each in state.prefixes) for state in graph.states}
     assert found == expected
-    assert all(each.count == count[each.prefix] for s in graph.states for each in s.prefixes)
+    assert all(each.times == count[each.prefix] for s in graph.states for each in s.prefixes)
     assert_adds_up(graph, sequences)
 
 
 def assert_adds_up(graph: StateGraph, sequences):
     for number, state in enumerate(graph.states):
-        onwards = sum(each.count for each in graph.transitions if each.source == number)
-        came = sum(each.count for each in graph.transitions if each.target == number)
+        onwards = sum(each.times for each in graph.transitions if each.source == number)
+        came = sum(each.times for each in graph.transitions if each.target == number)
         assert state.visits == state.stops + state.lost + onwards
         assert state.visits == came + (len(sequences) if number == 0 else 0)
         assert state.n_prefixes >= len(state.prefixes) > 0

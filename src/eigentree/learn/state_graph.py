@@ -76,7 +76,7 @@ class PrefixCount(NamedTuple):
     """A prefix, and how many sequences begin with it."""
 
     prefix: Prefix
-    count: int
+    times: int
 
 
 class State(NamedTuple):
@@ -104,12 +104,12 @@ class State(NamedTuple):
 
 
 class Transition(NamedTuple):
-    """From a state to another, or to itself, by a symbol; states are numbered from 0."""
+    """From a state to another, or to itself, by a symbol, and how often; states count from 0."""
 
     source: int
     symbol: str
     target: int
-    count: int
+    times: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class StateGraph:
 
     def share(self, transition: Transition) -> float:
         """Of the visits of its source, those that go on with a transition."""
-        return transition.count / max(self.states[transition.source].visits, 1)
+        return transition.times / max(self.states[transition.source].visits, 1)
 
     def read(self, sequence: Sequence[str]) -> list[int]:
         """The states that a sequence goes through, the initial one first, as far as it leads."""
@@ -168,8 +168,8 @@ class StateGraph:
                     "stops": state.stops,
                     "lost": state.lost,
                     "prefixes": [
-                        {"symbols": list(prefix), "count": count}
-                        for prefix, count in state.prefixes
+                        {"symbols": list(prefix), "times": times}
+                        for prefix, times in state.prefixes
                     ],
                     "n_prefixes": state.n_prefixes,
                 }
@@ -335,7 +335,7 @@ def _count(
     for node, name in merged.items():
         own[name].append(PrefixCount(prefixes[node], int(forest.through[node])))
     for members in own.values():
-        members.sort(key=lambda each: (-each.count, len(each.prefix), each.prefix))
+        members.sort(key=lambda each: (-each.times, len(each.prefix), each.prefix))
     names.sort(key=lambda name: (name != merged[0], depths[name] / visits[name], own[name][0]))
     number = {name: place for place, name in enumerate(names)}
     states = (
@@ -352,5 +352,5 @@ def _count(
         Transition(number[source], symbols[symbol], number[target[source, symbol]], count)
         for (source, symbol), count in counts.items()
     ]
-    transitions.sort(key=lambda each: (each.source, -each.count, each.symbol))
+    transitions.sort(key=lambda each: (each.source, -each.times, each.symbol))
     return tuple(states), tuple(transitions)

@@ -45,7 +45,7 @@ class Arc(NamedTuple):
     target: int
     symbols: tuple[str, ...]
     n_more: int
-    count: int
+    times: int
     share: float
 
 
@@ -65,10 +65,10 @@ def arcs(graph: StateGraph, least_share: float = LEAST_SHARE) -> list[Arc]:
         By source and target.
     """
     every: list[Arc] = []
-    by_ends = sorted(graph.transitions, key=lambda each: (each.source, each.target, -each.count))
+    by_ends = sorted(graph.transitions, key=lambda each: (each.source, each.target, -each.times))
     for (source, target), group in groupby(by_ends, lambda each: (each.source, each.target)):
         own = list(group)
-        count = sum(each.count for each in own)
+        count = sum(each.times for each in own)
         named = [each.symbol for each in own if graph.share(each) >= least_share]
         named = (named or [own[0].symbol])[:MOST_SYMBOLS]
         share = count / graph.states[source].visits
@@ -79,7 +79,7 @@ def arcs(graph: StateGraph, least_share: float = LEAST_SHARE) -> list[Arc]:
     while onwards := [
         each for each in every if each.source in reached and each.target not in reached
     ]:
-        best = max(onwards, key=lambda each: each.count)
+        best = max(onwards, key=lambda each: each.times)
         needed.add(best)
         reached.add(best.target)
     return [each for each in every if each.share >= least_share or each in needed]
@@ -109,7 +109,7 @@ def draw_graph_text(graph: StateGraph, title: str, *, least_share: float = LEAST
             str(each.source),
             visible(each.symbol),
             str(each.target),
-            f"{each.count:,}",
+            f"{each.times:,}",
             f"{100 * graph.share(each):.1f}",
         ]
         for each in shown
@@ -124,7 +124,7 @@ def draw_graph_text(graph: StateGraph, title: str, *, least_share: float = LEAST
         rest = [each for each in graph.transitions if graph.share(each) < least_share]
         lines.append(
             f"and {len(rest)} that less than {100 * least_share:g} % of visits take, "
-            f"{sum(each.count for each in rest):,} times in all"
+            f"{sum(each.times for each in rest):,} times in all"
         )
     return "\n".join(lines)
 
@@ -336,7 +336,7 @@ def _line_label(line: _Line, edge: float, way: int, graph: StateGraph) -> str:
     """The symbols of an arc on the outer side of its line."""
     arc = line.arc
     height = edge + way * LEVEL * (line.level + 1) + (-5 if way < 0 else LABEL_SIZE + 2)
-    told = f"{arc.source} to {arc.target}: {arc.count:,} of {graph.states[arc.source].visits:,}"
+    told = f"{arc.source} to {arc.target}: {arc.times:,} of {graph.states[arc.source].visits:,}"
     return (
         f'<text x="{plain((line.begin + line.end) / 2)}" y="{plain(height)}">'
         f"<title>{escaped(told)}</title>{escaped(_label(arc))}</text>\n"
@@ -399,8 +399,8 @@ def _notes(graph: StateGraph) -> list[str]:
 
 
 def _rest(graph: StateGraph, shown: Sequence[Arc], least_share: float) -> list[str]:
-    every = sum(each.count for each in graph.transitions)
-    left_out = every - sum(arc.count for arc in shown)
+    every = sum(each.times for each in graph.transitions)
+    left_out = every - sum(arc.times for arc in shown)
     if not left_out:
         return []
     return [
