@@ -10,12 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import groupby
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from eigentree.learn.state_graph import Prefix, State, StateGraph
 from eigentree.report.drawing import visible
 from eigentree.report.scores import Table, plain_table
 from eigentree.report.svg import FONT, INK, LINE, MARGIN, WORD_INK, escaped, plain, text_width
+
+if TYPE_CHECKING:
+    from eigentree.learn.state_graph import Prefix, State, StateGraph
 
 LEAST_SHARE = 0.03
 # Symbols that an arc names; it tells how many others there are.
