@@ -174,7 +174,9 @@ def _read(
             else:
                 for each in read_sentences(lines, form, name=name, on_error="skip"):
                     problem = None if each.problem is None else str(each.problem)
-                    tags_given = None if ignore_tags else each.tags
+                    # Neither of these forms has weights of tags.
+                    all_tags = None if each.tags is None else list(map(str, each.tags))
+                    tags_given = None if ignore_tags else all_tags
                     yield _Asked(f"{name}:{each.line}", each.words, tags_given, None, problem)
 
 

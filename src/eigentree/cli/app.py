@@ -52,6 +52,9 @@ VERBS = {
     "reliability": Verb(
         "eigentree.cli.reliability", "Say how far a model's confidences can be trusted."
     ),
+    "words": Verb(
+        "eigentree.cli.words", "Learn clusters or vectors of words from text, and look at them."
+    ),
     "induce": Verb("eigentree.cli.induce", "Find trees in sentences of tags, without a treebank."),
     "evaluate": Verb("eigentree.cli.evaluate", "Score parsed trees against gold trees."),
     "dependencies": Verb("eigentree.cli.dependencies", "Work with dependency trees."),

@@ -139,29 +139,9 @@ def run_trials(
     )
 
 
-def provenance(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What it takes to do the same again, for a report."""
-    told: list[tuple[str, str]] = []
-    if figures["command"]:
-        told.append(("command", figures["command"]))
-    for part, file in figures["data"].items():
-        told.append((f"{part} data", f"{file['file']}, SHA-256 {file['sha256']}"))
-    for name in ("machine", "versions"):
-        for text in sorted({_in_a_line(record[name]) for record in figures["records"]}):
-            told.append((name, text))
-    finished = [record["finished"] for record in figures["records"]]
-    if finished:
-        told.append(("last finished", max(finished).replace("T", " ").replace("+00:00", " UTC")))
-    return told
-
-
 def data_of(files: Mapping[str, Path]) -> dict[str, dict[str, str]]:
     """The data files of a study as its results name them."""
     return {part: {"file": str(path), "sha256": file_digest(path)} for part, path in files.items()}
-
-
-def _in_a_line(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
 def write_results(figures: Mapping[str, Any], report: Report, output: Path) -> Path:

@@ -481,11 +481,11 @@ def _observed(forest: Forest) -> tuple[Floats, Floats, Floats]:
     """Axes (automata) twice and (rows): how often each began, stopped and read a symbol."""
     n_automata = int(forest.automaton.max()) + 1
     began = forest.through[:n_automata]
-    stopped: Floats = np.bincount(forest.automaton, forest.ends, n_automata)
-    read: Floats = np.bincount(
+    stopped = np.bincount(forest.automaton, forest.ends, n_automata)
+    read = np.bincount(
         forest.row[n_automata:], forest.through[n_automata:], len(forest.row_automaton)
     )
-    return began, stopped, read
+    return began, stopped.astype(np.float64), read.astype(np.float64)
 
 
 def start(

@@ -6,10 +6,13 @@ randomised range finder (Halko, Martinsson and Tropp 2011, algorithms 4.4 and 5.
 multiplies with A and its transpose: the range of A is sampled with a few more random
 vectors than the rank, sharpened by power iterations with re-orthogonalisation, and the
 small projected matrix is decomposed exactly.  Small matrices are decomposed directly.
+
+A matrix that is there, sparse or dense, is decomposed in the same way.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -84,21 +87,88 @@ def cross_moment_svd(
     share = weight / weight.sum()
     weighted = sparse.csr_array(left.multiply(share[:, None]).T)
     n_left, n_right = left.shape[1], right.shape[1]
-    if n_left * n_right <= DENSE_ENTRIES or rank + OVERSAMPLING >= min(n_left, n_right):
-        u, values, vt = linalg.svd((weighted @ right).toarray(), full_matrices=False)
-        v = vt.T
-    else:
-        transposed = sparse.csr_array(right.T)
-        # A times a block is weighted @ (right @ block), the transpose likewise.
-        sample = rng.standard_normal((n_right, rank + OVERSAMPLING))
-        basis = _orthonormal(weighted @ (right @ sample))
-        weighted_t = sparse.csr_array(weighted.T)
-        for _ in range(POWER_ITERATIONS):
-            basis = _orthonormal(transposed @ (weighted_t @ basis))
-            basis = _orthonormal(weighted @ (right @ basis))
-        projected = transposed @ (weighted_t @ basis)
-        v, values, small = linalg.svd(projected, full_matrices=False)
-        u = basis @ small.T
+    if _is_small(n_left, n_right, rank):
+        return _cut(*_decomposed((weighted @ right).toarray()), rank, relative_cut)
+    transposed = sparse.csr_array(right.T)
+    weighted_t = sparse.csr_array(weighted.T)
+    # A times a block is weighted @ (right @ block), the transpose likewise.
+    found = _by_products(
+        lambda block: weighted @ (right @ block),
+        lambda block: transposed @ (weighted_t @ block),
+        n_right,
+        rank,
+        rng,
+    )
+    return _cut(*found, rank, relative_cut)
+
+
+def truncated_svd(
+    matrix: sparse.csr_array | Floats,
+    rank: int,
+    rng: np.random.Generator,
+    *,
+    relative_cut: float = 1e-9,
+) -> TruncatedSVD:
+    """Leading singular triples of a matrix.
+
+    Parameters
+    ----------
+    matrix : axes (D, E)
+        Sparse or dense.
+    rank, rng, relative_cut
+        As in `cross_moment_svd`.
+
+    Returns
+    -------
+    TruncatedSVD
+        At least one triple, with fixed signs.
+
+    Cost
+    ----
+    As in `cross_moment_svd`.
+    """
+    n_left, n_right = matrix.shape
+    if _is_small(n_left, n_right, rank):
+        dense = matrix.toarray() if sparse.issparse(matrix) else matrix
+        return _cut(*_decomposed(dense), rank, relative_cut)
+    transposed = sparse.csr_array(matrix.T) if sparse.issparse(matrix) else matrix.T
+    found = _by_products(
+        lambda block: matrix @ block,
+        lambda block: transposed @ block,
+        n_right,
+        rank,
+        rng,
+    )
+    return _cut(*found, rank, relative_cut)
+
+
+def _is_small(n_left: int, n_right: int, rank: int) -> bool:
+    return n_left * n_right <= DENSE_ENTRIES or rank + OVERSAMPLING >= min(n_left, n_right)
+
+
+def _decomposed(matrix: Floats) -> tuple[Floats, Floats, Floats]:
+    u, values, vt = linalg.svd(matrix, full_matrices=False)
+    return u, values, vt.T
+
+
+def _by_products(
+    times: Callable[[Floats], Floats],
+    times_transposed: Callable[[Floats], Floats],
+    n_right: int,
+    rank: int,
+    rng: np.random.Generator,
+) -> tuple[Floats, Floats, Floats]:
+    """The randomised range finder, and the exact decomposition of what it leaves."""
+    basis = _orthonormal(times(rng.standard_normal((n_right, rank + OVERSAMPLING))))
+    for _ in range(POWER_ITERATIONS):
+        basis = _orthonormal(times_transposed(basis))
+        basis = _orthonormal(times(basis))
+    v, values, small = linalg.svd(times_transposed(basis), full_matrices=False)
+    return basis @ small.T, values, v
+
+
+def _cut(u: Floats, values: Floats, v: Floats, rank: int, relative_cut: float) -> TruncatedSVD:
+    """The triples that are kept, with fixed signs."""
     kept = min(rank, max(1, int(np.sum(values > relative_cut * values[0]))))
     dropped = values[kept:rank]
     dropped = dropped[dropped > ROUNDING * values[0]]

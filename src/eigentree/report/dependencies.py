@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from eigentree.errors import counted
-from eigentree.experiment.trials import provenance
-from eigentree.report.page import Report
+from eigentree.report.page import Report, provenance
 from eigentree.report.plots import Point, Series, plot
 from eigentree.report.tables import NOTHING, Cell, Section, Table, interval, percent, seconds
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from eigentree.report.drawing import visible
 from eigentree.report.tables import Section, Table
@@ -38,6 +38,26 @@ class Report(NamedTuple):
     failures: Mapping[str, str]
     sections: Sequence[Section]
     facts: Sequence[tuple[str, str]]
+
+
+def provenance(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """What it takes to do the same again, from the figures of a study made of trials."""
+    told: list[tuple[str, str]] = []
+    if figures["command"]:
+        told.append(("command", figures["command"]))
+    for part, file in figures["data"].items():
+        told.append((f"{part} data", f"{file['file']}, SHA-256 {file['sha256']}"))
+    for name in ("machine", "versions"):
+        for text in sorted({_in_a_line(record[name]) for record in figures["records"]}):
+            told.append((name, text))
+    finished = [record["finished"] for record in figures["records"]]
+    if finished:
+        told.append(("last finished", max(finished).replace("T", " ").replace("+00:00", " UTC")))
+    return told
+
+
+def _in_a_line(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
 def as_html(report: Report) -> str:

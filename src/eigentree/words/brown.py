@@ -1,0 +1,433 @@
+"""Brown clusters: classes of words that say most about each other's neighbours.
+
+A bigram model of classes is the better, the larger the average mutual information of adjacent
+classes is,
+
+    I = sum over classes a, b of  p(a, b) log (p(a, b) / (p_0(a) p_1(b))),
+
+with p(a, b) the share of bigrams from a to b, p_0(a) of those that begin in a and p_1(b) of those
+that end in b.  Greedy merging finds classes (Brown et al. 1992):
+
+1. the C most frequent words are a cluster each;
+2. the next most frequent word becomes cluster C + 1, and of all C + 1 the two are merged that lose
+   least information; so on until no word is left;
+3. the C clusters are merged in the same way until one is left.
+
+In step 2 the sum is over clusters in play; p_0 and p_1 are of the whole text.  The merges of
+step 3 are a binary tree.  The path from its root to a cluster is a string of bits: 0 for the side
+with the more frequent first word, 1 for the other.  Clusters whose paths begin alike are like.
+
+Bigrams are pairs of neighbours within a sentence.  Of merges that lose the same the one is taken
+whose clusters' first words come first, by frequency and then by first occurrence.  Since the tables
+hold numbers of bigrams, not probabilities, losses are exact up to the rounding of logarithms.
+
+References
+----------
+Brown et al. 1992; Liang 2005 for the tables that make it fast.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from eigentree.errors import GrammarError, SettingsError
+from eigentree.shapes import check_shapes, check_types
+from eigentree.words import _kernels_brown as kernels
+from eigentree.words.numbered import NumberedText, count_bigrams, number_words
+from eigentree.words.vectors import WordVectors, mean_of_rarest
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Progress = Callable[[str, float], None]
+
+STAGE = "Brown clusters"
+
+# Words that a kernel takes in before progress is told.
+_LOT = 200
+# Values of n log n that are looked up rather than computed.
+_TABLE = 1 << 20
+# Bits of the numbers that sums of n log n, scaled, may need; one is the sign.
+_BITS = 62
+
+
+@dataclass(frozen=True, slots=True)
+class BrownOptions:
+    """Settings of Brown clustering.
+
+    Attributes
+    ----------
+    clusters
+        Number of clusters, C in the paper.
+    min_count
+        Words seen less often get no cluster; they still count in p_0 and p_1 of their neighbours.
+    """
+
+    clusters: int = 320
+    min_count: int = 1
+
+    def __post_init__(self) -> None:
+        if self.clusters < 2:
+            raise SettingsError(f"clusters is {self.clusters}; it must be at least 2")
+        if self.min_count < 1:
+            raise SettingsError(f"min_count is {self.min_count}; it must be at least 1")
+
+
+@dataclass(frozen=True, slots=True)
+class BrownClusters:
+    """Words and their clusters, C of them.
+
+    Attributes
+    ----------
+    words
+        Each once.
+    cluster : int32, axes (V)
+        Of each word; every cluster has one.
+    count : int64, axes (V)
+        How often each word was seen.
+    paths
+        For each cluster its bits, 0 and 1, from the root of the tree down; no path is the
+        beginning of another.
+
+    Raises
+    ------
+    ShapeError
+        When arrays don't agree.
+    GrammarError
+        When a word is there twice, a cluster is empty, or paths are no binary tree's leaves.
+    """
+
+    words: tuple[str, ...]
+    cluster: Ints
+    count: Longs
+    paths: tuple[str, ...]
+    _numbers: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_shapes(
+            "BrownClusters",
+            {"cluster": (self.cluster, "V"), "count": (self.count, "V")},
+            V=len(self.words),
+        )
+        check_types("BrownClusters", {"cluster": (self.cluster, np.int32)})
+        check_types("BrownClusters", {"count": (self.count, np.int64)})
+        numbers = {word: number for number, word in enumerate(self.words)}
+        object.__setattr__(self, "_numbers", numbers)
+        if len(numbers) < len(self.words):
+            raise GrammarError("a word has two clusters; it must have one")
+        if not np.array_equal(np.unique(self.cluster), np.arange(len(self.paths))):
+            raise GrammarError(
+                f"the clusters of words must be all of 0 to {len(self.paths) - 1}, and no others"
+            )
+        if np.any(self.count < 0):
+            raise GrammarError("a word has a count below 0")
+        ordered = sorted(self.paths)
+        for path, following in zip(ordered, [*ordered[1:], None], strict=True):
+            if not set(path) <= {"0", "1"}:
+                raise GrammarError(f"the path {path!r} must consist of the bits 0 and 1")
+            if following is not None and following.startswith(path):
+                raise GrammarError(
+                    f"the path {path!r} is the beginning of {following!r}; none may be"
+                )
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def cluster_of(self, word: str) -> int | None:
+        """The cluster of a word or of its lower-case form; None for an unknown word."""
+        number = self._numbers.get(word, self._numbers.get(word.lower()))
+        return None if number is None else int(self.cluster[number])
+
+    def path_of(self, word: str) -> str | None:
+        """The path of a word's cluster; None for an unknown word."""
+        cluster = self.cluster_of(word)
+        return None if cluster is None else self.paths[cluster]
+
+    def members(self, cluster: int) -> list[str]:
+        """The words of a cluster, the most frequent first."""
+        at = np.flatnonzero(self.cluster == cluster)
+        return [self.words[number] for number in at[np.argsort(-self.count[at], kind="stable")]]
+
+    def features(self) -> NDArray[np.float32]:
+        """A vector for each cluster, axes (C, log2(C) + C).
+
+        The first log2(C), rounded up, are the first bits of the path, with zeros where it is
+        shorter; then comes a one at the cluster's own place.
+
+        References
+        ----------
+        parikh-2014, section 4.1.
+        """
+        n_bits = (len(self.paths) - 1).bit_length()
+        bits = [[float(bit) for bit in path[:n_bits].ljust(n_bits, "0")] for path in self.paths]
+        return np.hstack([np.asarray(bits), np.eye(len(self.paths))]).astype(np.float32)
+
+    def vectors(self) -> WordVectors:
+        """The features of each word's cluster as its vector.
+
+        An unknown word gets the mean of the words that were seen least often, which unknown
+        words are likest to.
+        """
+        matrix = self.features()[self.cluster]
+        return WordVectors(self.words, matrix, mean_of_rarest(matrix, self.count))
+
+
+class Window(NamedTuple):
+    """The clusters in play, one a slot of S, and all that kernels keep of them.
+
+    Attributes
+    ----------
+    counts : int64, axes (2, S, S)
+        Bigrams from one cluster to another, and the same transposed.
+    cells : int64, axes (S, S)
+        Symmetric; what merging two clusters loses in the sum of n log n, scaled.
+    logs : float64, axes (2, S, S)
+        Logarithms of ``full[d, a] + full[d, b]``; on the diagonal of ``full[d, a]``.
+    seen, full : int64, axes (2, S)
+        Bigrams that begin (0) or end (1) in a cluster: those with clusters in play, and all.
+    rank : int64, axes (S)
+        A cluster's first word; -1 for a free slot.
+    table : int64
+        n log n, scaled, for small n.
+    unit : float
+        What 1 stands for in `cells` and `table`, a power of two.
+    own, row_least : float64, axes (S)
+        Scratch of the search for a merge.
+    near : int64, axes (S)
+        Scratch.
+    rows : int64, axes (2, 2, S)
+        Scratch.
+    """
+
+    counts: Longs
+    cells: Longs
+    logs: Floats
+    seen: Longs
+    full: Longs
+    rank: Longs
+    table: Longs
+    unit: float
+    own: Floats
+    row_least: Floats
+    near: Longs
+    rows: Longs
+
+    @classmethod
+    def empty(cls, n_slots: int, n_bigrams: int) -> Window:
+        """Free slots, for a text of so many bigrams."""
+        n = np.arange(min(n_bigrams, _TABLE - 1) + 1, dtype=np.float64)
+        values = n * np.log(np.maximum(n, 1.0))
+        largest = 4.0 * n_bigrams * np.log(n_bigrams + 2.0) + 4.0
+        unit = 2.0 ** (int(np.ceil(np.log2(largest))) - _BITS)
+        return cls(
+            counts=np.zeros((2, n_slots, n_slots), dtype=np.int64),
+            cells=np.zeros((n_slots, n_slots), dtype=np.int64),
+            logs=np.zeros((2, n_slots, n_slots)),
+            seen=np.zeros((2, n_slots), dtype=np.int64),
+            full=np.zeros((2, n_slots), dtype=np.int64),
+            rank=np.full(n_slots, -1, dtype=np.int64),
+            table=np.floor(values / unit + 0.5).astype(np.int64),
+            unit=unit,
+            own=np.zeros(n_slots),
+            row_least=np.zeros(n_slots),
+            near=np.zeros(n_slots, dtype=np.int64),
+            rows=np.zeros((2, 2, n_slots), dtype=np.int64),
+        )
+
+
+class Bigrams(NamedTuple):
+    """The bigrams of each word: followers (0), and what stands before it (1).
+
+    Attributes
+    ----------
+    start : int64, axes (2, V + 1)
+        Where a word's bigrams begin.
+    other, number : int64, axes (2, bigrams)
+        The other word of each, and how often they were seen.
+    total : int64, axes (2, V)
+        Number of bigrams, repeated ones too.
+    """
+
+    start: Longs
+    other: Longs
+    number: Longs
+    total: Longs
+
+    @classmethod
+    def of(cls, counts: sparse.csr_array) -> Bigrams:
+        """Those of a table of counts, axes (V, V)."""
+        both = [counts, sparse.csr_array(counts.T)]
+        return cls(
+            start=np.stack([each.indptr for each in both]).astype(np.int64),
+            other=np.stack([each.indices for each in both]).astype(np.int64),
+            number=np.stack([each.data for each in both]).astype(np.int64),
+            total=np.stack([each.sum(axis=1) for each in both]).astype(np.int64),
+        )
+
+    @property
+    def n_bigrams(self) -> int:
+        return int(self.total[0].sum())
+
+
+def learn_brown(
+    sentences: Iterable[Sequence[str]],
+    options: BrownOptions = BrownOptions(),
+    *,
+    progress: Progress | None = None,
+) -> BrownClusters:
+    """Cluster the words of a text.
+
+    Parameters
+    ----------
+    sentences
+        Words.
+    options
+        Number of clusters, and which words get one.
+    progress
+        Called with the stage's name and the share of words that have a cluster, 0 to 1.
+
+    Returns
+    -------
+    BrownClusters
+        Words in the order of their frequency; cluster 0 has the first.
+
+    Raises
+    ------
+    SettingsError
+        When fewer words were seen often enough than there are to be clusters.
+
+    Cost
+    ----
+    O(V C^2) with a small factor for finding the merges, and O(C) for each neighbour among the
+    clusters that a new word or merged cluster has; memory O(C^2 + bigrams).
+
+    References
+    ----------
+    brown-1992, section 3; liang-2005, section 4.2.
+    """
+    if progress is not None:
+        progress(STAGE, 0.0)
+    text = number_words(sentences)
+    n_words = int(np.sum(text.seen >= options.min_count))
+    if n_words < options.clusters:
+        often = "" if options.min_count == 1 else f" seen {options.min_count} times"
+        raise SettingsError(
+            f"clusters is {options.clusters}, and the text has {n_words} different words{often}; "
+            "there can be no more clusters than words"
+        )
+    bigrams = Bigrams.of(count_bigrams(text.tokens, text.starts, len(text.words)))
+    window = Window.empty(options.clusters + 1, bigrams.n_bigrams)
+    parent = np.arange(len(text.words), dtype=np.int64)
+    slot = np.full(len(text.words), -1, dtype=np.int64)
+    for first in range(0, n_words, _LOT):
+        last = min(first + _LOT, n_words)
+        kernels.cluster_words(window, first, last, bigrams, parent, slot)
+        if progress is not None:
+            progress(STAGE, last / n_words)
+    firsts = np.sort(window.rank[window.rank >= 0])
+    merges = np.zeros((options.clusters - 1, 2), dtype=np.int64)
+    kernels.join_clusters(window, merges)
+    root = np.array([kernels.find(parent, word) for word in range(n_words)])
+    return BrownClusters(
+        words=text.words[:n_words],
+        cluster=np.searchsorted(firsts, root).astype(np.int32),
+        count=text.seen[:n_words],
+        paths=_paths(firsts, merges),
+    )
+
+
+def _paths(firsts: Longs, merges: Longs) -> tuple[str, ...]:
+    """The bits of each cluster, from the merges read backwards."""
+    path = {int(firsts[0]): ""}
+    for older, newer in merges[::-1].tolist():
+        path[newer] = path[older] + "1"
+        path[older] += "0"
+    return tuple(path[first] for first in firsts.tolist())
+
+
+def assign_words(
+    clusters: BrownClusters, sentences: Iterable[Sequence[str]], *, min_count: int = 1
+) -> BrownClusters:
+    """Put the words of a text that have no cluster yet into the clusters there are.
+
+    Each new word is added to the clusters as if it were the only one, and merged with that which
+    loses least average mutual information, by the bigrams of this text.
+
+    Parameters
+    ----------
+    clusters
+        Of known words; they are left as they are.
+    sentences
+        A text with known words and new ones.
+    min_count
+        New words that are seen less often stay unknown.
+
+    Returns
+    -------
+    BrownClusters
+        With the new words after the known ones; new words without a known neighbour stay unknown.
+        Where several clusters lose the same, the one of the most tokens is taken.
+
+    Cost
+    ----
+    O(C) for each neighbour of a new word, and O(C^2 + bigrams) once.
+    """
+    text = number_words(sentences, known=clusters._numbers)
+    n_known, n_clusters = len(clusters.words), len(clusters)
+    n_new = len(text.words) - n_known
+    # Known words are their cluster now, and new words have the numbers after those of clusters.
+    number = np.concatenate([clusters.cluster, n_clusters + np.arange(n_new, dtype=np.int32)])
+    counts = count_bigrams(number[text.tokens], text.starts, n_clusters + n_new)
+    beside = counts[n_clusters:, :n_clusters].sum(axis=1)
+    beside += counts[:n_clusters, n_clusters:].sum(axis=0)
+    taken = np.flatnonzero((beside > 0) & (text.seen[n_known:] >= min_count))
+    if not len(taken):
+        return clusters
+    bigrams = Bigrams.of(counts)
+    window = Window.empty(n_clusters + 1, bigrams.n_bigrams)
+    parent = np.arange(n_clusters + n_new, dtype=np.int64)
+    slot = np.full(n_clusters + n_new, -1, dtype=np.int64)
+    for cluster in range(n_clusters):
+        kernels.fill(window, cluster, cluster, bigrams, parent, slot)
+        slot[cluster] = cluster
+        kernels.fill_corners(window, cluster)
+    losses = np.zeros((len(taken), n_clusters))
+    kernels.losses_of_words(window, n_clusters + taken, bigrams, parent, slot, losses)
+    seen = np.bincount(clusters.cluster, weights=clusters.count, minlength=n_clusters)
+    is_least = losses <= losses.min(axis=1, keepdims=True) + kernels.TIE
+    chosen = np.argmax(np.where(is_least, seen, -1.0), axis=1)
+    return BrownClusters(
+        clusters.words + tuple(text.words[n_known + at] for at in taken.tolist()),
+        np.concatenate([clusters.cluster, chosen.astype(np.int32)]),
+        np.concatenate([clusters.count, text.seen[n_known + taken]]),
+        clusters.paths,
+    )
+
+
+def mutual_information(clusters: BrownClusters, sentences: Iterable[Sequence[str]]) -> float:
+    """Average mutual information of adjacent clusters in a text, in nats.
+
+    Words without a cluster count in p_0 and p_1 of their neighbours and have no terms.
+
+    Raises
+    ------
+    TreebankFormatError
+        When there is no word.
+    """
+    text: NumberedText = number_words(sentences, known=clusters._numbers)
+    rest = np.full(len(text.words) - len(clusters.words), len(clusters))
+    number = np.concatenate([clusters.cluster, rest]).astype(np.int32)
+    counts = count_bigrams(number[text.tokens], text.starts, len(clusters) + 1).toarray()
+    if not counts.any():
+        return 0.0
+    share = counts / counts.sum()
+    expected = np.outer(share.sum(axis=1), share.sum(axis=0))
+    inner, expected = share[:-1, :-1], expected[:-1, :-1]
+    kept = inner > 0
+    return float(np.sum(inner[kept] * np.log(inner[kept] / expected[kept])))

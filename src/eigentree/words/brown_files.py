@@ -1,0 +1,145 @@
+"""Files of Brown clusters: the common text of paths, and model files.
+
+The text has a line a word, with tabs between path, word and count, and the words of a
+cluster together; other programs for Brown clustering write and read it.  A model file, with a name
+that ends in ``.egt``, keeps the order of words as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree.corpus.files import open_text, write_whole
+from eigentree.errors import EigentreeError, ModelFileError, TreebankFormatError
+from eigentree.model_files import open_model, save_model
+from eigentree.words.brown import BrownClusters
+
+KIND = "brown clusters"
+_COLUMNS = 3
+
+
+def write_clusters(clusters: BrownClusters, path: str | Path) -> None:
+    """Write clusters: a model file where the path ends in ``.egt``, and text otherwise.
+
+    Raises
+    ------
+    EigentreeError
+        When the file can't be written, or a word has a tab or an end of line in it.
+    """
+    for word in clusters.words:
+        if not word or any(mark in word for mark in "\t\r\n"):
+            raise EigentreeError(f"{path}: {word!r} can't be written: it is empty or has a tab")
+    if str(path).endswith(".egt"):
+        header = {"kind": KIND, "paths": list(clusters.paths)}
+        arrays: dict[str, NDArray[Any]] = {"cluster": clusters.cluster, "count": clusters.count}
+        save_model(path, header, arrays, {"words": "\n".join(clusters.words).encode()})
+        return
+    with write_whole(path) as lines:
+        for number in sorted(range(len(clusters)), key=lambda each: clusters.paths[each]):
+            at = np.flatnonzero(clusters.cluster == number)
+            for word in at[np.argsort(-clusters.count[at], kind="stable")].tolist():
+                own = clusters.paths[number], clusters.words[word], str(clusters.count[word])
+                lines.write("\t".join(own) + "\n")
+
+
+def read_clusters(path: str | Path) -> BrownClusters:
+    """Read clusters from text or a model file; the content tells which.
+
+    Parameters
+    ----------
+    path
+        A file; text may also be compressed by gzip or, as ``-``, standard input.
+
+    Raises
+    ------
+    TreebankFormatError
+        For text that can't be read, with file and line.
+    ModelFileError
+        For a model file of something else.
+    """
+    if str(path) != "-" and Path(path).is_file():
+        with Path(path).open("rb") as file:
+            # The length at the beginning of a model has zeros; text has none.
+            is_model = b"\0" in file.read(8) and file.read(1) == b"{"
+        if is_model:
+            return _read_model(Path(path))
+    name = "<standard input>" if str(path) == "-" else str(path)
+    with open_text(path) as lines:
+        return parse_clusters(lines, name=name)
+
+
+def parse_clusters(lines: Iterable[str], *, name: str = "<input>") -> BrownClusters:
+    """Read the text of clusters, as `read_clusters` does.
+
+    Parameters
+    ----------
+    lines
+        With or without their ends; empty ones are passed over.
+    name
+        What messages call the text.
+    """
+    rows: dict[str, tuple[str, int]] = {}
+    line_of: dict[str, int] = {}
+    for number, line in enumerate(lines, start=1):
+        line = line.rstrip("\r\n")
+        if not line:
+            continue
+        fields = line.split("\t")
+        where = f"{name}:{number}"
+        if len(fields) != _COLUMNS:
+            raise TreebankFormatError(
+                f"{where}: has {len(fields)} columns; path, word and count must stand there, with "
+                "tabs between them"
+            )
+        path, word, count = fields
+        if not is_path(path):
+            raise TreebankFormatError(f"{where}: {path!r} isn't a path of 0 and 1")
+        if not is_count(count):
+            raise TreebankFormatError(f"{where}: {count!r} isn't how often a word was seen")
+        if word in rows:
+            raise TreebankFormatError(f"{where}: {word!r} has a path in line {line_of[word]} too")
+        rows[word], line_of[word] = (path, int(count)), number
+    if not rows:
+        raise TreebankFormatError(f"{name}: holds no word with a path; at least one is needed")
+    ordered = sorted(rows, key=lambda word: -rows[word][1])
+    numbers: dict[str, int] = {}
+    cluster = [numbers.setdefault(rows[word][0], len(numbers)) for word in ordered]
+    count_of = [rows[word][1] for word in ordered]
+    try:
+        return BrownClusters(
+            tuple(ordered),
+            np.array(cluster, dtype=np.int32),
+            np.array(count_of, dtype=np.int64),
+            tuple(numbers),
+        )
+    except EigentreeError as error:
+        raise TreebankFormatError(f"{name}: {error}") from error
+
+
+def is_path(text: str) -> bool:
+    """Whether a text is the path of a cluster."""
+    return bool(text) and set(text) <= {"0", "1"}
+
+
+def is_count(text: str) -> bool:
+    """Whether a text is a count that can be kept."""
+    return text.isascii() and text.isdigit() and int(text) < 2**62
+
+
+def _read_model(path: Path) -> BrownClusters:
+    model = open_model(path, kind=KIND)
+    try:
+        words = tuple(model.blobs["words"].decode("utf-8").split("\n"))
+        paths = model.header["paths"]
+        if not isinstance(paths, list) or not all(isinstance(each, str) for each in paths):
+            raise ModelFileError("its paths aren't a list of texts")
+        return BrownClusters(words, model.arrays["cluster"], model.arrays["count"], tuple(paths))
+    except KeyError as error:
+        raise ModelFileError(f"{path}: lacks {error}, which clusters have") from error
+    except (UnicodeDecodeError, EigentreeError) as error:
+        raise ModelFileError(f"{path}: {error}") from error

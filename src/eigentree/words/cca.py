@@ -1,0 +1,231 @@
+"""Word vectors by canonical correlation analysis between words and their contexts.
+
+A token is its word, a row of the indicator matrix W, and its context: the words at distances 1 to h
+before it, L, and after it, R, each distance with columns of its own.  Canonical correlation
+analysis finds directions of two views that are most correlated.  With views X and Y it is the
+singular value decomposition of
+
+    (X'X)^(-1/2) X'Y (Y'Y)^(-1/2) = U diag(s) V',
+
+and the directions of X are (X'X)^(-1/2) U (Dhillon et al. 2012):
+
+- one step (OSCCA): words against contexts, X = W and Y = [L R];
+- two steps (TSCCA): left against right contexts first, X = L and Y = R, with directions A and B;
+  then words against what these make of contexts, X = W and Y = [L A, R B].
+
+W'W is diagonal.  For contexts X'X is taken for diagonal too, as in the paper: exact for h = 1,
+where each side has one word, and otherwise neglecting that words of one context depend
+on each other.  In the second step [L A, R B] has few columns, and is whitened exactly.  Nothing is
+centred, since indicators are rare; so the first direction tells little but how frequent a word is.
+
+Words outside the vocabulary are one word, whose vector is that of unknown words.  Beyond
+the ends of a sentence stands a mark of its own.
+
+With `square_root` each count is replaced by its square root, of pairs and of single words alike,
+where indicators are counted against each other: it keeps frequent pairs from deciding alone.
+The second of two steps has no such counts.
+
+References
+----------
+Dhillon et al. 2012; Stratos, Collins and Hsu 2015 for square roots.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+
+from eigentree._random import generator
+from eigentree.errors import SettingsError
+from eigentree.linalg.svd import ROUNDING, truncated_svd
+from eigentree.words.numbered import NumberedText, number_words, pairs_within
+from eigentree.words.vectors import UNKNOWN, WordVectors, mean_of_rarest
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Method = Literal["one-step", "two-step"]
+Progress = Callable[[str, float], None]
+
+STAGE = "word vectors"
+
+
+@dataclass(frozen=True, slots=True)
+class CCAOptions:
+    """Settings of word vectors by canonical correlation analysis.
+
+    Attributes
+    ----------
+    dimensions
+        Numbers in a vector.
+    window
+        Words on either side that are context, h in the paper.
+    vocabulary
+        How many words, the most frequent, get a vector of their own.
+    method
+        ``one-step`` for OSCCA, ``two-step`` for TSCCA.
+    square_root
+        Whether counts are replaced by their square roots; not so in the paper.
+    """
+
+    dimensions: int = 50
+    window: int = 2
+    vocabulary: int = 30_000
+    method: Method = "one-step"
+    square_root: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("dimensions", "window", "vocabulary"):
+            if getattr(self, name) < 1:
+                raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if self.method not in get_args(Method):
+            raise SettingsError(f"method is {self.method!r}; it must be one-step or two-step")
+
+
+def learn_cca(
+    sentences: Iterable[Sequence[str]],
+    options: CCAOptions = CCAOptions(),
+    *,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> WordVectors:
+    """Learn vectors for the words of a text.
+
+    Parameters
+    ----------
+    sentences
+        Words.  ``<unk>`` counts as a word outside the vocabulary.
+    options
+        Size of vectors, contexts, one step or two.
+    seed
+        Of the start of decompositions.
+    progress
+        Called with the stage's name and the share done, 0 to 1.
+
+    Returns
+    -------
+    WordVectors
+        Words in the order of their frequency.  Over the tokens of the text coordinates are
+        uncorrelated and have the mean square 1, but for one step with square roots.  Signs are
+        fixed.  Without words outside the vocabulary, unknown words get the mean of the rarest.
+
+    Raises
+    ------
+    SettingsError
+        When the text has too few words for so many dimensions.
+
+    Cost
+    ----
+    O(n h D) for n tokens and D dimensions in one step; two steps take O(n h^2 D).
+
+    References
+    ----------
+    dhillon-2012, sections 2 and 3.
+    """
+    if progress is not None:
+        progress(STAGE, 0.0)
+    text = number_words(sentences)
+    words, numbers = _vocabulary(text, options.vocabulary)
+    size = len(words) + 1
+    word = _indicators(numbers[text.tokens], size)
+    sides = [_contexts(numbers[text.tokens], text, size, step, options.window) for step in (-1, 1)]
+    rng = generator(seed)
+    if progress is not None:
+        progress(STAGE, 0.2)
+    count = _column_sums(word)
+    correlation: sparse.csr_array | Floats
+    if options.method == "one-step":
+        context = sparse.csr_array(sparse.hstack(sides))
+        correlation = _scaled(word, context, options.square_root)
+    else:
+        correlation = _second_step(word, sides, options, rng)
+    if progress is not None:
+        progress(STAGE, 0.6)
+    found = truncated_svd(correlation, options.dimensions, rng)
+    if len(found.values) < options.dimensions:
+        raise SettingsError(
+            f"dimensions is {options.dimensions}, and the text gives vectors of at most "
+            f"{len(found.values)}"
+        )
+    rooted = options.square_root and options.method == "one-step"
+    matrix = _directions(found.left, count, rooted).astype(np.float32)
+    unknown = matrix[-1] if count[-1] else mean_of_rarest(matrix[:-1], count[:-1].astype(np.int64))
+    return WordVectors(words, matrix[:-1], unknown)
+
+
+def _vocabulary(text: NumberedText, most: int) -> tuple[tuple[str, ...], Ints]:
+    """The words that get a vector, and each word's number among them; others have the last."""
+    kept = [number for number, word in enumerate(text.words) if word != UNKNOWN][:most]
+    numbers = np.full(len(text.words), len(kept), dtype=np.int32)
+    numbers[kept] = np.arange(len(kept), dtype=np.int32)
+    return tuple(text.words[number] for number in kept), numbers
+
+
+def _indicators(columns: Ints, size: int) -> sparse.csr_array:
+    """A row a token, axes (n size), with a one in each of its columns, axes (n) or (n ones)."""
+    n, ones = len(columns), columns.reshape(len(columns), -1)
+    starts = np.arange(n + 1) * ones.shape[1]
+    return sparse.csr_array((np.ones(ones.size), ones.ravel(), starts), shape=(n, size))
+
+
+def _contexts(
+    tokens: Ints, text: NumberedText, size: int, step: int, window: int
+) -> sparse.csr_array:
+    """Indicators of the words before (step -1) or after (1) each token, axes (n, h (size + 1))."""
+    width = size + 1  # the last column of each distance is for what isn't in the sentence
+    columns = np.full((len(tokens), window), size, dtype=np.int32)
+    for distance in range(1, window + 1):
+        first = pairs_within(text.starts, len(tokens), distance)
+        here, there = (first, first + distance) if step > 0 else (first + distance, first)
+        columns[here, distance - 1] = tokens[there]
+    return _indicators(columns + width * np.arange(window, dtype=np.int32), window * width)
+
+
+def _column_sums(indicators: sparse.csr_array) -> Floats:
+    return np.bincount(indicators.indices, minlength=indicators.shape[1]).astype(np.float64)
+
+
+def _scaled(left: sparse.csr_array, right: sparse.csr_array, square_root: bool) -> sparse.csr_array:
+    """Counts of pairs, each divided by the roots of the counts of both."""
+    counts = sparse.csr_array(left.T @ right)
+    rows = np.repeat(np.arange(counts.shape[0]), np.diff(counts.indptr))
+    expected = np.sqrt(_column_sums(left)[rows] * _column_sums(right)[counts.indices])
+    counts.data /= expected
+    if square_root:
+        counts.data = np.sqrt(counts.data)
+    return counts
+
+
+def _directions(singular: Floats, count: Floats, square_root: bool) -> Floats:
+    """Singular vectors as directions of indicators, with mean square 1 over tokens."""
+    share = np.divide(count.sum(), count, out=np.zeros(len(count)), where=count > 0)
+    return np.asarray(singular * (share ** (0.25 if square_root else 0.5))[:, None])
+
+
+def _second_step(
+    word: sparse.csr_array,
+    sides: list[sparse.csr_array],
+    options: CCAOptions,
+    rng: np.random.Generator,
+) -> Floats:
+    """What is decomposed in the second step, axes (words, 2 D)."""
+    left, right = sides
+    first = truncated_svd(_scaled(left, right, options.square_root), options.dimensions, rng)
+    made: list[Any] = [
+        _directions(singular, _column_sums(side), options.square_root)
+        for singular, side in ((first.left, left), (first.right, right))
+    ]
+    # Of the projected contexts [L A, R B], never formed: their products with each other, ...
+    blocks = [[made[i].T @ ((sides[i].T @ sides[j]) @ made[j]) for j in range(2)] for i in range(2)]
+    values, vectors = linalg.eigh(np.block(blocks))
+    kept = values > ROUNDING * values[-1]
+    whitening = vectors[:, kept] / np.sqrt(values[kept])
+    # ... and with words.
+    products = np.hstack([(word.T @ side) @ own for side, own in zip(sides, made, strict=True)])
+    count = _column_sums(word)
+    inverse = np.divide(1.0, np.sqrt(count), out=np.zeros(len(count)), where=count > 0)
+    return np.asarray(inverse[:, None] * (products @ whitening))

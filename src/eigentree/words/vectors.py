@@ -1,0 +1,303 @@
+"""Vectors of words, made here or elsewhere, and the files that hold them.
+
+Files are text as word2vec and GloVe write it, a word and its numbers a line, with or without a
+first line that tells how many of each there are; or ``.npz``, which is smaller and read faster.
+A row named ``<unk>`` or ``*UNKNOWN*`` is the vector of all words that have none.  Words separate
+from numbers at spaces and tabs only.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree.corpus.files import open_text, write_whole
+from eigentree.errors import EigentreeError, GrammarError, ModelFileError, TreebankFormatError
+from eigentree.shapes import check_shapes, check_types
+
+Floats = NDArray[np.float32]
+
+UNKNOWN = "<unk>"
+_UNKNOWN_ROWS = (UNKNOWN, "*UNKNOWN*")
+_PARTS = ("words", "matrix", "unknown")
+_ZIP_MAGIC = b"PK"
+
+
+class Neighbour(NamedTuple):
+    """A word and the cosine of its angle with another."""
+
+    word: str
+    cosine: float
+
+
+@dataclass(frozen=True, slots=True)
+class WordVectors:
+    """Words and their vectors of D numbers.
+
+    Attributes
+    ----------
+    words
+        Each once; ``<unk>`` is none of them.
+    matrix : float32, axes (V, D)
+        A row a word.
+    unknown : float32, axes (D)
+        The vector of any other word.
+
+    Raises
+    ------
+    ShapeError
+        When arrays don't agree.
+    GrammarError
+        When a number isn't finite, there is no word or no dimension, or a word is there twice.
+    """
+
+    words: tuple[str, ...]
+    matrix: Floats
+    unknown: Floats
+    _numbers: dict[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        arrays = {"matrix": (self.matrix, "V D"), "unknown": (self.unknown, "D")}
+        sizes = check_shapes("WordVectors", arrays, V=len(self.words))
+        types = {"matrix": (self.matrix, np.float32), "unknown": (self.unknown, np.float32)}
+        check_types("WordVectors", types)
+        numbers = {word: number for number, word in enumerate(self.words)}
+        object.__setattr__(self, "_numbers", numbers)
+        if not sizes["V"] or not sizes["D"]:
+            raise GrammarError(
+                f"there are {sizes['V']} words with vectors of {sizes['D']} numbers; there must be "
+                "at least one of each"
+            )
+        if len(numbers) < len(self.words):
+            raise GrammarError("a word has two vectors; it must have one")
+        if UNKNOWN in numbers:
+            raise GrammarError(f"{UNKNOWN} is a word; it must stand for words that are unknown")
+        bad = [UNKNOWN] if not np.isfinite(self.unknown).all() else []
+        bad += [self.words[at] for at in np.flatnonzero(~np.isfinite(self.matrix).all(axis=1))]
+        if bad:
+            raise GrammarError(f"the vector of {bad[0]!r} holds a number that isn't finite")
+
+    @property
+    def dimensions(self) -> int:
+        return len(self.unknown)
+
+    def number(self, word: str) -> int | None:
+        """The row of a word or else of its lower-case form; None for an unknown word."""
+        return self._numbers.get(word, self._numbers.get(word.lower()))
+
+    def lookup(self, words: Sequence[str]) -> Floats:
+        """The vectors of a sentence's words, axes (n, D).
+
+        A word that is not there gets the vector of its lower-case form; without one, that of
+        unknown words.
+
+        Raises
+        ------
+        TypeError
+            When `words` is one string.
+        """
+        if isinstance(words, str):
+            raise TypeError("words: a list of words is expected, not one string")
+        found = np.empty((len(words), self.dimensions), dtype=np.float32)
+        for position, word in enumerate(words):
+            number = self.number(word)
+            found[position] = self.unknown if number is None else self.matrix[number]
+        return found
+
+    def nearest(self, word: str, number: int = 10) -> list[Neighbour]:
+        """The words whose vectors point most nearly the way of a word's, in O(V D).
+
+        A zero vector has the cosine 0 with all others.
+        """
+        own = self.number(word)
+        vector = (self.unknown if own is None else self.matrix[own]).astype(np.float64)
+        lengths = np.linalg.norm(self.matrix.astype(np.float64), axis=1) * np.linalg.norm(vector)
+        products = self.matrix @ vector
+        cosine = np.divide(products, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
+        order = np.argsort(-cosine, kind="stable")
+        others = [each for each in order[: number + 1].tolist() if each != own]
+        return [Neighbour(self.words[each], float(cosine[each])) for each in others[:number]]
+
+
+def mean_of_rarest(matrix: Floats, count: NDArray[np.int64]) -> Floats:
+    """The mean vector of the words that were seen least often, which stands for unknown ones."""
+    rows = matrix[count == count.min()]
+    return np.asarray(rows.mean(axis=0, dtype=np.float64), dtype=np.float32)
+
+
+def read_vectors(path: str | Path) -> WordVectors:
+    """Read word vectors, from text or ``.npz``; the content tells which.
+
+    Parameters
+    ----------
+    path
+        A file; text may also be compressed by gzip or, as ``-``, standard input.  Without a row
+        for unknown words, these get the mean of all vectors.
+
+    Raises
+    ------
+    TreebankFormatError
+        For text that can't be read: a row with other numbers of numbers than the first, a number
+        that isn't finite, a word that is there twice; with file and line.
+    ModelFileError
+        For an ``.npz`` file of something else.
+    """
+    if str(path) != "-" and Path(path).is_file():
+        with Path(path).open("rb") as file:
+            is_zip = file.read(len(_ZIP_MAGIC)) == _ZIP_MAGIC
+        if is_zip:
+            return _read_npz(Path(path))
+    name = "<standard input>" if str(path) == "-" else str(path)
+    with open_text(path) as lines:
+        return parse_vectors(lines, name=name)
+
+
+def parse_vectors(lines: Iterable[str], *, name: str = "<input>") -> WordVectors:
+    """Read the text of word vectors, as `read_vectors` does.
+
+    Parameters
+    ----------
+    lines
+        With or without their ends; empty ones are passed over.
+    name
+        What messages call the text.
+    """
+    rows = _Rows(name)
+    promised: tuple[int, int] | None = None
+    for number, line in enumerate(lines, start=1):
+        fields = line.rstrip("\r\n \t").replace("\t", " ").split(" ")
+        fields = [each for each in fields if each]
+        if not fields:
+            continue
+        if not rows.lines:
+            if promised is None and _is_header(fields):
+                promised = int(fields[0]), int(fields[1])
+                continue
+            if promised is not None and len(fields) != promised[1] + 1:
+                raise TreebankFormatError(
+                    f"{name}:{number}: has {len(fields) - 1} numbers after its word, where the "
+                    f"first line promises {promised[1]}"
+                )
+        rows.add(number, fields)
+    if not rows.lines.keys() - set(_UNKNOWN_ROWS):
+        raise TreebankFormatError(f"{name}: holds no word with a vector; at least one is needed")
+    if promised is not None and promised[0] != len(rows.lines):
+        raise TreebankFormatError(
+            f"{name}: has {len(rows.lines)} words, where the first line promises {promised[0]}"
+        )
+    return rows.vectors()
+
+
+def _is_header(fields: list[str]) -> bool:
+    return len(fields) == 2 and all(each.isascii() and each.isdigit() for each in fields)
+
+
+class _Rows:
+    """The rows of a text, checked one by one."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.lines: dict[str, int] = {}
+        self.rows: list[Floats] = []
+
+    def add(self, number: int, fields: list[str]) -> None:
+        word, *texts = fields
+        where = f"{self.name}:{number}"
+        if not texts:
+            raise TreebankFormatError(f"{where}: {word!r} has no numbers; a vector must follow")
+        if self.rows and len(texts) != len(self.rows[0]):
+            raise TreebankFormatError(
+                f"{where}: has {len(texts)} numbers after its word, where the first vector has "
+                f"{len(self.rows[0])}"
+            )
+        if word in self.lines:
+            raise TreebankFormatError(
+                f"{where}: {word!r} has a vector in line {self.lines[word]} already"
+            )
+        try:
+            # A number too large for single precision becomes infinite, and is refused so.
+            with np.errstate(over="ignore"):
+                row = np.array([float(text) for text in texts]).astype(np.float32)
+        except ValueError:
+            bad = next(text for text in texts if not _is_number(text))
+            raise TreebankFormatError(
+                f"{where}: {bad!r} in the vector of {word!r} isn't a number"
+            ) from None
+        if not np.isfinite(row).all():
+            bad = texts[int(np.argmin(np.isfinite(row)))]
+            raise TreebankFormatError(
+                f"{where}: the vector of {word!r} holds {bad}; numbers must be finite"
+            )
+        self.lines[word] = number
+        self.rows.append(row)
+
+    def vectors(self) -> WordVectors:
+        matrix = np.stack(self.rows)
+        words = list(self.lines)
+        at = next((words.index(each) for each in _UNKNOWN_ROWS if each in self.lines), None)
+        if at is None:
+            return WordVectors(
+                tuple(words), matrix, matrix.mean(axis=0, dtype=np.float64).astype(np.float32)
+            )
+        rest = np.delete(matrix, at, axis=0)
+        return WordVectors((*words[:at], *words[at + 1 :]), rest, matrix[at])
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def write_vectors(vectors: WordVectors, path: str | Path) -> None:
+    """Write word vectors: ``.npz`` where the path ends so, and text with a first line otherwise.
+
+    Both give back the same numbers.  The row of unknown words comes first.
+
+    Raises
+    ------
+    EigentreeError
+        When the file can't be written, or a word has white space in it.
+    """
+    for word in vectors.words:
+        if not word or any(mark in word for mark in " \t\r\n"):
+            raise EigentreeError(f"{path}: {word!r} can't be written: it is empty or has a blank")
+    if str(path).endswith(".npz"):
+        with write_whole(path, binary=True) as out:
+            text = np.frombuffer("\n".join(vectors.words).encode(), dtype=np.uint8)
+            np.savez(out, words=text, matrix=vectors.matrix, unknown=vectors.unknown)
+        return
+    with write_whole(path) as lines:
+        lines.write(f"{len(vectors.words) + 1} {vectors.dimensions}\n")
+        rows = zip((UNKNOWN, *vectors.words), (vectors.unknown, *vectors.matrix), strict=True)
+        for word, row in rows:
+            # Nine digits give a number of single precision back.
+            lines.write(f"{word} {' '.join(f'{number:.9g}' for number in row.tolist())}\n")
+
+
+def _read_npz(path: Path) -> WordVectors:
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as parts:
+            if sorted(parts.files) != sorted(_PARTS):
+                raise ModelFileError(
+                    f"{path}: holds {', '.join(parts.files) or 'nothing'}; word vectors have "
+                    f"{', '.join(_PARTS)}"
+                )
+            text, matrix, unknown = (parts[name] for name in _PARTS)
+        if text.dtype != np.uint8 or text.ndim != 1:
+            raise ModelFileError(f"{path}: its words aren't UTF-8 text, one a line")
+        words = tuple(text.tobytes().decode("utf-8").split("\n"))
+    except (ValueError, EOFError, zipfile.BadZipFile, UnicodeDecodeError) as error:
+        raise ModelFileError(f"{path}: isn't a file of word vectors: {error}") from error
+    try:
+        return WordVectors(words, matrix, unknown)
+    except EigentreeError as error:
+        raise ModelFileError(f"{path}: {error}") from error
