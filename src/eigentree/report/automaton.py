@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from eigentree.errors import counted
 from eigentree.report.drawing import visible
 from eigentree.report.scores import Table, plain_table
 from eigentree.report.svg import FONT, INK, LINE, MARGIN, WORD_INK, escaped, plain, text_width
@@ -393,7 +394,8 @@ def _sentence(number: int, state: State, shown: Sequence[Arc]) -> str:
 def _notes(graph: StateGraph) -> list[str]:
     notes = [
         f"{graph.n_sequences:,} sequences; prefixes of {graph.least_count} or more were clustered; "
-        f"{graph.n_clusters} clusters, merged into {len(graph.states)} states"
+        f"{counted(graph.n_clusters, 'cluster')}, merged into "
+        f"{counted(len(graph.states), 'state')}"
     ]
     if graph.n_without:
         notes.append(f"prefixes that the automaton can't read: {graph.n_without}")
