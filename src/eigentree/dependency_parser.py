@@ -14,7 +14,7 @@ always answers, and `DependencyResult.fallback` says what was given up:
     nor did those; every word hangs on the one before it;
 ``split``
     the sentence is longer than ``max_words`` and was parsed in pieces, whose roots hang on the
-    first one's;
+    first one's, unless several are allowed;
 ``empty``
     there is no word.
 """
@@ -332,7 +332,7 @@ class DependencyParser:
                 sure if head != ROOT or first_root == ROOT else None
                 for head, sure in zip(piece.heads, piece.confidences, strict=True)
             ]
-            if first_root == ROOT:
+            if first_root == ROOT and not self.options.several_roots:
                 first_root = heads.index(ROOT) + 1
         return _Found(heads, confidences, None, 1, 0, "split")
 

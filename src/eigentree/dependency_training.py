@@ -6,12 +6,13 @@ both.  Charts find projective trees only, so others are made projective first, o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from eigentree.corpus.conllu import Sentence
+from eigentree.corpus.conllu import EMPTY, Sentence
 from eigentree.corpus.projective import projectivise
 from eigentree.corpus.tag_schemes import parts_of_scheme, scheme_of, tags_of
 from eigentree.dependency_parser import (
@@ -24,6 +25,7 @@ from eigentree.grammar.head_automata import HeadAutomata
 from eigentree.learn.arc_labels import train_arc_labels
 from eigentree.learn.head_automata import HeadAutomataOptions, learn_head_automata
 from eigentree.learn.lexical_modifiers import (
+    MOST_WEIGHTS,
     HeadedSentence,
     LexicalOptions,
     count_lexical_modifiers,
@@ -34,8 +36,10 @@ from eigentree.words.tagger import Tagger
 
 Crossing = Literal["lift", "skip"]
 
-# Sentences that iterations and weights are judged on; more say the same and take longer.
+# Sentences that iterations are judged on; more say the same and take longer.
 MOST_JUDGED = 500
+# And weights of a lexical model, whose charts are larger.
+MOST_WEIGHED, LONGEST_WEIGHED = 200, 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +143,9 @@ def train_dependencies(
         With trees.
     options
     dev
-        Held-out sentences with trees, of which the first `MOST_JUDGED` judge iterations of
-        expectation maximisation and the weight of the lexical model.
+        Held-out sentences with trees.  The first `MOST_JUDGED` judge iterations of expectation
+        maximisation; of these, `MOST_WEIGHED` of at most `LONGEST_WEIGHED` words judge the weight
+        of the lexical model.
     seed
         Same seed, same parser, to the byte.
     jobs
@@ -153,7 +158,7 @@ def train_dependencies(
     Raises
     ------
     GrammarError
-        When no sentence is left to learn from.
+        When no sentence is left to learn from, or none of its words has a tag.
     ModelFileError
         When the checkpoint belongs to other work.
     """
@@ -164,6 +169,11 @@ def train_dependencies(
         raise GrammarError(
             f"of {counted(len(sentences), 'dependency tree')} none is left to learn from; "
             "at least one is needed"
+        )
+    if all(set(tree.tags) == {EMPTY} for tree in trees.sentences):
+        raise GrammarError(
+            f"no word has a tag by {scheme}, and automata learn from tags; name a column that has "
+            "some, upos or xpos"
         )
     judged = projective_trees(dev[:MOST_JUDGED], scheme).sentences
     tell = progress or _tell_nobody
@@ -199,8 +209,7 @@ def train_dependencies(
             options=replace(plain, lexical_alone=parsing.lexical_alone),
         )
         if options.lexical_weight is None and judged and not parsing.lexical_alone:
-            weight = search_weight(lambda weight: attachment(_weighted(parser, weight), judged))
-            parser = _weighted(parser, weight)
+            parser = _with_best_weight(parser, judged, tell)
         tell("words", 1.0)
     if options.relations:
         tell("relations", 0.0)
@@ -218,6 +227,7 @@ def train_dependencies(
         description={
             "sentences": len(trees.sentences),
             "words": sum(len(tree.words) for tree in trees.sentences),
+            "tag_counts": Counter(tag for tags, _ in pairs for tag in tags),
             "crossing": {"trees": trees.n_crossing, "lifted": trees.n_lifted},
             "seed": seed,
             "automata": asdict(options.automata),
@@ -237,6 +247,22 @@ def train_dependencies(
             },
         },
     )
+
+
+def _with_best_weight(
+    parser: DependencyParser, judged: Sequence[HeadedSentence], tell: Progress
+) -> DependencyParser:
+    """The parser with the weight of its lexical model that does best on held-out sentences."""
+    sentences = [each for each in judged if len(each.words) <= LONGEST_WEIGHED][:MOST_WEIGHED]
+    n_tried = 0
+
+    def score(weight: float) -> float:
+        nonlocal n_tried
+        tell("words", n_tried / MOST_WEIGHTS)
+        n_tried += 1
+        return attachment(_weighted(parser, weight), sentences)
+
+    return _weighted(parser, search_weight(score))
 
 
 def _weighted(parser: DependencyParser, weight: float) -> DependencyParser:

@@ -95,6 +95,7 @@ def train(
 
     Settings that are not given are those that served best on held-out trees.
     """
+    from eigentree.cli._models import warn_of_compilation
     from eigentree.cli._training import Stages, changed, check_writable
     from eigentree.corpus.conllu import read_dependencies
     from eigentree.dependency_parser import DependencyOptions
@@ -133,6 +134,7 @@ def train(
     trees = read_dependencies(files, on_error=on_error, heads=heads)
     _tell_of(trees, quiet)
     held_out = [] if dev is None else read_dependencies(dev, heads=heads).sentences
+    warn_of_compilation(quiet=quiet, parsing=False, dependencies=bool(held_out))
     with Stages(quiet) as stages:
         parser = train_dependencies(
             trees.sentences, options, dev=held_out, seed=seed, jobs=jobs, checkpoint=checkpoint,

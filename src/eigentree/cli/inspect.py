@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from eigentree.linalg.multilinear import SparseTensor
     from eigentree.parsers import Parser
 
-_WIDTH_IN_PIPES = 100
+_NO_KRUSKAL_FORM = "--measure needs a model in Kruskal form, made by eigentree decompose"
 _SHOWN_VALUES = 5
 # Words of the sentences for which costs of charts are told.
 _LENGTHS = (10, 20, 40, 80)
@@ -35,7 +35,7 @@ _LEAST_SECONDS = 0.2
 def inspect(
     model: Annotated[str, typer.Argument(help="A model file made by train.")],
     most: Annotated[
-        int, typer.Option(min=0, help="Nonterminals to list, the most frequent first.")
+        int, typer.Option(min=0, help="Nonterminals or tags to list, the most frequent first.")
     ] = 20,
     ascii_only: Annotated[
         bool, typer.Option("--ascii", help="Draw spectra with punctuation.")
@@ -50,16 +50,28 @@ def inspect(
 ) -> None:
     """Say what is in a model: sizes, settings, states and singular values of nonterminals.
 
+    Of a dependency model the states of each tag's automata are told.
     A spectrum shows the singular values of a nonterminal beside the largest; behind a line stand
     those that have no states.  Of a model in Kruskal form the errors of its rules are told, what
     charts cost, and how far values of sentences can be from the exact ones at most.
     """
+    from eigentree.cli._dependencies_inspect import describe_dependencies, show_dependencies
+    from eigentree.model_files import open_model
     from eigentree.parsers import Parser
 
     if Path(model).is_dir():
         raise SettingsError(
             f"{model}: is a folder; eigentree ensemble info tells what is in an ensemble"
         )
+    if open_model(model, verify=False).header.get("kind") == "dependency parser":
+        if measure:
+            raise SettingsError(_NO_KRUSKAL_FORM)
+        report = describe_dependencies(model)
+        if as_json:
+            typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
+        else:
+            show_dependencies(report, most)
+        return
     parser = Parser.load(model)
     report = _describe(parser, model)
     if measure:
@@ -182,7 +194,7 @@ def _add_measured(parser: Parser, costs: dict[str, Any] | None) -> None:
     from eigentree.chart.pruning import Leaves
 
     if costs is None or parser.kruskal is None:
-        raise SettingsError("--measure needs a model in Kruskal form, made by eigentree decompose")
+        raise SettingsError(_NO_KRUSKAL_FORM)
     if parser.grammar.n_states.max() > 1:
         raise SettingsError(
             "--measure needs a grammar without latent states: the chart that looks at every rule "
@@ -230,7 +242,7 @@ def _show(report: dict[str, Any], most: int, ascii_only: bool) -> None:
 
     from eigentree.report.spectrum import draw_spectrum
 
-    console = result_console(None if sys.stdout.isatty() else _WIDTH_IN_PIPES)
+    console = result_console()
     trained = report["trained"]
     kind = "signed values" if report["signed"] else "probabilities"
     method = trained.get("method", "unknown method")
@@ -253,7 +265,7 @@ def _show(report: dict[str, Any], most: int, ascii_only: bool) -> None:
     for title in ("treebank", "unseen", "noise", "spectral", "clustering"):
         if trained.get(title):
             console.print(f"\n{title}", style="bold")
-            _show_settings(console, trained[title])
+            show_settings(console, trained[title])
     if "state_search" in trained:
         _show_search(console, trained["state_search"], report["nonterminals"])
     if "em" in trained:
@@ -285,7 +297,7 @@ def _show(report: dict[str, Any], most: int, ascii_only: bool) -> None:
     console.print(table)
 
 
-def _show_settings(console: Any, settings: dict[str, Any]) -> None:
+def show_settings(console: Any, settings: dict[str, Any]) -> None:
     """A line for each setting, without those that hold nothing by name."""
     for name, value in settings.items():
         if value != {}:
@@ -368,7 +380,7 @@ def _show_iterations(console: Any, title: str, run: dict[str, Any], n_trees: int
     from rich.table import Table
 
     console.print(f"\n{title}", style="bold")
-    _show_settings(console, run["settings"])
+    show_settings(console, run["settings"])
     is_judged = any(row["f1"] is not None for row in run["record"])
     columns = ["iteration", "log-likelihood a tree", *(["F1"] if is_judged else [])]
     table = Table(*columns, "", box=None)
