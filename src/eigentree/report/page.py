@@ -125,7 +125,3 @@ def _marked(text: str) -> str:
     for mark in "\\`*_|[":
         text = text.replace(mark, f"\\{mark}")
     return text
-
-
-def _in_a_line(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in values.items())
