@@ -30,8 +30,7 @@ from eigentree.grammar.plain import one_state
 from eigentree.learn.counting import count_pcfg
 from eigentree.linalg.cp import CPOptions, Method, cp_apr, decompose, random_start
 from eigentree.linalg.multilinear import SparseTensor
-from eigentree.parsers import TreebankOptions
-from eigentree.training import prepare
+from eigentree.training import TreebankOptions, prepare
 
 ITERATIONS = 30
 STARTS = 3

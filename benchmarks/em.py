@@ -21,8 +21,7 @@ from eigentree.corpus.treebank import read_treebank
 from eigentree.learn.counting import count_pcfg
 from eigentree.learn.em import EMOptions, Expectation, capped_states, maximise, perturbed
 from eigentree.learn.em_layout import lay_out
-from eigentree.parsers import TreebankOptions
-from eigentree.training import prepare
+from eigentree.training import TreebankOptions, prepare
 
 ITERATIONS = 5
 

@@ -39,8 +39,8 @@ from eigentree.corpus.cleaning import clean
 from eigentree.corpus.treebank import read_treebank
 from eigentree.evaluate.parseval import score
 from eigentree.learn.decomposition import DecompositionOptions
-from eigentree.parsers import Parser, TreebankOptions
-from eigentree.training import TrainingOptions
+from eigentree.parsers import Parser
+from eigentree.training import TrainingOptions, TreebankOptions
 
 BINARISE = {
     "pcfg": BinariseOptions(horizontal=0),

@@ -30,8 +30,8 @@ from eigentree.corpus.treebank import read_treebank
 from eigentree.corpus.trees import Tree
 from eigentree.learn.spectral import SpectralOptions, estimate, project
 from eigentree.learn.unseen import unseen_rules, widen
-from eigentree.parsers import Parser, ParserOptions, TreebankOptions
-from eigentree.training import prepare
+from eigentree.parsers import Parser, ParserOptions
+from eigentree.training import TreebankOptions, prepare
 
 REPEATS = 3
 

@@ -21,8 +21,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from eigentree.corpus.treebank import read_treebank
 from eigentree.corpus.trees import Tree
 from eigentree.learn.spectral import SpectralOptions, estimate, project
-from eigentree.parsers import TreebankOptions
-from eigentree.training import prepare
+from eigentree.training import TreebankOptions, prepare
 
 
 def stages(folder: Path, states: int) -> None:

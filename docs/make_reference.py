@@ -30,7 +30,10 @@ how-to pages: [train](how-to/train.md), [partial trees](how-to/train-on-partial-
 [parse](how-to/parse.md), [constrain parses](how-to/constrain-parses.md),
 [trust a parse](how-to/trust-a-parse.md), [score](how-to/score.md),
 [compare](how-to/compare-estimators.md), [ensembles](how-to/ensembles.md),
-[word representations](how-to/word-representations.md).
+[bracket without a treebank](how-to/induce.md),
+[word representations](how-to/word-representations.md),
+[learn from sequences](how-to/learn-sequences.md),
+[parse to dependencies](how-to/dependencies.md).
 """
 
 

@@ -11,6 +11,8 @@ from eigentree.learn.head_automata import HeadAutomataOptions
 from eigentree.learn.lexical_modifiers import LexicalOptions
 from eigentree.simulate import clauses
 
+DECODING = DependencyOptions()
+
 
 def sentence(text: str, heads: list[int], relations: str = "") -> Sentence:
     """A sentence of ``form/TAG`` with its tree."""
@@ -37,7 +39,7 @@ def treebank(n: int = 200, seed: int = 0) -> tuple[Sentence, ...]:
 
 def options(
     method: str = "spectral", *, lexical: bool = False, tagger: bool = False,
-    relations: bool = False, parsing: DependencyOptions = DependencyOptions(), **automata: object,
+    relations: bool = False, parsing: DependencyOptions = DECODING, **automata: object,
 ) -> DependencyTrainingOptions:  # fmt: skip
     """Quick ones unless asked otherwise."""
     return DependencyTrainingOptions(

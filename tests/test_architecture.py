@@ -22,9 +22,14 @@ PACKAGE = SOURCE / "eigentree"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
 BASE = {"errors", "shapes", "_random", "_accel", "workers"}
+# A sentence's way to its result, from the first step to the last.
+PARSING = {"calibration", "sentences", "parse_results", "attempts", "search"}
 # A parser, its learning and its file know one another, but only the first loads at once.
-PARSERS = {"calibration", "parsers", "training", "parser_files"}
-DEPENDENCIES = {"dependency_parser", "dependency_training", "dependency_files"}
+PARSERS = PARSING | {"parsers", "training", "parser_files"}
+# The parser without a treebank, with what it shares with the others.
+BRACKETING = {"bracketing_parser", "bracketing_files", "sentences"}
+# The parser of dependencies, its learning and its file.
+DEPENDENCIES = {"dependency_parser", "dependency_training", "dependency_files", "parsers"}
 # Layer -> the layers that it may import; a layer always may import itself.
 ARROWS = {
     "errors": set(),
@@ -42,15 +47,21 @@ ARROWS = {
     "chart": BASE | {"corpus", "linalg", "grammar"},
     "learn": BASE | {"corpus", "linalg", "grammar", "words", "chart", "model_files"},
     "evaluate": BASE | {"corpus"},
-    "report": BASE | {"corpus", "evaluate"},
+    "report": BASE | {"corpus", "evaluate", "learn"},
     "operator_files": BASE | {"grammar", "model_files"},
-    "dependency_parser": BASE | {"corpus", "grammar", "chart", "words", "parsers", *DEPENDENCIES},
-    "dependency_training": BASE | {"corpus", "grammar", "learn", "words", "parsers", *DEPENDENCIES},
-    "dependency_files": BASE | {"corpus", "grammar", "words", "model_files", *DEPENDENCIES},
     "simulate": BASE | {"corpus", "linalg", "grammar"},
+    "sentences": BASE | {"corpus", "words", "calibration"},
+    "parse_results": BASE | {"corpus", "chart", "calibration"},
+    "attempts": BASE | {"corpus", "grammar", "chart", "sentences", "parse_results"},
+    "search": BASE | {"corpus", "grammar", "chart", "parse_results", "attempts"},
     "parsers": BASE | {"corpus", "grammar", "chart", "learn", "words", *PARSERS},
     "parser_files": BASE | {"corpus", "grammar", "words", "model_files", *PARSERS},
     "settings_files": BASE | {"corpus", *PARSERS},
+    "bracketing_parser": BASE | {"corpus", "grammar", "chart", "learn", "words", *BRACKETING},
+    "bracketing_files": BASE | {"corpus", "grammar", "model_files", *BRACKETING},
+    "dependency_parser": BASE | {"corpus", "grammar", "chart", "learn", "words", *DEPENDENCIES},
+    "dependency_training": BASE | {"corpus", "grammar", "learn", "words", *DEPENDENCIES},
+    "dependency_files": BASE | {"corpus", "grammar", "words", "model_files", *DEPENDENCIES},
     "ensemble": BASE
     | {"corpus", "linalg", "grammar", "chart", "learn", "evaluate", "words", "model_files"}
     | {"held_out", "settings_files", *PARSERS},
@@ -144,6 +155,9 @@ def test_arrows_between_layers_go_one_way():
     assert wrong == set()
 
 
+LEARNING = {"learn", "training", "dependency_training"}
+
+
 def test_only_em_runs_the_chart_while_learning():
     wrong = {
         f"{each.module} imports {each.target}"
@@ -160,9 +174,8 @@ def test_parsing_does_not_load_the_learners():
     wrong = {
         f"{each.module} imports {each.target}"
         for each in INNER
-        if each.at_load and layer(each.target) in {"learn", "training"}
-        if each.layer not in {"learn", "training", "settings_files", "experiment", "ensemble"}
-        and each.layer != "dependency_training"
+        if each.at_load and layer(each.target) in LEARNING
+        if each.layer not in LEARNING | {"settings_files", "experiment", "ensemble"}
         and each.module != "eigentree.cli.train"
     }
     assert wrong == set()

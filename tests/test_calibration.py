@@ -17,7 +17,8 @@ from eigentree.errors import EigentreeError, ModelFileError, SettingsError
 from eigentree.judging import calibrate, judge
 from eigentree.learn.decomposition import DecompositionOptions
 from eigentree.model_files import open_model, save_model
-from eigentree.parsers import Bracket, Parser, ParseResult
+from eigentree.parse_results import Bracket, ParseResult
+from eigentree.parsers import Parser
 from tests.demo import HELD_OUT, any_length_parser, demo_parser
 from tests.helpers import close
 
@@ -145,6 +146,13 @@ def test_under_constraints_nothing_was_counted(calibrated):
     required = Constraints((Constraint("required", 3, 6, "NP"),))
     result = calibrated.parse(SENTENCE, TAGS, constraints=required, marginals=0.5)
     assert ("NP", 3, 6) in {each[:3] for each in result.marginals}
+    assert result.brackets
+    assert result.calibrated is None
+
+
+def test_under_weights_of_tags_nothing_was_counted(calibrated):
+    result = calibrated.parse(SENTENCE, [{TAGS[0]: 1}, *TAGS[1:]])
+    assert result.tags == TAGS
     assert result.brackets
     assert result.calibrated is None
 

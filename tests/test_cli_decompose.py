@@ -50,6 +50,15 @@ def test_a_model_is_decomposed_inspected_and_parses(model, tmp_path):
     assert len(parsed.splitlines()) == len(HELD_OUT.read_text().splitlines())
 
 
+def test_a_model_may_take_the_place_of_its_own_input(model, tmp_path):
+    path, other = tmp_path / "own.egt", tmp_path / "other.egt"
+    path.write_bytes(model.read_bytes())
+    options = ("--rank", "5", "--iterations", "5", "-q")
+    assert run_verb("decompose", path, "-o", path, *options) == (0, "", "")
+    assert run_verb("decompose", model, "-o", other, *options) == (0, "", "")
+    assert path.read_bytes() == other.read_bytes()
+
+
 def test_jobs_change_nothing(model, tmp_path):
     written = []
     for jobs in ("1", "2"):

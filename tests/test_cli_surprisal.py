@@ -98,11 +98,16 @@ def test_a_sentence_that_is_too_long_costs_no_other(model, tmp_path, monkeypatch
     path.write_text(f"{SENTENCE}\n{'the ' * 300}\n{SENTENCE}\n", "utf-8")
     # The loaded grammar's tables have their limit, too.
     monkeypatch.setattr(prefix, "MOST_BYTES", 1 << 23)
-    code, out, err = run_verb("surprisal", "-m", model, path)
-    assert code == 2
-    rows = rows_of(out)
-    assert [row[0] for row in rows] == ["1"] * 8 + ["3"] * 8
-    assert f"{path}:2: a chart of 300 words" in err
+    for most, told in (
+        ("300", "a chart of 300 words"),
+        ("299", "has 300 words, so it is"),
+    ):
+        code, out, err = run_verb("surprisal", "-m", model, path, "--max-words", most)
+        assert code == 2
+        rows = rows_of(out)
+        assert [row[0] for row in rows] == ["1"] * 8 + ["3"] * 8
+        assert f"{path}:2: {told}" in err
+    assert run_verb("surprisal", "-m", model, path, "--jobs", "2")[:2] == (2, out)
 
 
 def test_what_cannot_be_read_costs_no_other(model, tmp_path):

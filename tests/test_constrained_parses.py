@@ -19,7 +19,9 @@ from eigentree.ensemble.combine import Chains, Evidence, combine
 from eigentree.ensemble.train import train_ensemble
 from eigentree.errors import SettingsError
 from eigentree.learn.decomposition import DecompositionOptions
-from eigentree.parsers import IN_PIECES, Parser, ParseResult, Sentence
+from eigentree.parse_results import ParseResult
+from eigentree.parsers import IN_PIECES, Parser
+from eigentree.sentences import Sentence
 from tests.demo import any_length_parser, demo_parser, demo_trees, run_verb
 from tests.ensemble.samples import described, sampled_trees
 from tests.ensemble.test_parser import of_parsers
@@ -324,6 +326,29 @@ def test_half_trees_are_kept(model, tmp_path):
     assert record["tags"][5] == "NNS"
     expected = Constraints.of([(0, 7, "S"), (2, 7, "VP"), (3, 6, "NP"), (3, 5, "NP")])
     assert expected.broken_by(tree_of(record)) == ()
+
+
+def test_lines_of_json_have_tags_weights_and_constraints(model, tmp_path):
+    words = ["The", "dog", "sees", "the", "old", "cat", "."]
+    tags = ["DT", {"NN": 0.7, "VBZ": 0.3}, "VBZ", "DT", "JJ", {"NNS": 1}, "."]
+    lines = [
+        json.dumps({"words": words, "tags": tags}),
+        json.dumps({"words": words, "constraints": {"required": [[3, 5]]}}),
+        json.dumps({"words": words, "tags": [{"NOUN": 1}] * 7}),
+        "{",
+        "",
+        json.dumps({"words": words}),
+    ]
+    code, records, err = parse_lines(model, tmp_path, lines, "--input", "json")
+    assert code == 2
+    assert "in.txt:3:1: 'NOUN' at word 1 has a weight, but the parser has no such tag" in err
+    assert "in.txt:4:2: is no JSON: " in err
+    assert records[0]["tags"] == ["DT", "NN", "VBZ", "DT", "JJ", "NNS", "."]
+    assert Constraints.of([(3, 5)]).broken_by(tree_of(records[1])) == ()
+    expected = [None, None, "unreadable", "unreadable", "empty", None]
+    assert [each["fallback"] for each in records] == expected
+    code, ignored, _ = parse_lines(model, tmp_path, lines[:1], "--input", "json", "--ignore-tags")
+    assert (code, ignored[0]["tags"]) == (0, records[5]["tags"])
 
 
 def test_a_file_of_constraints(model, tmp_path):

@@ -183,7 +183,7 @@ def test_reference_has_every_option():
     # By another way than the page is made: the words of the help itself.
     told = (ROOT / "docs/reference.md").read_text("utf-8")
     groups = [verb for verb in VERBS if f"\n#### eigentree {verb} " in told]
-    assert groups == ["ensemble", "words", "induce", "dependencies"]
+    assert groups == ["ensemble", "automaton", "words", "induce", "dependencies"]
     verbs = [verb for verb in VERBS if verb not in groups]
     verbs += re.findall(r"^#### eigentree (.+)$", told, re.MULTILINE)
     for verb in verbs:

@@ -14,12 +14,15 @@ from hypothesis import strategies as st
 
 from eigentree.chart.decode import OBJECTIVES
 from eigentree.corpus.brackets import format_tree, parse_tree
+from eigentree.corpus.constraints import Constraints
 from eigentree.corpus.trees import SEPARATORS, Tree
 from eigentree.errors import SettingsError
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.learn.decomposition import DecompositionOptions
-from eigentree.parsers import LEAST_TAG, Parser, ParseResult, ParserOptions, TreebankOptions
-from eigentree.training import TrainingOptions
+from eigentree.parse_results import ParseResult
+from eigentree.parsers import Parser, ParserOptions
+from eigentree.sentences import LEAST_TAG
+from eigentree.training import TrainingOptions, TreebankOptions
 from eigentree.words.tagger import Tagger, TagProbability
 from tests.demo import any_length_parser, demo_parser, demo_trees
 from tests.helpers import close
@@ -153,16 +156,16 @@ def test_pieces_end_at_marks():
 
 
 def test_what_does_not_fit_into_memory_is_parsed_in_pieces(monkeypatch):
-    from eigentree import parsers
+    from eigentree import attempts
 
-    prune = parsers.prune
+    prune = attempts.prune
 
     def small_machine(grammar, leaves, *rest, **options):
         if leaves.n_words > 30:
             raise MemoryError
         return prune(grammar, leaves, *rest, **options)
 
-    monkeypatch.setattr(parsers, "prune", small_machine)
+    monkeypatch.setattr(attempts, "prune", small_machine)
     words = ["a", "b"] * 50
     result = any_length_parser().parse(words)
     check(result, words)
@@ -174,7 +177,7 @@ def test_without_any_memory_there_is_an_error(monkeypatch):
     def no_machine(*_arguments, **_options):
         raise MemoryError("no memory at all")
 
-    monkeypatch.setattr("eigentree.parsers.prune", no_machine)
+    monkeypatch.setattr("eigentree.attempts.prune", no_machine)
     with pytest.raises(MemoryError, match="no memory at all"):
         any_length_parser().parse(["a", "b"] * 50)
 
@@ -592,6 +595,75 @@ def test_weights_of_one_tag_a_word_change_nothing_but_the_value():
         math.log(table.tag_probability(word, tag)) for word, tag in zip(ids, numbers, strict=True)
     )
     assert close(guessed.log_value + of_words, given.log_value, rtol=1e-9)
+
+
+def test_weights_do_what_the_tagger_s_guesses_do():
+    parser = demo_parser()
+    for tree in demo_trees()[:20]:
+        words = tree.words()
+        guesses = parser.tagger.marginals(words, minimum=LEAST_TAG)
+        # Only ratios count.
+        weights = [{tag: 7.0 * probability for tag, probability in each} for each in guesses]
+        weighted, guessed = parser.parse(words, weights), parser.parse(words)
+        assert (weighted.tree, weighted.tags) == (guessed.tree, guessed.tags)
+        assert weighted.fallback is None
+        confidences = [[each.confidence for each in r.brackets] for r in (weighted, guessed)]
+        assert close(*confidences, rtol=1e-9)
+        sums = sum(math.log(math.fsum(p for _, p in each)) for each in guesses)
+        assert close(weighted.log_value, guessed.log_value - sums, rtol=1e-9)
+
+
+def test_the_value_is_linear_in_the_weights():
+    # Two tags of two words: a sum over four choices, each of them parsed alone.
+    grammar = Parser.train(demo_trees(), method="pcfg", settings=TrainingOptions(tagger=False))
+    parser = with_options(grammar, threshold=0.0)
+    words, first, second = ["the", "cat", "slept"], {"NN": 0.6, "JJ": 0.4}, {"VBD": 3, "NN": 1}
+    whole = 0.0
+    for one, weight in first.items():
+        for other, more in second.items():
+            tags = ["DT", {one: 1}, {other: 1}]
+            each = parser.parse(words, tags)
+            if each.fallback is None:
+                whole += weight * more / 4 * math.exp(each.log_value)
+    assert whole > 0
+    found = parser.parse(words, ["DT", first, second])
+    assert close(math.exp(found.log_value), whole, rtol=1e-9)
+
+
+def test_one_tag_stands_beside_weights():
+    parser = demo_parser()
+    words = ["the", "dog", "slept"]
+    result = parser.parse(words, ["XX", {"VBD": 0.55, "NN": 0.45}, "VBD"], best=3)
+    assert result.tags == ["XX", "NN", "VBD"]
+    assert result.fallback == "tags"
+    assert {each.tree.tags()[0] for each in result.alternatives} == {"XX"}
+    result = parser.parse(words, ["DT", {"VBD": 0.55, "NN": 0.45}, "VBD"])
+    assert (result.tags, result.fallback) == (["DT", "NN", "VBD"], None)
+    required = Constraints.of(tags={1: "NN"})
+    kept = parser.parse(words, ["DT", {"VBD": 1}, "VBD"], constraints=required)
+    assert (kept.tags, kept.given_up) == (["DT", "NN", "VBD"], ())
+    assert parser.rule_marginals(words, ["DT", {"NN": 1}, "VBD"])
+
+
+@pytest.mark.parametrize(
+    ("weights", "error"),
+    [
+        ({"NN": -1}, SettingsError),
+        ({"NN": math.nan}, SettingsError),
+        ({"NN": 0.0, "VBD": 0}, SettingsError),
+        ({"NOUN": 1}, SettingsError),
+        ({"NN": "1"}, TypeError),
+        (3, TypeError),
+    ],
+)
+def test_wrong_weights_are_refused(weights, error):
+    with pytest.raises(error, match=r"word 2|one of the tags is 3"):
+        demo_parser().parse(["the", "dog"], ["DT", weights])
+
+
+def test_surprisal_takes_no_weights():
+    with pytest.raises(SettingsError, match="not weights"):
+        demo_parser().surprisal(["the"], [{"DT": 1}])
 
 
 def test_a_parser_names_itself_in_short():

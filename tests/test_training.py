@@ -23,8 +23,8 @@ from eigentree.learn.noise import Noise
 from eigentree.learn.spectral import SpectralOptions
 from eigentree.learn.state_search import StateSearchOptions
 from eigentree.linalg.threads import one_thread
-from eigentree.parsers import Parser, TreebankOptions
-from eigentree.training import TrainingOptions, tuned
+from eigentree.parsers import Parser
+from eigentree.training import TrainingOptions, TreebankOptions, tuned
 from tests.demo import TREEBANK, demo_parser, demo_trees
 
 # One seed, one model ----------------------------------------------------------------------

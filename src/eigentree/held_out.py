@@ -12,13 +12,16 @@ from itertools import islice
 
 import numpy as np
 
+from eigentree.attempts import Attempt
 from eigentree.corpus.trees import Tree
 from eigentree.errors import GrammarError
 from eigentree.evaluate import EVALB_COLLINS, score
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.pcfg import PCFG
 from eigentree.grammar.plain import one_state
-from eigentree.parsers import Attempt, Parser, ParseResult, ParserOptions, Progress, Sentence
+from eigentree.parse_results import ParseResult
+from eigentree.parsers import Parser, ParserOptions, Progress
+from eigentree.sentences import Sentence
 
 
 class HeldOut:

@@ -19,7 +19,8 @@ from eigentree.calibration import Calibration, Curve, Floats, Way
 from eigentree.corpus.trees import Span, Tree
 from eigentree.ensemble.parser import EnsembleParser
 from eigentree.evaluate.reliability import right_brackets
-from eigentree.parsers import Parser, ParseResult
+from eigentree.parse_results import ParseResult
+from eigentree.parsers import Parser
 
 AnyParser = TypeVar("AnyParser", Parser, EnsembleParser)
 

@@ -22,280 +22,68 @@ up, and the result says which (`ParseResult.fallback`):
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice, repeat
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from eigentree.calibration import Calibration, Calibrations, Way
-from eigentree.chart.constraints import Permitted, Settled, settle
-from eigentree.chart.decode import (
-    OF_ITEMS,
-    Decoded,
-    Gains,
-    Labels,
-    Objective,
-    bracket_marginals,
-    decode,
-    gains,
-    phrase_chains,
-)
+from eigentree.attempts import Attempt, FullChart, any_tree, attempts_at
+from eigentree.calibration import Calibrations
+from eigentree.chart.constraints import Settled, settle
+from eigentree.chart.decode import OF_ITEMS, Objective
 from eigentree.chart.exhaustive import exhaustive_marginals
-from eigentree.chart.forest import Forest
-from eigentree.chart.inside_outside import Marginals, inside_outside
-from eigentree.chart.k_best import k_best
 from eigentree.chart.kruskal import Factors, kruskal_marginals
-from eigentree.chart.on_tree import TreeValue, on_tree, on_trees
+from eigentree.chart.on_tree import TreeValue, on_tree
 from eigentree.chart.prefix import LeftCorners, Surprisal
-from eigentree.chart.pruning import DEFAULT_THRESHOLD, Leaves, Pruned, has_tree, kept, prune
-from eigentree.chart.spans import Marginal, RuleMarginal, labelled_spans, rule_uses
-from eigentree.corpus.binarise import (
-    BinariseOptions,
-    Direction,
-    Rightmost,
-    binarise,
-    unbinarise,
-)
+from eigentree.chart.pruning import DEFAULT_THRESHOLD, Leaves
+from eigentree.chart.spans import RuleMarginal
+from eigentree.corpus.binarise import BinariseOptions, Rightmost, binarise
 from eigentree.corpus.cleaning import CleaningOptions
-from eigentree.corpus.constraints import Constraint, Constraints
+from eigentree.corpus.constraints import Constraints
 from eigentree.corpus.heads import head_rules
-from eigentree.corpus.lexicon import LexiconOptions
-from eigentree.corpus.trees import FORBIDDEN_IN_LABEL, SEPARATORS, Tree, with_tags
+from eigentree.corpus.tokens import Tag
+from eigentree.corpus.trees import Tree
 from eigentree.errors import GrammarError, SettingsError, counted
 from eigentree.grammar.kruskal import KruskalGrammar
 from eigentree.grammar.lpcfg import LPCFG
-from eigentree.grammar.over_words import under_guesses, under_seen_tags, under_tags
-from eigentree.grammar.plain import one_state
+from eigentree.grammar.over_words import under_seen_tags
+from eigentree.parse_results import (
+    ParseResult,
+    calibrated,
+    check_best,
+    check_least,
+    joined,
+    with_alternative,
+    with_given_up,
+)
+from eigentree.search import Found, search
+from eigentree.sentences import (
+    Given,
+    Sentence,
+    calibration_for,
+    parts_of,
+    pieces_of,
+    sentence_of,
+    wanted_of,
+)
 
 if TYPE_CHECKING:
     from eigentree.learn.decomposition import DecompositionOptions
     from eigentree.learn.partial import PartialOptions
     from eigentree.training import TrainingOptions
-    from eigentree.words.tagger import Tagger, TagProbability
+    from eigentree.words.tagger import Tagger
 
 Method = Literal["spectral", "clustering", "pcfg", "em", "spectral+em"]
 METHODS: tuple[str, ...] = get_args(Method)
-Fallback = Literal["threshold", "coarse", "tags", "flat", "split", "empty", "constraints"]
 Progress = Callable[[str, float], None]
 
-# Pruning thresholds are relaxed by this factor, then to none at all.
-RELAXATION = 1e-3
-# Tags that the tagger finds less probable than this stay out of the chart.
-LEAST_TAG = 0.01
 # Why constraints that the grammar has trees for may have to be given up.
 IN_PIECES = "the sentence is too long to be parsed in one piece, as constraints need it"
 NOT_IN_CHART = "no tree that the rules have for them has a value in the model's chart"
-
-
-class Bracket(NamedTuple):
-    """A labelled span of a parse, with how sure the parser is of it.
-
-    ``confidence`` is the marginal of the label over the half-open span, cut to 0..1; for a
-    signed grammar it is an estimate that may be off, not a probability.  ``calibrated`` is how
-    often such brackets were right in held-out trees; None without a calibration.
-    """
-
-    label: str
-    start: int
-    end: int
-    confidence: float
-    calibrated: float | None = None
-
-
-class Calibrated(NamedTuple):
-    """A parse by how often such parses were right in held-out trees.
-
-    ``confidence`` is the mean over the brackets; ``exact`` the probability that the tree has all
-    phrases right and no others, None where `ParseResult.exact` is.
-    """
-
-    confidence: float
-    exact: float | None
-
-
-class Alternative(NamedTuple):
-    """One of the best trees of a sentence.
-
-    Attributes
-    ----------
-    tree
-    objective
-        What the decoder judges trees by, see `eigentree.chart.decode`; None for fall-backs
-        without a chart.
-    log_value
-        Logarithm of the absolute value of the tree itself, in nats, all latent states summed out;
-        it compares with that of the sentence.  Of several derivations with the same phrases that of
-        the best one counts.  -inf for 0; None for fall-backs without a chart and for trees by the
-        objective ``free``, whose rules the grammar may not have.
-    sign
-        Sign of that value; 0 for 0.
-    probability
-        The tree's share of the sentence's value, among the trees that pruning has left.  None
-        where values are signed, and so no probabilities.
-    confidence
-        Mean confidence of its brackets, 0..1; None where there are none to judge.
-    """
-
-    tree: Tree
-    objective: float | None = None
-    log_value: float | None = None
-    sign: int = 1
-    probability: float | None = None
-    confidence: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class ParseResult:
-    """The parse of one sentence.
-
-    Attributes
-    ----------
-    words, tags
-        As parsed; tags are the given ones, else those that the parser chose among the
-        tagger's.
-    tree
-        None only for an empty sentence.
-    brackets
-        The phrases of the tree that a chart has judged, children before parents.
-    confidence
-        Mean confidence of the brackets, 0..1; None where there are none to judge.
-    log_value
-        Logarithm of the absolute value of the sentence, in nats: for a grammar of
-        probabilities the log-probability of its words with the given tags, but for pruned
-        trees and the price of tags set aside; with the tagger's tags each word counts by how
-        probable its tag is instead.  None for fall-backs without a chart.
-    sign
-        Sign of the value; -1 happens with signed grammars.
-    fallback
-        What had to be given up; None for an ordinary parse.
-    alternatives
-        The best trees, where they were asked for: first the tree, then the others by the decoder's
-        objective.  No two have the same phrases; each has the best tags for them.  The tree alone
-        for the fall-backs ``flat`` and ``split``.
-    given_up
-        The constraints that the tree need not keep, because not all could be kept.
-    conflict
-        Why not, in words; None where all are kept.
-    calibrated
-        Calibrated confidences, where the parser has a calibration and there are brackets.
-    marginals
-        Labelled spans of all trees, where they were asked for, by start, then end.
-    """
-
-    words: list[str]
-    tags: list[str]
-    tree: Tree | None
-    brackets: tuple[Bracket, ...] = ()
-    confidence: float | None = None
-    log_value: float | None = None
-    sign: int = 1
-    fallback: Fallback | None = None
-    alternatives: tuple[Alternative, ...] = ()
-    given_up: tuple[Constraint, ...] = ()
-    conflict: str | None = None
-    calibrated: Calibrated | None = None
-    marginals: tuple[Marginal, ...] = ()
-
-    @property
-    def exact(self) -> float | None:
-        """How sure it is that the tree has all phrases right and no others, uncalibrated.
-
-        The product of the confidences, as if brackets were independent; None where some of the
-        tree's brackets were not judged.
-        """
-        if not self.brackets or self.fallback == "split":
-            return None
-        return math.prod(each.confidence for each in self.brackets)
-
-
-class Sentence(NamedTuple):
-    """A sentence on its way through the parser; ``tags`` are the tagger's best where it guesses."""
-
-    words: list[str]
-    tags: list[str] | None
-    guesses: list[list[TagProbability]] | None = None
-    constraints: Constraints | None = None
-
-    def part(self, start: int, end: int) -> Sentence:
-        """Some of its words; constraints speak of all, so only all of them keep these."""
-        words, tags, guesses, _ = self
-        if end - start == len(words):
-            return self
-        return Sentence(words[start:end], tags and tags[start:end], guesses and guesses[start:end])
-
-    def under(self, constraints: Constraints) -> Sentence:
-        """The sentence with constraints, whose tags take the place of given and guessed ones."""
-        from eigentree.words.tagger import TagProbability
-
-        words, tags, guesses, _ = self
-        fixed = constraints.tags
-        tags = tags and [fixed.get(place, tag) for place, tag in enumerate(tags)]
-        guesses = guesses and [
-            [TagProbability(fixed[place], 1.0)] if place in fixed else guess
-            for place, guess in enumerate(guesses)
-        ]
-        return Sentence(words, tags, guesses, constraints or None)
-
-
-Given = (
-    tuple[Sequence[str], Sequence[str] | None]
-    | tuple[Sequence[str], Sequence[str] | None, Constraints | None]
-)
-
-
-def parts_of(sentence: Given) -> tuple[Sequence[str], Sequence[str] | None, Constraints | None]:
-    """One of many sentences as somebody gave them: words, tags or None, and perhaps constraints.
-
-    Raises
-    ------
-    TypeError
-        When it is no pair, but perhaps the words alone.
-    """
-    if not isinstance(sentence, tuple):
-        raise TypeError(
-            f"a sentence is {type(sentence).__name__} {str(sentence)[:40]!r}; a pair of a list of "
-            "words and their tags or None is expected"
-        )
-    words, tags, *constraints = sentence
-    return words, tags, constraints[0] if constraints else None
-
-
-def sentence_of(
-    words: Sequence[str], tags: Sequence[str] | None, tagger: Tagger | None
-) -> Sentence:
-    """A sentence as somebody gave it, checked, and tagged where it came without tags.
-
-    Raises
-    ------
-    TypeError
-        When words or tags are one string, or not all of them strings.
-    SettingsError
-        When there are more or fewer tags than words, or one is nothing that a tree can hold.
-    """
-    words = _strings(words, "words")
-    if any(not word or any(mark in word for mark in SEPARATORS) for word in words):
-        raise SettingsError(f"a word of {words!r} is empty or holds white space; split it")
-    if tags is not None:
-        tags = _strings(tags, "tags")
-        if len(tags) != len(words):
-            raise SettingsError(f"there are {len(words)} words but {len(tags)} tags")
-        if not all(tag and FORBIDDEN_IN_LABEL.isdisjoint(tag) for tag in tags):
-            raise SettingsError(f"a tag of {tags!r} is empty or holds white space or brackets")
-    if not words or tags is not None or tagger is None:
-        return Sentence(words, tags)
-    return Sentence(words, tagger.tag(words), tagger.marginals(words, minimum=LEAST_TAG))
-
-
-class Attempt(NamedTuple):
-    """What the plain PCFG leaves of a sentence, and what was given up for it."""
-
-    pruned: Pruned
-    fallback: Fallback | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,31 +115,6 @@ class ParserOptions:
             raise SettingsError(f"threshold is {self.threshold}; it must be from 0 to below 1")
         if self.max_words < 2:
             raise SettingsError(f"max_words is {self.max_words}; it must be at least 2")
-
-
-@dataclass(frozen=True, slots=True)
-class TreebankOptions:
-    """What a treebank is turned into before a grammar is learned.
-
-    Attributes
-    ----------
-    cleaning
-        Traces, function tags, wrappers.
-    binarise
-        Direction and Markovisation; None to let the treebank decide about siblings.
-    direction
-        Of binarisation, where `binarise` leaves it open.
-    heads
-        Name of a head table, path of one, or ``auto`` for one that knows the labels.
-    lexicon
-        Rare words and their classes.
-    """
-
-    cleaning: CleaningOptions = field(default_factory=CleaningOptions)
-    binarise: BinariseOptions | None = None
-    direction: Direction = "left"
-    heads: str = "auto"
-    lexicon: LexiconOptions = field(default_factory=LexiconOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -563,7 +326,7 @@ class Parser:
     def parse(
         self,
         words: Sequence[str],
-        tags: Sequence[str] | None = None,
+        tags: Sequence[Tag] | None = None,
         *,
         best: int | None = None,
         marginals: float | None = None,
@@ -577,7 +340,9 @@ class Parser:
         words
             Tokens; an empty list gives a result without a tree.
         tags
-            Their tags, if known; otherwise the tagger gives them.
+            Their tags, if known; otherwise the tagger gives them.  In place of a tag there may be
+            several with weights, such as ``{"NN": 0.7, "VB": 0.3}``: they go into the chart as the
+            tagger's do, however small, and only their ratios count.  Nothing is calibrated then.
         best
             How many trees are wanted in `ParseResult.alternatives`; there are fewer where the
             sentence has no more.  None for the tree alone.
@@ -599,28 +364,28 @@ class Parser:
         Raises
         ------
         TypeError
-            When words or tags are one string, or not all of them strings.
+            When words or tags are one string, or not all of them strings or weights.
         SettingsError
             When there are more or fewer tags than words, or one is nothing that a tree can
-            hold, when best is less than 1, when marginals is no size, or when a constraint reaches
-            beyond the words.
+            hold, when weights are negative, not finite, all 0 or of tags unknown, when best is
+            less than 1, when marginals is no size, or when a constraint reaches beyond the words.
 
         Cost
         ----
         Where constraints conflict, one inside pass of the plain PCFG for each to find the least
         set that does, and with ``soft`` another for each to find which are kept.
         """
-        sentence = sentence_of(words, tags, self.tagger)
+        sentence = sentence_of(words, tags, self.tagger, self.grammar.backbone.symbols.tags)
         wanted = wanted_of(constraints or Constraints(), sentence, self.wrapper)
         if wanted:
             return self._constrained(sentence, wanted, best, marginals, soft)
         if not sentence.words:
             return ParseResult([], [], None, fallback="empty")
         result = self.parse_attempts(sentence, self.attempts, best, marginals)
-        return calibrated(result, self.calibrations.get(way_of(tags)))
+        return calibrated(result, calibration_for(tags, self.calibrations))
 
     def rule_marginals(
-        self, words: Sequence[str], tags: Sequence[str] | None = None, *, least: float = 0.01
+        self, words: Sequence[str], tags: Sequence[Tag] | None = None, *, least: float = 0.01
     ) -> list[RuleMarginal]:
         """The marginals of all uses of binary rules in a sentence.
 
@@ -649,14 +414,12 @@ class Parser:
         if self.kruskal is not None:
             raise SettingsError("a grammar in Kruskal form has no marginals of rules")
         check_least(least)
-        sentence = sentence_of(words, tags, self.tagger)
+        sentence = sentence_of(words, tags, self.tagger, self.grammar.backbone.symbols.tags)
         uses: list[RuleMarginal] = []
         start = 0
         for piece in self.pieces(sentence):
-            tries = (self._search(piece.words, pruned) for pruned, _ in self.attempts(piece))
-            for found in islice(filter(None, tries), 1):
-                backbone = self.grammar.backbone
-                for use in rule_uses(found.forest, found.marginals, backbone, least):
+            for found in islice(self._found(piece, self.attempts), 1):
+                for use in found.rules(least):
                     ends = {name: getattr(use, name) + start for name in ("start", "split", "end")}
                     uses.append(use._replace(**ends))
             start += len(piece.words)
@@ -669,12 +432,7 @@ class Parser:
         ----
         An inside pass without a beam, or two.
         """
-        backbone = self.grammar.backbone
-        everything = Permitted.everything(len(sentence.words), len(backbone.symbols))
-        return any(
-            has_tree(backbone, leaves, permitted or everything)
-            for leaves, permitted, *_ in self._steps(sentence.under(constraints))
-        )
+        return any_tree(self.grammar.backbone, sentence.under(constraints))
 
     def _constrained(
         self,
@@ -728,7 +486,7 @@ class Parser:
         heads = head_rules(treebank["heads"]) if options.direction == "head" else Rightmost()
         return on_tree(binarise(tree, options, heads), self.kruskal or self.grammar)
 
-    def surprisal(self, words: Sequence[str], tags: Sequence[str] | None = None) -> Surprisal:
+    def surprisal(self, words: Sequence[str], tags: Sequence[Tag] | None = None) -> Surprisal:
         """How surprising each word of a sentence is, given the words before it.
 
         Parameters
@@ -759,6 +517,8 @@ class Parser:
         sentence = sentence_of(words, tags, None)
         if not sentence.words:
             raise SettingsError("there are no words; surprisal wants at least one")
+        if sentence.guesses is not None:
+            raise SettingsError("surprisal takes one tag a word, or none for all; not weights")
         if self._left_corners is None:
             object.__setattr__(self, "_left_corners", LeftCorners.of(self.grammar))
         assert self._left_corners is not None
@@ -809,70 +569,13 @@ class Parser:
         sentence
             At least one word.
         """
-        for leaves, permitted, thresholds, fallback in self._steps(sentence):
-            pruner = self._pruner(leaves, permitted)
-            for number, least in enumerate(dict.fromkeys((*thresholds, 0.0))):
-                # Only the first try is beamed, lest what it drops be missed.
-                pruned = pruner(least, 0.0 if number else None)
-                if pruned is None and number:
-                    break  # there is no tree at all, however little is pruned
-                if pruned is None:
-                    continue
-                relaxed: Fallback | None = "threshold" if number else None
-                yield Attempt(pruned, fallback or relaxed)
-
-    def _steps(self, sentence: Sentence) -> Iterator[_Step]:
-        """Candidates of the words, and the thresholds that they are tried with."""
-        backbone, threshold = self.grammar.backbone, self.options.threshold
-        words, tags, guesses, constraints = sentence
-        given = [-1] * len(words) if tags is None else backbone.tag_numbers(tags)
-        fixed = constraints.tags if constraints else {}
-        for place, number in zip(fixed, backbone.tag_numbers(fixed.values()), strict=True):
-            if number < 0:
-                return
-            given[place] = number
-        permitted = None
-        if constraints:
-            permitted = Permitted.by(constraints, backbone.symbols, len(words))
-        # Without tags, or with unknown ones, those words have to be left free from the start.
-        are_given = tags is not None and guesses is None
-        first: Fallback | None = "tags" if are_given and -1 in given else None
-        steps: list[tuple[bool, list[float], Fallback | None]] = [
-            (False, [threshold, threshold * RELAXATION], first),
-            (True, [threshold], "tags"),
-        ]
-        for free, thresholds, fallback in steps:
-            if guesses is not None and not free:
-                candidates = under_guesses(backbone, words, guesses)
-            else:
-                candidates = under_tags(backbone, words, given, free=free)
-            for place in fixed if free else ():
-                (candidates[place],) = under_tags(
-                    backbone, words[place : place + 1], given[place : place + 1], free=False
-                )
-            leaves: Leaves | None = Leaves.of(candidates)
-            if permitted is not None and leaves is not None:
-                leaves = leaves.within(permitted)
-            if leaves is not None:
-                yield _Step(leaves, permitted, thresholds, fallback)
-
-    def _pruner(
-        self, leaves: Leaves, permitted: Permitted | None
-    ) -> Callable[[float, float | None], Pruned | None]:
-        """How a sentence is pruned at a threshold and a beam; full charts are made only once."""
         backbone = self.grammar.backbone
-        if self.kruskal is None and not self.options.exhaustive:
-            return lambda least, beam: prune(
-                backbone, leaves, least, beam=beam, permitted=permitted
-            )
-        marginals = (
-            exhaustive_marginals(backbone, leaves, permitted)
-            if self.kruskal is None
-            else kruskal_marginals(self.kruskal, leaves, self._factors, permitted)
-        )
-        return lambda least, _: (
-            None if marginals is None else kept(backbone, leaves, marginals, least)
-        )
+        full_chart: FullChart | None = None
+        if self.kruskal is not None:
+            full_chart = partial(kruskal_marginals, self.kruskal, factors=self._factors)
+        elif self.options.exhaustive:
+            full_chart = partial(exhaustive_marginals, backbone)
+        return attempts_at(backbone, sentence, self.options.threshold, full_chart)
 
     def _parse(
         self,
@@ -881,108 +584,35 @@ class Parser:
         best: int | None,
         least: float | None,
     ) -> ParseResult:
-        words, tags, guesses, constraints = sentence
-        constraints = constraints or Constraints()
-        for pruned, fallback in attempts(sentence):
-            found = self._search(words, pruned)
-            if found is not None:
-                # Guessed tags give way to those of the tree.
-                kept = tags if guesses is None else None
-                result = self._result(words, kept, found, fallback)
-                # Trees without rules may miss a span whose marginal is not above 0.
-                if result.tree is not None and constraints.broken_by(result.tree):
-                    continue
-                if least is not None:
-                    result = replace(result, marginals=self._marginals(found, least))
-                if best is None:
-                    return result
-                several = self._alternatives(words, kept, found, best)
-                if constraints and found.gains.free:
-                    several = tuple(a for a in several if not constraints.broken_by(a.tree))
-                return replace(result, alternatives=several)
+        constraints = sentence.constraints or Constraints()
+        tags = sentence.given
+        for found in self._found(sentence, attempts):
+            result = found.result(tags)
+            # Trees without rules may miss a span whose marginal is not above 0.
+            if result.tree is not None and constraints.broken_by(result.tree):
+                continue
+            if least is not None:
+                result = replace(result, marginals=found.spans(least))
+            if best is None:
+                return result
+            several = found.alternatives(tags, best)
+            if constraints and found.gains.free:
+                several = tuple(a for a in several if not constraints.broken_by(a.tree))
+            return replace(result, alternatives=several)
         return self.flat(sentence)
 
-    def _search(self, words: list[str], pruned: Pruned) -> _Found | None:
-        """Refine and decode; with the coarse marginals where the fine ones fail."""
-        forest, options = pruned.forest, self.options
-        # The Kruskal form has done all that there is to do.
-        of_pruning = pruned.marginals()
-        fine = of_pruning if self.kruskal else inside_outside(forest, self.grammar)
-        labels = Labels.of(forest, self.grammar.backbone.symbols)
-        for marginals in (fine,) if fine is of_pruning else (fine, of_pruning):
-            if marginals is None:
-                continue
-            objective = options.objective if marginals is fine else "spans"
-            gain = gains(
-                objective, forest, marginals, self.grammar, absolute=options.absolute, labels=labels
-            )
-            decoded = decode(forest, gain, self.grammar.backbone.symbols, words)
-            if decoded is not None:
-                return _Found(decoded, forest, gain, labels, marginals, marginals is not fine)
-        return None
-
-    def _result(
-        self,
-        words: list[str],
-        tags: list[str] | None,
-        found: _Found,
-        fallback: Fallback | None,
-    ) -> ParseResult:
-        decoded, forest, _, labels, marginals, coarse = found
-        tree = unbinarise(decoded.tree)
-        tree = tree if tags is None else with_tags(tree, tags)
-        confidences = bracket_marginals(
-            decoded.items, forest, marginals, self.grammar.backbone.symbols, labels
-        )
-        spans = tree.spans()
-        brackets = tuple(
-            Bracket(*span, confidence) for span, confidence in zip(spans, confidences, strict=True)
-        )
-        return ParseResult(
-            words,
-            tree.tags(),
-            tree,
-            brackets,
-            mean_confidence(brackets),
-            marginals.log_value,
-            marginals.sign,
-            fallback or ("coarse" if coarse else None),
-        )
-
-    def _alternatives(
-        self, words: list[str], tags: list[str] | None, found: _Found, best: int
-    ) -> tuple[Alternative, ...]:
-        _, forest, gain, labels, marginals, coarse = found
-        symbols = self.grammar.backbone.symbols
-        several = k_best(forest, gain, symbols, best)
-        values: Iterable[tuple[float | None, int]] = repeat((None, 1), len(several.value))
-        shares: Iterable[float | None] = repeat(None, len(several.value))
-        # The rules of free trees, if there are any, nobody has looked at.
-        if not gain.free:
-            grammar = one_state(self.grammar.backbone) if coarse else self.kruskal or self.grammar
-            values = on_trees(several.forest, grammar)
-            if not grammar.signed:
-                logs = np.array([log_value for log_value, _ in values])
-                shares = np.minimum(np.exp(logs - marginals.log_value), 1.0).tolist()
-        sure = several.sums(labels.per_item(np.clip(labels.sums(marginals.item), 0.0, 1.0)))
-        n_labels = several.sums(np.diff(labels.first))
-        means = [
-            total / number if number else None
-            for total, number in zip(sure.tolist(), n_labels.tolist(), strict=True)
-        ]
-        trees = several.trees(symbols, words, tags)
-        columns = zip(trees, several.value.tolist(), values, shares, means, strict=True)
-        return tuple(
-            Alternative(tree, objective, *value, share, mean)
-            for tree, objective, value, share, mean in columns
-        )
-
-    def _marginals(self, found: _Found, least: float) -> tuple[Marginal, ...]:
-        forest, weight = found.forest, found.marginals.item
-        chains = phrase_chains(self.grammar.backbone.symbols)
-        items = forest.item_symbol, forest.item_start, forest.item_end
-        spans = labelled_spans(found.labels, chains, *items, weight, least, signed=self.signed)
-        return tuple(spans)
+    def _found(
+        self, sentence: Sentence, attempts: Callable[[Sentence], Iterable[Attempt]]
+    ) -> Iterator[Found]:
+        """The best tree of each attempt that has one."""
+        objective, absolute = self.options.objective, self.options.absolute
+        for attempt in attempts(sentence):
+            found = search(
+                sentence.words, attempt, self.grammar, self.kruskal,
+                objective=objective, absolute=absolute,
+            )  # fmt: skip
+            if found is not None:
+                yield found
 
     def flat(self, sentence: Sentence) -> ParseResult:
         """The last fall-back: the words with their tags under one root."""
@@ -1003,15 +633,6 @@ class Parser:
         return backbone.symbols[int(np.argmax(phrases))].chain[0]
 
 
-class _Step(NamedTuple):
-    """What words may be, what is permitted over them, and how much is to be pruned."""
-
-    leaves: Leaves
-    permitted: Permitted | None
-    thresholds: list[float]
-    fallback: Fallback | None
-
-
 class Retrained(NamedTuple):
     """What became of a parser, and of the trees that it was retrained on.
 
@@ -1024,76 +645,6 @@ class Retrained(NamedTuple):
 
     parser: Parser
     unfit: dict[int, str]
-
-
-class _Found(NamedTuple):
-    """The best tree of a forest, and what it was found by."""
-
-    decoded: Decoded
-    forest: Forest
-    gains: Gains
-    labels: Labels
-    marginals: Marginals
-    coarse: bool
-
-
-def wanted_of(constraints: Constraints, sentence: Sentence, wrapper: str | None) -> Constraints:
-    """Constraints but for a required wrapper, which every printed tree has.
-
-    Raises
-    ------
-    SettingsError
-        When one reaches beyond the sentence.
-    """
-    n_words = len(sentence.words)
-    constraints.check_length(n_words)
-    whole = ("required", 0, n_words, wrapper or "")
-    return Constraints(tuple(each for each in constraints.each if each != whole))
-
-
-def with_given_up(
-    result: ParseResult, given_up: tuple[Constraint, ...], conflict: str | None
-) -> ParseResult:
-    """The same result, marked with constraints that it need not keep."""
-    fallback = result.fallback or "constraints"
-    return replace(result, fallback=fallback, given_up=given_up, conflict=conflict)
-
-
-def check_best(best: int | None) -> None:
-    """Refuse a number of trees that nobody can want."""
-    if best is not None and best < 1:
-        raise SettingsError(f"best is {best}; it must be at least 1")
-
-
-def check_least(least: float | None) -> None:
-    """Refuse a least size of marginals that is none."""
-    if least is not None and not 0.0 <= least < math.inf:
-        raise SettingsError(f"the least size of marginals is {least}; it must be 0 or more")
-
-
-def way_of(tags: Sequence[str] | None) -> Way:
-    """Which calibration is that of a sentence that came with these tags."""
-    return "untagged" if tags is None else "tagged"
-
-
-def calibrated(result: ParseResult, calibration: Calibration | None) -> ParseResult:
-    """The result with calibrated confidences, where there is a calibration for it."""
-    if calibration is None or not result.brackets:
-        return result
-    right = calibration.brackets([each.confidence for each in result.brackets]).tolist()
-    brackets = tuple(
-        each._replace(calibrated=value) for each, value in zip(result.brackets, right, strict=True)
-    )
-    exact = None if result.exact is None else float(calibration.trees(result.exact))
-    told = Calibrated(float(np.mean(right)), exact)
-    return replace(result, brackets=brackets, calibrated=told)
-
-
-def with_alternative(result: ParseResult) -> ParseResult:
-    """The same result, the tree being an alternative where there is no other."""
-    if result.tree is None or result.alternatives:
-        return result
-    return replace(result, alternatives=(Alternative(result.tree, confidence=result.confidence),))
 
 
 def cleaning_of(description: Mapping[str, Any]) -> CleaningOptions:
@@ -1130,63 +681,3 @@ def parse_in_pieces(
             if most < 4:
                 raise
             most //= 2
-
-
-def joined(words: list[str], pieces: Sequence[ParseResult], root: str) -> ParseResult:
-    """One parse of a sentence out of those of its pieces."""
-    brackets: list[Bracket] = []
-    marginals: list[Marginal] = []
-    start = 0
-    for piece in pieces:
-        brackets.extend(
-            bracket._replace(start=start + bracket.start, end=start + bracket.end)
-            for bracket in piece.brackets
-        )
-        marginals.extend(
-            each._replace(start=start + each.start, end=start + each.end)
-            for each in piece.marginals
-        )
-        start += len(piece.words)
-    return ParseResult(
-        words,
-        [tag for piece in pieces for tag in piece.tags],
-        Tree(root, [piece.tree for piece in pieces if piece.tree is not None]),
-        tuple(brackets),
-        mean_confidence(brackets),
-        fallback="split",
-        marginals=tuple(marginals),
-    )
-
-
-def mean_confidence(brackets: Sequence[Bracket]) -> float | None:
-    """The confidence of a whole parse."""
-    return float(np.mean([each.confidence for each in brackets])) if brackets else None
-
-
-def pieces_of(sentence: Sentence, most: int) -> Iterator[Sentence]:
-    """A sentence cut into pieces of at most so many words, after punctuation where that can be."""
-    start = 0
-    while start < len(sentence.words):
-        end = _piece_end(sentence.words, start, most)
-        yield sentence.part(start, end)
-        start = end
-
-
-def _strings(values: Sequence[str], name: str) -> list[str]:
-    if isinstance(values, str):
-        raise TypeError(f"{name} is one string; a list of {name} is expected, as from split()")
-    values = list(values)
-    for value in values:
-        if not isinstance(value, str):
-            raise TypeError(f"one of the {name} is {value!r}; all must be strings")
-    return values
-
-
-def _piece_end(words: list[str], start: int, most: int) -> int:
-    """Where to cut: after the last mark without letters or digits that leaves room, if any."""
-    end = min(start + most, len(words))
-    if end < len(words):
-        for cut in range(end, start + most // 2, -1):
-            if not any(character.isalnum() for character in words[cut - 1]):
-                return cut
-    return end

@@ -13,11 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eigentree.corpus.binarise import BinariseOptions, binarise
+from eigentree.chart.decode import OF_ITEMS
+from eigentree.corpus.binarise import BinariseOptions, Direction, binarise
 from eigentree.corpus.brackets import format_tree
+from eigentree.corpus.cleaning import CleaningOptions
 from eigentree.corpus.heads import head_rules
+from eigentree.corpus.lexicon import LexiconOptions
 from eigentree.corpus.trees import Tree, collector_paused, with_tags
-from eigentree.errors import SettingsError
+from eigentree.errors import SettingsError, counted
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.plain import one_state
 from eigentree.held_out import HeldOut
@@ -39,15 +42,7 @@ from eigentree.learn.spectral import (
 from eigentree.learn.state_search import STAGE, StateSearchOptions, search_states
 from eigentree.learn.states import capped_states, most_states
 from eigentree.learn.unseen import UnseenOptions, unseen_rules, widen
-from eigentree.parsers import (
-    METHODS,
-    Method,
-    Parser,
-    ParserOptions,
-    Progress,
-    Retrained,
-    TreebankOptions,
-)
+from eigentree.parsers import METHODS, Method, Parser, ParserOptions, Progress, Retrained
 from eigentree.words.tagger import Tagger, jackknife
 
 # Tables that are tried on a treebank, and the share of phrases that one has to know.
@@ -56,6 +51,31 @@ HEAD_COVERAGE = 0.9
 # Symbols remember a sibling unless more than this share of new rule uses is likely to be of
 # rules that the treebank lacks.
 MOST_UNSEEN = 0.03
+
+
+@dataclass(frozen=True, slots=True)
+class TreebankOptions:
+    """What a treebank is turned into before a grammar is learned.
+
+    Attributes
+    ----------
+    cleaning
+        Traces, function tags, wrappers.
+    binarise
+        Direction and Markovisation; None to let the treebank decide about siblings.
+    direction
+        Of binarisation, where `binarise` leaves it open.
+    heads
+        Name of a head table, path of one, or ``auto`` for one that knows the labels.
+    lexicon
+        Rare words and their classes.
+    """
+
+    cleaning: CleaningOptions = field(default_factory=CleaningOptions)
+    binarise: BinariseOptions | None = None
+    direction: Direction = "left"
+    heads: str = "auto"
+    lexicon: LexiconOptions = field(default_factory=LexiconOptions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +144,37 @@ class TrainingOptions:
             )
         if self.noise.scheme != "none" and self.state_search is not None:
             raise SettingsError("noise and state_search can't be had together; give one of them")
+        self._check_parsing()
+
+    def _check_parsing(self) -> None:
+        """Refuse what would be learned in full, and then could not parse."""
+        objective, form = self.parsing.objective, self.decomposition
+        states = {
+            "spectral": self.spectral.states,
+            "clustering": self.clustering.states,
+            "pcfg": 1,
+        }.get(self.method, self.em.states)
+        if objective == "viterbi" and (states > 1 or self.method == "spectral"):
+            raise SettingsError(
+                "parsing.objective is 'viterbi', which needs probabilities and one state a symbol; "
+                f"{self.method} with {counted(states, 'state')} gives another grammar"
+            )
+        if form is not None and not form.each and objective not in OF_ITEMS:
+            raise SettingsError(
+                f"parsing.objective is {objective!r}; a grammar in Kruskal form has no marginals "
+                f"of rules, so it must be one of {', '.join(OF_ITEMS)}"
+            )
+        # A form of rank r has 3 r m numbers in place of m^3.
+        if form is not None and form.each and 3 * form.rank >= states**2:
+            raise SettingsError(
+                f"decomposition.rank of each rule is {form.rank}; with {counted(states, 'state')} "
+                f"it must be below {states**2 / 3:.4g} to make a rule smaller"
+            )
+        if form is not None and form.method == "apr" and self.method == "spectral" and states > 1:
+            raise SettingsError(
+                "decomposition.method is 'apr', which takes no negative values; spectral grammars "
+                "have some, so it must be another, such as 'als'"
+            )
 
     @property
     def em_settled(self) -> EMOptions:

@@ -209,7 +209,7 @@ def test_charts_in_kruskal_form_are_conditional(
     permitted, leaves = constrained(each, constraints)
     assume(leaves is not None)
     oracle = _EnumeratedWithin(form, leaves, permitted)
-    found = kruskal_marginals(form, leaves, None, permitted)
+    found = kruskal_marginals(form, leaves, permitted)
     if oracle.total == 0.0:
         assert found is None
         return

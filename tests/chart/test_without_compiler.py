@@ -10,12 +10,14 @@ from pathlib import Path
 
 import numpy as np
 
+from eigentree.chart.bracketing import minimum_evolution
 from eigentree.chart.decode import OBJECTIVES, decode, gains
 from eigentree.chart.head_chart import head_inside_outside, of_sentence
 from eigentree.chart.head_decode import arc_scores, best_tree, viterbi
 from eigentree.chart.inside_outside import inside_outside
 from eigentree.chart.k_best import k_best
 from eigentree.chart.pruning import prune
+from eigentree.learn._kernels_moments import count_pairs
 from tests.helpers import close
 from tests.strategies import random_head_automata, random_lpcfg, random_pcfg, sentence
 
@@ -42,12 +44,20 @@ def results() -> dict[str, object]:
                 several.item.tolist(),
                 several.forest.roots.tolist(),
             ]
+    drawn = rng.normal(size=(8, 8))
+    brackets = [
+        minimum_evolution(drawn + drawn.T, least_squares=each).best(3) for each in (False, True)
+    ]
+    pairs = np.zeros((3, 3, 2), dtype=np.uint32)
+    count_pairs(np.array([0, 1, 2, 1], dtype=np.int32), np.array([0, 3, 4]), pairs)
     signed = of_sentence(random_head_automata(rng, 3, signed=True), np.array([2, 0, 1, 1, 0, 2]))
     arcs = head_inside_outside(signed)
     probable = of_sentence(random_head_automata(rng, 3), np.array([1, 0, 0, 2]))
     assert arcs is not None
     best = best_tree(arc_scores(arcs.marginals)), viterbi(probable, multi_root=True)
     return {
+        "brackets": [[each.spans.tolist() for each in brackets], pairs.tolist()],
+        "lengths": [each.length for each in brackets],
         "coarse": pruned.marginal.tolist(),
         "items": marginals.item.tolist(),
         "edges": marginals.edge.tolist(),
@@ -77,6 +87,7 @@ def test_kernels_give_the_same_as_plain_python():
     plain, compiled = json.loads(done.stdout), results()
     assert plain["forest"] == compiled["forest"]
     assert plain["trees"] == compiled["trees"]
+    assert plain["brackets"] == compiled["brackets"]
     assert plain["heads"] == compiled["heads"]
-    for name in ("coarse", "items", "edges", "value", "arcs"):
+    for name in ("lengths", "coarse", "items", "edges", "value", "arcs"):
         assert close(plain[name], compiled[name], rtol=1e-9, atol=1e-11)

@@ -128,13 +128,13 @@ def test_what_is_no_constraint_is_refused(record, told):
 
 def test_what_is_made_by_hand_is_checked_too():
     with pytest.raises(SettingsError, match="of the kind 'wanted'"):
-        Constraints((Constraint("wanted", 0, 1),))  # type: ignore[arg-type]
+        Constraints((Constraint("wanted", 0, 1),))  # type: ignore[arg-type]  # a kind that there is not
     with pytest.raises(
         SettingsError, match="required NP over 2-5 reaches beyond the sentence; its"
     ):
         Constraints.of([(2, 5, "NP")]).check_length(4)
     with pytest.raises(AttributeError):
-        Constraints().each = ()  # type: ignore[misc]
+        Constraints().each = ()  # type: ignore[misc]  # what is frozen must refuse it
 
 
 # Square brackets --------------------------------------------------------------------------

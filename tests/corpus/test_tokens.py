@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from eigentree.corpus.brackets import escape_token
 from eigentree.corpus.cleaning import CleaningOptions
+from eigentree.corpus.constraints import Constraints
 from eigentree.corpus.files import open_text
-from eigentree.corpus.tokens import InputFormat, TaggedSentence, read_sentences
+from eigentree.corpus.tokens import InputFormat, TaggedSentence, check_tags, read_sentences
 from eigentree.errors import SettingsError, TreebankFormatError
 
 
@@ -109,6 +110,7 @@ STREAMS: dict[InputFormat, tuple[list[str], list[int]]] = {
     "tagged": (["a/X\n", "\n", "b/Y c/Z\n"], [1, 2, 3]),
     "conllu": ([conllu(("1", "a", "X", "_")) + "\n", "\n", "# text\n"], [2]),
     "trees": (["(S (X a)", ")\n", "(S (X a)) (S (X b))\n"], [2, 3, 3]),
+    "json": (['{"words": ["a"]}\n', "\n", '{"words": []}\n'], [1, 2, 3]),
 }
 
 
@@ -123,6 +125,70 @@ def test_sentences_do_not_wait_for_later_lines(form: InputFormat) -> None:
             yield line
 
     assert [len(taken) for _ in read_sentences(source(), form)] == arrivals
+
+
+# --- JSON
+
+
+def test_json_has_words_tags_weights_and_constraints() -> None:
+    lines = [
+        '{"words": ["the", "-LRB-", "ma\u00a0n"]}',
+        '{"words": ["a", "b"], "tags": ["D", {"N": 3, "V": 0, "A": 0.5}]}',
+        '{"words": ["a", "b"], "tags": null, "constraints": {"required": [[0, 2, "NP"]]}}',
+    ]
+    first, second, third = read("\n".join(lines), "json", labels={"N", "V", "A"})
+    assert first == TaggedSentence(["the", "-LRB-", "ma\xa0n"], None, 1)
+    assert second == TaggedSentence(["a", "b"], ["D", {"N": 3.0, "A": 0.5}], 2)
+    constraints = Constraints.of([(0, 2, "NP")])
+    assert third == TaggedSentence(["a", "b"], None, 3, constraints=constraints)
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"words": ["a"]', "is no JSON: "),
+        ('{"words": [' + "1" * 5000 + "]}", "Exceeds the limit"),
+        ("[" * 100_000, "is nested too deeply"),
+        ('["a", "b"]', "an object with words, and perhaps tags and constraints, is expected"),
+        ('{"tags": ["N"]}', "an object with words"),
+        ('{"words": ["a"], "tag": ["N"]}', "an object with words"),
+        ('{"words": "a b"}', "words is one string; a list of words is expected"),
+        ('{"words": 3}', "words is 3; a list of words is expected"),
+        ('{"words": ["a", 3]}', "one of the words is 3; all must be strings"),
+        ('{"words": ["a", "b c"]}', "is empty or holds white space; split it"),
+        ('{"words": ["a"], "tags": []}', "there are 1 words but 0 tags"),
+        ('{"words": ["a"], "tags": ["N N"]}', "is empty or holds white space or brackets"),
+        ('{"words": ["a"], "tags": [null]}', "one of the tags is None; all must be strings, or"),
+        ('{"words": ["a"], "tags": [{"N": "x"}]}', "the weight of 'N' at word 1 is 'x'"),
+        ('{"words": ["a"], "tags": [{"N": true}]}', "the weight of 'N' at word 1 is True"),
+        ('{"words": ["a"], "tags": [{"N": -1}]}', "the weight of 'N' at word 1 is -1; it must be"),
+        ('{"words": ["a"], "tags": [{"N": NaN}]}', "the weight of 'N' at word 1 is nan"),
+        ('{"words": ["a"], "tags": [{"N": Infinity}]}', "the weight of 'N' at word 1 is inf"),
+        (
+            '{"words": ["a"], "tags": [{"N": 1' + "0" * 400 + "}]}",
+            "the weight of 'N' at word 1 is 1",
+        ),
+        ('{"words": ["a"], "tags": [{"N": 0}]}', "the weights at word 1 are {'N': 0}; their sum"),
+        ('{"words": ["a"], "tags": [{}]}', "the weights at word 1 are {}; their sum must be"),
+        ('{"words": ["a"], "tags": [{"X": 1}]}', "'X' at word 1 has a weight, but the parser has"),
+        ('{"words": ["a"], "constraints": 3}', "constraints are 3; an object with the keys"),
+        ('{"words": ["a"], "constraints": {"required": [[0, 2]]}}', "beyond the sentence"),
+    ],
+)
+def test_json_that_is_wrong_is_told(line: str, told: str) -> None:
+    lines = [line, '{"words": ["a"]}']
+    bad, good = read_sentences(lines, "json", name="in", on_error="skip", labels={"N"})
+    assert (bad.words, bad.tags, good.words) == ([], None, ["a"])
+    assert bad.problem is not None
+    assert str(bad.problem).startswith("in:1:")
+    assert told in str(bad.problem)
+
+
+def test_the_sum_of_weights_is_finite() -> None:
+    with pytest.raises(SettingsError, match="their sum must be finite"):
+        check_tags([{"N": 1e308, "V": 1e308}], 1)
+    with pytest.raises(SettingsError, match="the tag '' at word 1 is empty"):
+        check_tags([{"": 1.0}], 1)
 
 
 # --- tagged tokens

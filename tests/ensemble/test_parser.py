@@ -20,7 +20,9 @@ from eigentree.ensemble.reading import Reading
 from eigentree.errors import SettingsError
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.plain import one_state
-from eigentree.parsers import Parser, ParseResult, Sentence
+from eigentree.parse_results import ParseResult
+from eigentree.parsers import Parser
+from eigentree.sentences import Sentence
 from eigentree.training import TrainingOptions, train
 from tests.demo import any_length_parser
 from tests.ensemble.samples import sampled_trees
@@ -228,6 +230,16 @@ def test_tags_are_those_of_the_tagger_where_none_are_given(ensemble):
         result = ensemble.parse(words)
         check_whole(result, words)
         assert result.tags == tags
+
+
+def test_weights_do_what_the_tagger_s_guesses_do(ensemble):
+    for words, tags in SENTENCES[:10]:
+        guesses = ensemble.tagger.marginals(words)
+        result = ensemble.parse(words, [dict(each) for each in guesses])
+        assert result.tree == ensemble.parse(words).tree
+        assert ensemble.parse(words, [*tags[:-1], {tags[-1]: 2}]).tags == tags
+    with pytest.raises(SettingsError, match="the parser has no such tag"):
+        ensemble.parse(["a"], [{"NOUN": 1}])
 
 
 def test_without_a_tagger_words_take_any_tag_they_were_seen_with(ensemble):

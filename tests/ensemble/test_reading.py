@@ -13,7 +13,8 @@ from eigentree.ensemble.combine import Chains, Evidence
 from eigentree.ensemble.reading import Reader, Reading, given_up, joined_readings
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.plain import one_state
-from eigentree.parsers import Parser, Sentence
+from eigentree.parsers import Parser
+from eigentree.sentences import Sentence
 from tests.ensemble.samples import members, of_family, sampled_trees
 from tests.helpers import close
 

@@ -19,7 +19,8 @@ from eigentree.ensemble.readings_files import KIND, is_made_from, load_readings,
 from eigentree.errors import ModelFileError
 from eigentree.grammar.plain import one_state
 from eigentree.model_files import open_model, save_model
-from eigentree.parsers import Parser, Sentence
+from eigentree.parsers import Parser
+from eigentree.sentences import Sentence
 from tests.ensemble.samples import members, of_family, sampled_trees
 
 FIRST = [

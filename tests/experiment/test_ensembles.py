@@ -21,8 +21,9 @@ from eigentree.errors import SettingsError, TreebankFormatError
 from eigentree.evaluate import EVALB_COLLINS, score
 from eigentree.experiment import answers, ensembles, make_study, read_study, run_study
 from eigentree.experiment.entrants import groups_of, steps_of
-from eigentree.parsers import Parser, Sentence
+from eigentree.parsers import Parser
 from eigentree.report.experiment import as_html, as_markdown, summary
+from eigentree.sentences import Sentence
 from tests.demo import HELD_OUT, TREEBANK, run_verb
 from tests.experiment.test_run import without_times
 from tests.report.test_experiment import NASTY, Page

@@ -200,6 +200,13 @@ def test_files_are_beside_the_study_or_where_told(tmp_path):
         ({"model": [{"method": "pcfg"}], "ablations": {}}, r"ablations needs spectral models; th"),
         ({"learning_curve": {}}, r"learning_curve.sizes is missing; a study needs it"),
         ({"learning_curve": {"sizes": [2.0]}}, r"learning_curve.sizes\[1\] is 2.0; it must be le"),
+        ({"parsing": {"objective": "viterbi"}}, r"parsing.objective is 'viterbi', which ne"),
+        ({"model": [{"method": "em"}], "parsing": {"objective": "viterbi"}}, r"with 8 states g"),
+        ({"decomposition": {"method": "als"}, "parsing": {"objective": "max-rule"}},
+         r"model 'spectral': parsing.objective is 'max-rule'; a grammar in Kruskal form has no"),
+        ({"decomposition": {"rank": 9}}, r"decomposition.method is 'apr', which takes no negative"),
+        ({"decomposition": {"rank": 22, "method": "als", "each": True}},
+         r"decomposition.rank of each rule is 22; with 8 states it must be below 21.33"),
         ({"reference": [{"name": "a", "f1": 101, "cpu_seconds": 1}]}, r"reference\[1\].f1 is 101"),
         ({"reference": [{"name": "a", "f1": 50, "cpu_seconds": 0}]}, r"\[1\].cpu_seconds is 0; "),
     ],
@@ -207,6 +214,20 @@ def test_files_are_beside_the_study_or_where_told(tmp_path):
 def test_what_is_wrong_is_told(given, message):
     with pytest.raises(SettingsError, match=message):
         make_study({**FILES, "model": [SPECTRAL], **given})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"model": [{"method": "pcfg"}], "parsing": {"objective": "viterbi"}},
+        {"model": [{"method": "em", "states": 1}], "parsing": {"objective": "viterbi"}},
+        {"model": [{"method": "em"}], "decomposition": {"rank": 9}},
+        {"decomposition": {"rank": 9, "method": "als"}},
+        {"decomposition": {"rank": 21, "method": "als", "each": True}},
+    ],
+)
+def test_what_can_be_done_is_taken(given):
+    assert make_study({**FILES, "model": [SPECTRAL], **given}).cells()
 
 
 def test_what_is_missing_is_told():

@@ -23,10 +23,10 @@ from tests.helpers import close
 from tests.oracles.automata import signed_value, strings
 
 SENTENCES = [
-    ("D N V D A N".split(), [2, 3, 0, 6, 6, 3]),
-    ("N V".split(), [2, 0]),
-    ("A A N V".split(), [3, 3, 4, 0]),
-    ("V N".split(), [0, 1]),
+    (["D", "N", "V", "D", "A", "N"], [2, 3, 0, 6, 6, 3]),
+    (["N", "V"], [2, 0]),
+    (["A", "A", "N", "V"], [3, 3, 4, 0]),
+    (["V", "N"], [0, 1]),
 ]
 METHODS: tuple[Method, ...] = ("det", "det+f", "sibling", "spectral", "em", "spectral+em")
 

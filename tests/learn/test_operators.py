@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -79,7 +80,7 @@ def test_substrings_are_counted(given: list[str]):
     sequences = Sequences.of(given, "abc")
     found = count_substrings(sequences)
     padded = [(3, *("abc".index(symbol) for symbol in text), 3) for text in given]
-    pairs = Counter(pair for row in padded for pair in zip(row[:-1], row[1:], strict=True))
+    pairs = Counter(pair for row in padded for pair in pairwise(row))
     triples = Counter(t for row in padded for t in zip(row[:-2], row[1:-1], row[2:], strict=True))
     for columns, mean, expected in (
         (found.bigrams, found.bigram_mean, pairs),

@@ -207,9 +207,7 @@ def test_few_symbols_give_few_states():
 
 def test_the_best_iteration_is_kept_by_held_out_sequences(rng):
     model = random_automaton(2, "abc", rng)
-    train, held_out = (
-        Sequences.of(draw(model, size, rng), model.symbols) for size in (60, 2_000)
-    )
+    train, held_out = (Sequences.of(draw(model, size, rng), model.symbols) for size in (60, 2_000))
     options = SequenceEMOptions(5, 60)
     found = learn_sequence_em(train, options, held_out=held_out)
     judged = [row.judgement for row in found.record]
@@ -255,6 +253,7 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(begin, tmp_path):
         pass
 
     def stop(stage: str, share: float) -> None:
+        assert stage == sequence_em.STAGE
         if share >= 0.6:
             raise StopError
 
@@ -289,7 +288,7 @@ def test_checkpoints_of_other_runs_are_refused(tmp_path):
     with pytest.raises(ModelFileError, match="axis 1 of final is n, which must be 2"):
         learned(options, checkpoint=path)
     save_model(path, file.header, {})
-    with pytest.raises(ModelFileError, match="isn't a whole checkpoint: 'values.initial' is missi"):
+    with pytest.raises(ModelFileError, match=r"isn't a whole checkpoint: 'values\.initial' is"):
         learned(options, checkpoint=path)
     path.write_text("no model")
     with pytest.raises(ModelFileError, match="isn't an eigentree checkpoint"):
@@ -309,7 +308,7 @@ def test_what_has_no_meaning_is_refused():
     ):
         with pytest.raises(SettingsError, match=message):
             SequenceEMOptions(**settings)
-    with pytest.raises(SettingsError, match="back_off is 1.0"):
+    with pytest.raises(SettingsError, match=r"back_off is 1\.0"):
         learned(SequenceEMOptions(), back_off=1.0)
     with pytest.raises(GrammarError, match="there are no sequences to learn from"):
         learn_sequence_em(Sequences.of([]))

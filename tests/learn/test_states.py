@@ -14,8 +14,7 @@ from eigentree.learn.em import EMOptions, capped_states
 from eigentree.learn.examples import Examples
 from eigentree.learn.spectral import SpectralOptions, estimate, learn_spectral, project
 from eigentree.learn.states import most_states
-from eigentree.parsers import TreebankOptions
-from eigentree.training import prepare
+from eigentree.training import TreebankOptions, prepare
 from tests.demo import demo_trees
 from tests.helpers import close
 

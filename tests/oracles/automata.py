@@ -14,10 +14,10 @@ from eigentree.learn.operators import Statistics
 
 def random_automaton(n: int, symbols: str, rng: np.random.Generator) -> OperatorModel:
     """An automaton of probabilities whose sequences are about four symbols long."""
-    l, final = len(symbols), rng.uniform(0.1, 0.4, n)
-    going_on = rng.dirichlet(np.full(l * n, 0.4), size=n).T * (1.0 - final)
+    wide, final = len(symbols) * n, rng.uniform(0.1, 0.4, n)
+    going_on = rng.dirichlet(np.full(wide, 0.4), size=n).T * (1.0 - final)
     return OperatorModel(
-        tuple(symbols), rng.dirichlet(np.ones(n)), final, going_on.reshape(l, n, n).copy()
+        tuple(symbols), rng.dirichlet(np.ones(n)), final, going_on.reshape(-1, n, n).copy()
     )
 
 
@@ -36,7 +36,9 @@ def strings(symbols: tuple[str, ...], longest: int) -> Iterator[tuple[str, ...]]
         yield from product(symbols, repeat=length)
 
 
-def paths(model: OperatorModel, sequence: tuple[str, ...]) -> Iterator[tuple[tuple[int, ...], float]]:
+def paths(
+    model: OperatorModel, sequence: tuple[str, ...]
+) -> Iterator[tuple[tuple[int, ...], float]]:
     """All sequences of states, with their weights."""
     for states in product(range(model.n_states), repeat=len(sequence) + 1):
         weight = model.initial[states[0]] * model.final[states[-1]]
@@ -58,16 +60,16 @@ def signed_value(model: OperatorModel, sequence: tuple[str, ...]) -> float:
 
 def exact_statistics(model: OperatorModel) -> Statistics:
     """Means of pairs and triples over all sequences, from sums of geometric series."""
-    l, A = len(model.symbols), model.operators
+    boundary, A = len(model.symbols), model.operators
     everything = np.linalg.inv(np.eye(model.n_states) - A.sum(axis=0))
     F = np.concatenate([(A @ everything @ model.initial).T, model.initial[:, None]], axis=1)
     B = np.concatenate([model.final @ everything @ A, model.final[None]], axis=0)
-    pairs = np.array(list(product(range(l + 1), repeat=2)), dtype=np.int32)
+    pairs = np.array(list(product(range(boundary + 1), repeat=2)), dtype=np.int32)
     triples = np.array(
-        [(a, x, b) for x in range(l) for a in range(l + 1) for b in range(l + 1)], dtype=np.int32
+        [(a, x, b) for x in range(boundary) for a, b in pairs.tolist()], dtype=np.int32
     )
     return Statistics(
-        l,
+        boundary,
         np.inf,
         pairs,
         np.array([B[b] @ F[:, a] for a, b in pairs]),

@@ -195,16 +195,35 @@ def push(
 
 
 @kernel
-def is_new(rows: Rows, row: int, first: int) -> bool:
-    """Whether no row of the list that begins there has the same fingerprint."""
-    while first >= 0:
-        same = True
+def is_new(rows: Rows, row: int, slots: Ints) -> bool:
+    """Whether no derivation of the same item has the same fingerprint; then the row is entered.
+
+    ``slots`` is a table of rows by their fingerprints, more than half of which is free; its size is
+    a power of 2.
+    """
+    mask = len(slots) - 1
+    place = (rows.trace[row, 0] ^ (rows.trace[row, 1] << 20) ^ (rows.item[row] * 40503)) & mask
+    while slots[place] >= 0:
+        other = slots[place]
+        same = rows.item[other] == rows.item[row]
         for which in range(4):
-            same = same and rows.trace[first, which] == rows.trace[row, which]
+            same = same and rows.trace[other, which] == rows.trace[row, which]
         if same:
             return False
-        first = rows.link[first, 0]
+        place = (place + 1) & mask
+    slots[place] = row
     return True
+
+
+@kernel
+def enter(rows: Rows, n_items: int, slots: Ints) -> None:
+    """Enter all derivations that are known into an empty table."""
+    for item in range(n_items + 1):
+        # The root has no derivation before the first that is looked for.
+        row = item if item < n_items else rows.link[item, 0]
+        while row >= 0:
+            is_new(rows, row, slots)
+            row = rows.link[row, 0]
 
 
 @kernel
@@ -219,6 +238,7 @@ def find(
     last: Ints,
     heap: Ints,
     pending: Ints,
+    slots: Ints,
     counts: Longs,
 ) -> bool:
     """Find derivations of the root until there are k; False if the table is too small for it.
@@ -227,7 +247,7 @@ def find(
     derivations of the root.  Of each item ``last`` is the last row of its list, ``heap`` the top
     of its candidates, and ``pending`` the row whose followers are still no candidates: `NOTHING`
     if there is none, `NOT_BEGUN` if the candidates have not been looked at.  What has neither
-    pending row nor candidates is exhausted.
+    pending row nor candidates is exhausted.  ``slots`` are those of `enter`.
 
     An item waits on the stack until it has one more derivation or is exhausted.  Trees that are
     the same once un-binarised have one fingerprint, and only the first becomes a derivation.
@@ -299,8 +319,7 @@ def find(
             rows.link[row, 0] = NOTHING
             pending[item] = row
             fingerprint(forest, letter, row, rows)
-            start = rows.link[item, 0] if is_root else item
-            if is_new(rows, row, start):
+            if is_new(rows, row, slots):
                 rows.link[last[item], 0] = row
                 last[item] = row
                 depth -= 1

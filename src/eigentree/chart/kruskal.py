@@ -137,8 +137,8 @@ class _Words(NamedTuple):
 def kruskal_marginals(
     grammar: KruskalGrammar,
     leaves: Leaves,
-    factors: Factors | None = None,
     permitted: Permitted | None = None,
+    factors: Factors | None = None,
 ) -> FullMarginals | None:
     """Marginals of all symbols over all spans of a sentence.
 
@@ -148,10 +148,10 @@ def kruskal_marginals(
         In Kruskal form.
     leaves
         Preterminals over at least one word.
-    factors
-        `Factors.of` the grammar, where the caller keeps them.
     permitted
         What may stand over which spans of several words; None for everything.
+    factors
+        `Factors.of` the grammar, where the caller keeps them.
 
     Returns
     -------

@@ -7,17 +7,21 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from eigentree.cli.parse import Sentence
+    from eigentree.cli.parse import InputForm, Sentence
     from eigentree.ensemble.parser import EnsembleParser
     from eigentree.parsers import Parser
 
 
-def labels_of(parser: Parser | EnsembleParser) -> set[str]:
-    """The labels that phrases of a parser's trees may have."""
+def known_to(parser: Parser | EnsembleParser, form: InputForm) -> set[str]:
+    """What a form of input has to know: labels of phrases, or tags that may have weights."""
     from eigentree.chart.decode import phrase_chains
 
     plain = getattr(parser, "backbones", [parser])
     tables = [each.grammar.backbone.symbols for each in plain]
+    if form == "json":
+        return {tag for table in tables for tag in table.tags}
+    if form != "bracketed":
+        return set()
     labels = {label for table in tables for chain in phrase_chains(table) for label in chain}
     return labels | ({parser.wrapper} if parser.wrapper else set())
 

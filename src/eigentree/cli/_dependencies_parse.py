@@ -181,7 +181,9 @@ def _read(
                 for each in read_sentences(lines, form, name=name, on_error="skip"):
                     number += 1
                     problem = None if each.problem is None else str(each.problem)
-                    given = None if ignore_tags else each.tags
+                    # Neither of these forms has weights of tags.
+                    all_tags = None if each.tags is None else list(map(str, each.tags))
+                    given = None if ignore_tags else all_tags
                     sentence = _new(number, each.words)
                     yield _Asked(f"{name}:{each.line}", each.words, given, sentence, problem)
 

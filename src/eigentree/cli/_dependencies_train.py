@@ -57,8 +57,8 @@ def train(
     tags: Annotated[
         str | None,
         typer.Option(
-            help="upos or xpos, alone or with features as in upos+Case; by default xpos where it "
-            "has more tags than upos and at most 120."
+            help="upos or xpos, alone or with features; by default upos+Case+VerbForm, with those "
+            "of the features that the treebank has."
         ),
     ] = None,
     crossing: Annotated[

@@ -13,7 +13,8 @@ from eigentree.cli._common import message
 if TYPE_CHECKING:
     from eigentree.corpus.trees import Tree
     from eigentree.ensemble.parser import EnsembleParser
-    from eigentree.parsers import Alternative, Parser, ParseResult
+    from eigentree.parse_results import Alternative, ParseResult
+    from eigentree.parsers import Parser
 
 
 def warn_of_compilation(
@@ -23,11 +24,12 @@ def warn_of_compilation(
     em: bool = False,
     prefixes: bool = False,
     clusters: bool = False,
+    bracketing: bool = False,
     dependencies: bool = False,
 ) -> None:
     """Say so when the first parse, or the first iteration of EM, will have to be waited for."""
     from eigentree._accel import needs_compiling
-    from eigentree.chart import _kernels_full, _kernels_head, _kernels_latent
+    from eigentree.chart import _kernels_bracketing, _kernels_full, _kernels_head, _kernels_latent
     from eigentree.learn import _kernels_em
     from eigentree.words import _kernels_brown
 
@@ -36,6 +38,7 @@ def warn_of_compilation(
         ("the parser", parsing, _kernels_latent.outside_pass),
         ("prefix probabilities", prefixes, _kernels_full.forward_of_prefixes),
         ("Brown clusters", clusters, _kernels_brown.fill_cells),
+        ("shortest trees", bracketing, _kernels_bracketing.fill),
         ("the dependency parser", dependencies, _kernels_head.head_marginals),
     ]
     needed = [what for what, is_used, kernel in wanted if is_used and needs_compiling(kernel)]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from eigentree.cli._common import (
+    BAD_INPUT,
     JobsOption,
     OutputOption,
     QuietOption,
@@ -90,8 +91,10 @@ def learn(
     if not output:
         raise SettingsError("no model file is named; give one with --output-file")
     inputs = files or ["-"]
-    if dev is not None and method == "spectral":
-        raise SettingsError("--dev is for em; the spectral method has no iterations")
+    if method == "spectral" and (dev is not None or checkpoint is not None):
+        raise SettingsError(
+            "--dev and --checkpoint are for em; the spectral method has no iterations"
+        )
     check_inputs([*inputs, *([] if dev is None else [dev])])
     keep_inputs(output, [*inputs, *([] if dev is None else [dev])])
     check_writable(output, [])
@@ -161,24 +164,26 @@ def value(
     check_inputs(inputs)
     keep_inputs(output_file, [model, *inputs])
     found = load_operators(model)
+    failed = False
     with write_whole(output_file) as out:
         out.write("sequence\tnext\tprobability\n" if following else "sequence\tlog_value\tsign\n")
         for number, (place, sequence) in enumerate(read(inputs), start=1):
-            if following:
-                for name, probability in _following(found, place, sequence, following):
-                    out.write(f"{number}\t{name}\t{probability:.6f}\n")
-            else:
+            if not following:
                 log_value, sign = found.value(sequence)
                 out.write(f"{number}\t{log_value:.6f}\t{sign}\n")
+                continue
+            try:
+                for name, probability in _following(found, sequence, following):
+                    out.write(f"{number}\t{name}\t{probability:.6f}\n")
+            except GrammarError as error:
+                message(f"eigentree: {place}: {error}")
+                failed = True
+    if failed:
+        raise typer.Exit(BAD_INPUT)
 
 
-def _following(
-    model: OperatorModel, place: str, sequence: list[str], most: int
-) -> Iterator[tuple[str, float]]:
-    try:
-        probability = model.following(sequence)
-    except GrammarError as error:
-        raise GrammarError(f"{place}: {error}") from error
+def _following(model: OperatorModel, sequence: list[str], most: int) -> Iterator[tuple[str, float]]:
+    probability = model.following(sequence)
     names = (*model.symbols, END)
     for at in (-probability).argsort(kind="stable")[:most].tolist():
         yield names[at], float(probability[at])

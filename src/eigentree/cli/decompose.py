@@ -13,7 +13,10 @@ from eigentree.errors import counted
 
 def decompose(
     model: Annotated[str, typer.Argument(help="A model file made by train.")],
-    output: Annotated[str, typer.Option("--output-file", "-o", help="The model file to write.")],
+    output: Annotated[
+        str,
+        typer.Option("--output-file", "-o", help="The model file to write; may be the same."),
+    ],
     rank: Annotated[int, typer.Option(min=1, help="Number of components.")] = 260,
     method: Annotated[
         Literal["apr", "als", "hals", "slices"],

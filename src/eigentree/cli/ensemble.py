@@ -267,7 +267,7 @@ def _scores(
 
     from eigentree.ensemble.diversity import compare
     from eigentree.evaluate import EVALB_COLLINS, score
-    from eigentree.parsers import Sentence
+    from eigentree.sentences import Sentence
 
     described = parser.network.description
     names: dict[str, list[str]] = {family.name: [] for family in described.family}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
+from eigentree.cli import _inducing
 from eigentree.cli._common import FAILED, JsonOption, SeedOption, by_lines, keep_inputs
 from eigentree.errors import SettingsError, counted
 
@@ -23,9 +24,8 @@ induce = typer.Typer(
 )
 
 
-@induce.callback()
-def _group() -> None:
-    pass  # keeps one verb from taking the place of the group
+induce.command()(_inducing.train)
+induce.command()(_inducing.parse)
 
 
 @induce.command()

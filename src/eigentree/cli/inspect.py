@@ -208,7 +208,7 @@ def _add_measured(parser: Parser, costs: dict[str, Any] | None) -> None:
         drawn = words.word[rng.choice(len(share), n, p=share)].tolist()
         leaves = Leaves.of([words.candidates(word, 0) for word in drawn])
         by_rules = _seconds(partial(exhaustive_marginals, backbone, leaves))
-        in_form = _seconds(partial(kruskal_marginals, form, leaves, factors))
+        in_form = _seconds(partial(kruskal_marginals, form, leaves, factors=factors))
         costs["measured"][n] = {
             "seconds by rules": by_rules,
             "seconds in Kruskal form": in_form,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import select
 import sys
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
@@ -34,7 +34,7 @@ from eigentree.workers import worker_pool
 if TYPE_CHECKING:
     from eigentree.corpus.cleaning import CleaningOptions
     from eigentree.corpus.constraints import Constraints
-    from eigentree.corpus.tokens import TaggedSentence
+    from eigentree.corpus.tokens import Tag, TaggedSentence
     from eigentree.ensemble.parser import EnsembleParser
     from eigentree.parsers import Parser
 
@@ -47,7 +47,7 @@ _LOTS_AHEAD = 4
 # A marginal that is so little outside 0..1 is none of a signed grammar's values.
 _ROUNDING = 1e-9
 
-InputForm = Literal["tokens", "tagged", "conllu", "trees", "bracketed", "half-trees"]
+InputForm = Literal["tokens", "tagged", "conllu", "trees", "bracketed", "half-trees", "json"]
 OutputForm = Literal["brackets", "json", "drawing"]
 Objective = Literal["rules", "spans", "brackets", "max-rule", "viterbi", "free"]
 Order = Literal["objective", "value"]
@@ -103,7 +103,8 @@ def parse(
             "--input",
             help="tokens or tagged (word_TAG) sentences, one a line; CoNLL-U; the words and "
             "tags of trees, in brackets or NEGRA export; sentences with some phrases in square "
-            "brackets, or trees that lack some brackets, one a line, to be kept in the parse.",
+            "brackets, or trees that lack some brackets, one a line, to be kept in the parse; an "
+            "object of JSON a line with words, and perhaps tags, weights of tags and constraints.",
         ),
     ] = "tokens",
     constraints: Annotated[
@@ -199,11 +200,11 @@ def parse(
     message and exit code 2, and the rest is parsed.  A sentence whose constraints conflict is
     parsed without them, with a message and exit code 2.
     """
-    from eigentree.cli._constraints import from_file, labels_of
+    from eigentree.cli._constraints import from_file, known_to
     from eigentree.cli._models import warn_of_compilation
     from eigentree.corpus.files import write_whole
     from eigentree.errors import SettingsError
-    from eigentree.parsers import check_least
+    from eigentree.parse_results import check_least
 
     if not model:
         raise SettingsError("no model is named; give one with --model, as made by eigentree train")
@@ -217,7 +218,7 @@ def parse(
         raise SettingsError("--kbest prints brackets or json; a drawing is of one tree")
     if kbest is None and order != "objective":
         raise SettingsError("--kbest-order is for several trees; give their number with --kbest")
-    constrained = bool(constraints) or form in ("bracketed", "half-trees")
+    constrained = bool(constraints) or form in ("bracketed", "half-trees", "json")
     if soft and not constrained:
         raise SettingsError("--soft is for constraints; give them with --constraints or --input")
     if constraints == "-" and "-" in (files or ["-"]):
@@ -240,8 +241,8 @@ def parse(
         message(f"confidences are estimates: {why}", quiet=quiet)
     signed = parser.signed
     trouble = Trouble()
-    labels = labels_of(parser) if form == "bracketed" else ()
-    found = read(files or ["-"], form, tag_column, parser.cleaning, labels)
+    known = known_to(parser, form)
+    found = read(files or ["-"], form, tag_column, parser.cleaning, known)
     sentences = trouble.watch(found, ignore_tags)
     if constraints:
         sentences = from_file(sentences, constraints, trouble.tell)
@@ -300,7 +301,7 @@ class Sentence(NamedTuple):
     number: int
     place: str
     words: list[str]
-    tags: list[str] | None
+    tags: Sequence[Tag] | None
     readable: bool = True
     constraints: Constraints | None = None
     refused: str | None = None
@@ -428,7 +429,7 @@ def _renderer(
 ) -> Callable[[list[Sentence]], Iterator[_Rendered]]:
     """A function from sentences to what is printed for each and what is told about it."""
     from eigentree.cli import _models
-    from eigentree.parsers import with_given_up
+    from eigentree.parse_results import with_given_up
 
     root_name = parser.cleaning.root_name
 

@@ -36,6 +36,8 @@ COLUMNS = (
 )
 # Sentences a worker process gets at a time.
 _LOT = 8
+# Time grows with the cube of the length: some seconds at this one, a minute or two at twice that.
+MOST_WORDS = 200
 
 
 class _Table(NamedTuple):
@@ -81,6 +83,12 @@ def surprisal(
     tag_column: Annotated[
         Literal["xpos", "upos"], typer.Option(help="The tags of CoNLL-U.")
     ] = "xpos",
+    max_words: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Longer sentences are told of and left out: time grows with the cube."
+        ),
+    ] = MOST_WORDS,
     output_file: OutputOption = "-",
     jobs: JobsOption = 1,
     quiet: QuietOption = False,
@@ -89,7 +97,8 @@ def surprisal(
 
     The output is a table with tabs between columns and a line of their names.  Each word has a row,
     in order, and the end of each sentence has one without a word. A word that can't follow has
-    the surprisal inf, and all after it nan.  An empty sentence has no rows, but its number.
+    the surprisal inf, and all after it nan.  An empty sentence has no rows, but its number, and so
+    has one that can't be read or is too long; these are told, with exit code 2.
     """
     from eigentree.cli._models import warn_of_compilation
     from eigentree.corpus.files import write_whole
@@ -116,11 +125,12 @@ def surprisal(
     sentences = trouble.watch(read(files or ["-"], form, tag_column, parser.cleaning), not use_tags)
     tables: Iterator[_Table]
     if jobs == 1:
-        work = _worker(parser)
+        work = _worker(parser, max_words)
         tables = chain.from_iterable(work([sentence]) for sentence in sentences)
     else:
         del parser
-        tables = in_processes(_tables_of, in_lots(sentences, _LOT), jobs, _start_worker, model)
+        lots = in_lots(sentences, _LOT)
+        tables = in_processes(_tables_of, lots, jobs, _start_worker, model, max_words)
     failed = False
     with write_whole(output_file) as out:
         out.write("\t".join(COLUMNS) + "\n")
@@ -158,7 +168,7 @@ def _open(model: str, *, verify: bool = True) -> Parser:
     return Parser.load(model, verify=verify)
 
 
-def _worker(parser: Parser) -> Callable[[list[Sentence]], Iterator[_Table]]:
+def _worker(parser: Parser, max_words: int) -> Callable[[list[Sentence]], Iterator[_Table]]:
     """A function from sentences to what is said of each."""
     from eigentree.errors import EigentreeError
 
@@ -166,6 +176,10 @@ def _worker(parser: Parser) -> Callable[[list[Sentence]], Iterator[_Table]]:
         for _, place, words, tags, *_ in lot:
             if not words:
                 yield _Table()
+                continue
+            if len(words) > max_words:
+                told = f"has {len(words)} words, so it is left out; at most {max_words} are allowed"
+                yield _Table(note=f"{place}: {told}, see --max-words", failed=True)
                 continue
             try:
                 found = parser.surprisal(words, tags)
@@ -187,9 +201,9 @@ def _worker(parser: Parser) -> Callable[[list[Sentence]], Iterator[_Table]]:
 _work_here: Callable[[list[Sentence]], Iterator[_Table]]
 
 
-def _start_worker(model: str) -> None:
+def _start_worker(model: str, max_words: int) -> None:
     global _work_here  # what a worker process is started for
-    _work_here = _worker(_open(model, verify=False))
+    _work_here = _worker(_open(model, verify=False), max_words)
 
 
 def _tables_of(lot: list[Sentence]) -> list[_Table]:

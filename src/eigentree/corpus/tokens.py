@@ -1,4 +1,4 @@
-"""The sentences to be parsed: tokens, tagged tokens, CoNLL-U or trees, one after the other.
+"""The sentences to be parsed: tokens, tagged tokens, CoNLL-U, trees or JSON, one after the other.
 
 Every reader takes lines and gives sentences, each as soon as its last line has come, in
 order and without leaving any out: an empty line is an empty sentence, and a sentence that
@@ -9,10 +9,14 @@ be written as they are or as ``-LRB-`` and ``-RRB-``, as in a treebank.
 
 from __future__ import annotations
 
+import json
+import math
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Literal, NamedTuple, get_args
+from numbers import Real
+from typing import Any, Literal, NamedTuple, get_args
 
 from eigentree.corpus.brackets import OnError, unescape_token
 from eigentree.corpus.cleaning import CleaningOptions, clean
@@ -26,15 +30,19 @@ from eigentree.corpus.constraints import (
 )
 from eigentree.corpus.files import Problem, snippet_at, undecoded
 from eigentree.corpus.treebank import read_trees
-from eigentree.corpus.trees import FORBIDDEN_IN_LABEL
+from eigentree.corpus.trees import FORBIDDEN_IN_LABEL, SEPARATORS
 from eigentree.errors import SettingsError, TreebankFormatError
 
-InputFormat = Literal["tokens", "tagged", "conllu", "trees", "bracketed", "half-trees"]
+InputFormat = Literal["tokens", "tagged", "conllu", "trees", "bracketed", "half-trees", "json"]
 Separator = Literal["_", "/"]
 TagColumn = Literal["xpos", "upos"]
 
+# The tag of a word, or several with their weights.
+Tag = str | Mapping[str, float]
+
 _TOKEN = re.compile(r"[^ \t\r\n\x0b\x0c]+")
 _SEPARATORS = get_args(Separator)
+_KEYS = {"words", "tags", "constraints"}
 
 
 class TaggedSentence(NamedTuple):
@@ -45,7 +53,7 @@ class TaggedSentence(NamedTuple):
     words
         The real characters: ``(``, not ``-LRB-``.
     tags
-        One for each word; None where the input has none.
+        One for each word, or several with weights; None where the input has none.
     line
         Counted from 1.
     problem
@@ -55,7 +63,7 @@ class TaggedSentence(NamedTuple):
     """
 
     words: list[str]
-    tags: list[str] | None
+    tags: Sequence[Tag] | None
     line: int
     problem: Problem | None = None
     constraints: Constraints | None = None
@@ -83,7 +91,10 @@ def read_sentences(
         ``word_TAG`` or ``word/TAG``; the last separator of a token counts.  ``"conllu"``:
         a word a line.  ``"trees"``: the words and tags of trees, bracketed or in the NEGRA export
         format, after cleaning.  ``"bracketed"`` and ``"half-trees"``: a sentence a line with
-        some brackets of its tree, see `eigentree.corpus.constraints`.
+        some brackets of its tree, see `eigentree.corpus.constraints`.  ``"json"``: an object a
+        line with the keys ``words``, ``tags`` and ``constraints``, of which only the first is
+        needed; words are as they are, tags as of `check_tags`, constraints as of
+        `eigentree.corpus.constraints.Constraints.from_json`.
     name
         What messages call the text; usually the path.
     on_error
@@ -97,7 +108,8 @@ def read_sentences(
     cleaning
         How trees are cleaned.  Default: the default options.
     labels
-        What counts as a label in ``"bracketed"``.
+        What counts as a label in ``"bracketed"``; the tags that may have weights in ``"json"``,
+        none for any.
 
     Raises
     ------
@@ -128,6 +140,8 @@ def read_sentences(
     elif form == "half-trees":
         own = cleaning or CleaningOptions()
         sentences = _read_with_brackets(lines, name, partial(read_half_tree, cleaning=own))
+    elif form == "json":
+        sentences = _read_json(lines, name, labels)
     else:
         sentences = _read_trees(lines, name, on_error, cleaning or CleaningOptions())
     return _refuse_or_pass(sentences, on_error)
@@ -224,6 +238,127 @@ def _read_with_brackets(
                 snippet = snippet_at(line, error.column)
                 problem = Problem(name, number, error.column, str(error), snippet)
         yield TaggedSentence(words, None, number, problem, constraints)
+
+
+def _read_json(lines: Iterable[str], name: str, known: Collection[str]) -> Iterator[TaggedSentence]:
+    for number, line in enumerate(lines, start=1):
+        problem, found = undecoded(name, number, line), None
+        if problem is None and line.strip():
+            try:
+                found = _of_record(json.loads(line.rstrip("\r\n")), known, number)
+            except (TypeError, ValueError, SettingsError, RecursionError) as error:
+                column, what = 1, str(error)
+                if isinstance(error, json.JSONDecodeError):
+                    column, what = error.colno, f"is no JSON: {error.msg}"
+                elif isinstance(error, RecursionError):
+                    what = "is nested too deeply"
+                problem = Problem(name, number, column, what, snippet_at(line, column))
+        yield found or TaggedSentence([], None, number, problem)
+
+
+def _of_record(record: object, known: Collection[str], line: int) -> TaggedSentence:
+    if not isinstance(record, dict) or "words" not in record or not record.keys() <= _KEYS:
+        raise SettingsError("an object with words, and perhaps tags and constraints, is expected")
+    words, tags = check_words(record["words"]), record.get("tags")
+    constraints = Constraints.from_json(record.get("constraints"))
+    constraints.check_length(len(words))
+    if tags is not None:
+        tags = check_tags(tags, len(words), known or None)
+    return TaggedSentence(words, tags, line, constraints=constraints or None)
+
+
+def check_words(words: Sequence[str]) -> list[str]:
+    """The words of a sentence as somebody gave them.
+
+    Raises
+    ------
+    TypeError
+        When they are one string, or not all of them strings.
+    SettingsError
+        When one is nothing that a tree can hold.
+    """
+    words = _listed(words, "words")
+    for word in words:
+        if not isinstance(word, str):
+            raise TypeError(f"one of the words is {word!r}; all must be strings")
+        if not word or any(mark in word for mark in SEPARATORS):
+            raise SettingsError(f"a word of {words!r} is empty or holds white space; split it")
+    return words
+
+
+def check_tags(
+    tags: Sequence[Tag], n_words: int, known: Collection[str] | None = None
+) -> list[Tag]:
+    """The tags of a sentence as somebody gave them, without those of weight 0.
+
+    Parameters
+    ----------
+    tags
+        One for each word, or several with weights, of which only the ratios count.
+    n_words
+        How many there are to be.
+    known
+        The tags that may have weights; None for any.
+
+    Raises
+    ------
+    TypeError
+        When they are one string, or not all of them strings or weights.
+    SettingsError
+        When there are more or fewer tags than words, one is nothing that a tree can hold, or
+        weights are wrong.
+    """
+    tags = _listed(tags, "tags")
+    if len(tags) != n_words:
+        raise SettingsError(f"there are {n_words} words but {len(tags)} tags")
+    found: list[Tag] = []
+    for number, tag in enumerate(tags, start=1):
+        if isinstance(tag, str):
+            if not _is_tag(tag):
+                raise SettingsError(f"a tag of {tags!r} is empty or holds white space or brackets")
+            found.append(tag)
+        elif isinstance(tag, Mapping):
+            found.append(_check_weights(tag, f"word {number}", known))
+        else:
+            raise TypeError(
+                f"one of the tags is {tag!r}; all must be strings, or weights by tag such as "
+                "{'NN': 0.7, 'VB': 0.3}"
+            )
+    return found
+
+
+def _check_weights(
+    weights: Mapping[str, float], where: str, known: Collection[str] | None
+) -> dict[str, float]:
+    kept: dict[str, float] = {}
+    for tag, weight in weights.items():
+        if not isinstance(weight, Real) or isinstance(weight, bool):
+            raise TypeError(f"the weight of {tag!r} at {where} is {weight!r}; it must be a number")
+        if not 0.0 <= weight <= sys.float_info.max:
+            raise SettingsError(
+                f"the weight of {tag!r} at {where} is {weight}; it must be finite, and 0 or more"
+            )
+        if known is not None and tag not in known:
+            raise SettingsError(
+                f"{tag!r} at {where} has a weight, but the parser has no such tag; leave it out"
+            )
+        if not (isinstance(tag, str) and _is_tag(tag)):
+            what = "is empty or holds white space or brackets"
+            raise SettingsError(f"the tag {tag!r} at {where} {what}")
+        if weight:
+            kept[tag] = float(weight)
+    if not kept or not math.isfinite(sum(kept.values())):
+        raise SettingsError(
+            f"the weights at {where} are {dict(weights)}; their sum must be finite and above 0"
+        )
+    return kept
+
+
+def _listed(values: Any, name: str) -> list[Any]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        what = "one string" if isinstance(values, str) else repr(values)
+        raise TypeError(f"{name} is {what}; a list of {name} is expected, as from split()")
+    return list(values)
 
 
 def _read_trees(

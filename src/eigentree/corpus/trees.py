@@ -197,15 +197,15 @@ def fold(tree: Tree, combine: Callable[[Tree, list[Value]], Value]) -> Value:
     return done[0]
 
 
-def with_tags(tree: Tree, tags: Sequence[str]) -> Tree:
-    """The same tree with other tags over its words."""
+def with_tags(tree: Tree, tags: Sequence[str | None]) -> Tree:
+    """The same tree with other tags over its words; None where a tag stays."""
     # fold visits nodes from the last word to the first.
     left = list(tags)
 
     def rebuild(node: Tree, children: list[Tree]) -> Tree:
         if node.word is not None:
             tag = left.pop()
-            return node if node.label == tag else Tree(tag, (), node.word)
+            return node if tag in (None, node.label) else Tree(str(tag), (), node.word)
         same = all(new is old for new, old in zip(children, node.children, strict=True))
         return node if same else Tree(node.label, children)
 

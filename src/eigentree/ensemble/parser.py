@@ -16,33 +16,33 @@ from eigentree.chart.decode import Labels
 from eigentree.chart.spans import Marginal, labelled_spans
 from eigentree.corpus.cleaning import CleaningOptions
 from eigentree.corpus.constraints import Constraints
+from eigentree.corpus.tokens import Tag
 from eigentree.ensemble.combine import Chains, Combined, Evidence
 from eigentree.ensemble.network import Network, Question
 from eigentree.ensemble.reading import Reader, Reading, given_up
 from eigentree.errors import counted
 from eigentree.grammar.lpcfg import LPCFG
-from eigentree.parsers import (
-    IN_PIECES,
+from eigentree.parse_results import (
     Alternative,
     Bracket,
-    Given,
-    Parser,
     ParseResult,
-    ParserOptions,
-    Sentence,
     calibrated,
     check_best,
     check_least,
-    cleaning_of,
     joined,
     mean_confidence,
+    with_alternative,
+    with_given_up,
+)
+from eigentree.parsers import IN_PIECES, Parser, ParserOptions, cleaning_of
+from eigentree.sentences import (
+    Given,
+    Sentence,
+    calibration_for,
     parts_of,
     pieces_of,
     sentence_of,
     wanted_of,
-    way_of,
-    with_alternative,
-    with_given_up,
 )
 from eigentree.words.tagger import Tagger
 
@@ -142,7 +142,7 @@ class EnsembleParser:
     def parse(
         self,
         words: Sequence[str],
-        tags: Sequence[str] | None = None,
+        tags: Sequence[Tag] | None = None,
         *,
         best: int | None = None,
         marginals: float | None = None,
@@ -177,10 +177,10 @@ class EnsembleParser:
         while lot := list(islice(waiting, self.lot)):
             asked, settled, calibrations = [], [], []
             for words, tags, constraints in map(parts_of, lot):
-                sentence = sentence_of(words, tags, self.tagger)
+                sentence = sentence_of(words, tags, self.tagger, self._tags_known)
                 settled.append(self._settled(sentence, constraints or Constraints(), soft))
                 asked.append(sentence.under(settled[-1].kept) if constraints else sentence)
-                known = None if constraints else self.calibrations.get(way_of(tags))
+                known = None if constraints else calibration_for(tags, self.calibrations)
                 calibrations.append(known)
             results = self._parse(asked, best, marginals)
             yield from map(_marked, map(calibrated, results, calibrations), settled)
@@ -197,6 +197,10 @@ class EnsembleParser:
             return any(plain.can_keep(sentence, some) for plain in self.backbones)
 
         return settle(wanted, is_possible, soft=soft)
+
+    @property
+    def _tags_known(self) -> set[str]:
+        return set().union(*(plain.grammar.backbone.symbols.tags for plain in self.backbones))
 
     @property
     def _most_words(self) -> int:
@@ -266,8 +270,7 @@ class EnsembleParser:
         questions = []
         for sentence, of_sentence in zip(sentences, readings, strict=True):
             tags = sentence.tags if sentence.guesses is None else None
-            if tags is None:
-                tags = self._tags(sentence, of_sentence)
+            tags = tags or self._tags(sentence, of_sentence)
             spans = sentence.constraints.spans if sentence.constraints else ()
             required = [(each.start, each.end) for each in spans if each.kind == "required"]
             questions.append(Question(sentence.words, tags, of_sentence, {}, required))

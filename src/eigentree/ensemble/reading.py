@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from eigentree.attempts import Attempt
 from eigentree.chart.decode import Decoded, Labels, decode, gains
 from eigentree.chart.forest import Floats
 from eigentree.chart.inside_outside import inside_outside
@@ -22,7 +23,9 @@ from eigentree.corpus.binarise import unbinarise
 from eigentree.corpus.trees import Tree, with_tags
 from eigentree.ensemble.combine import Chains, Evidence
 from eigentree.grammar.lpcfg import LPCFG
-from eigentree.parsers import Attempt, Fallback, Parser, Sentence
+from eigentree.parse_results import Fallback
+from eigentree.parsers import Parser
+from eigentree.sentences import Sentence
 
 
 class Reading(NamedTuple):
@@ -191,20 +194,18 @@ class _Desk:
         tally.choice[-1] = known[0]
 
     def readings(self, chains: Chains) -> dict[str, Reading]:
-        words, tags, guesses, _ = self._sentence
-        kept = tags if guesses is None else None
+        n_words, given = len(self._sentence.words), self._sentence.given
         readings: dict[str, Reading] = {}
         for family, tally in self._tallies.items():
             # Binary trees may differ where the trees they stand for don't.
             numbers: dict[Tree, int] = {}
             place = []
             for _, decoded in tally.decoded.values():
-                tree = unbinarise(decoded.tree)
-                tree = tree if kept is None else with_tags(tree, kept)
+                tree = with_tags(unbinarise(decoded.tree), given)
                 place.append(numbers.setdefault(tree, len(numbers)))
             # What stands at -1 is the last.
             choice = np.array([*place, -1], dtype=np.int64)[np.array(tally.choice, dtype=np.int64)]
-            evidence = Evidence(len(words), chains)
+            evidence = Evidence(n_words, chains)
             if isinstance(tally.items, np.ndarray) and self._attempt is not None:
                 forest = self._attempt.pruned.forest
                 evidence.add_items(forest, self._symbols, tally.items, int(np.sum(choice >= 0)))

@@ -20,7 +20,7 @@ from eigentree.ensemble.combine import Chains, Evidence
 from eigentree.ensemble.reading import Reading
 from eigentree.errors import ModelFileError, ShapeError
 from eigentree.model_files import header_problem, open_model, save_model
-from eigentree.parsers import Fallback
+from eigentree.parse_results import Fallback
 from eigentree.shapes import check_shapes, check_types
 
 KIND = "readings"

@@ -51,8 +51,16 @@ from eigentree.learn.counting import count_pcfg
 from eigentree.learn.spectral import Projections, project
 from eigentree.linalg.threads import one_thread
 from eigentree.model_files import open_model
-from eigentree.parsers import Parser, Progress, Sentence, TreebankOptions
-from eigentree.training import TrainingOptions, learn_grammar, prepare, project_for, widener
+from eigentree.parsers import Parser, Progress
+from eigentree.sentences import Sentence
+from eigentree.training import (
+    TrainingOptions,
+    TreebankOptions,
+    learn_grammar,
+    prepare,
+    project_for,
+    widener,
+)
 from eigentree.words.tagger import Tagger
 from eigentree.workers import worker_pool
 

@@ -32,7 +32,8 @@ from eigentree.evaluate import EVALB_COLLINS, score
 from eigentree.experiment.cells import Data, HeldOut
 from eigentree.experiment.entrants import Entrant, groups_of, steps_of
 from eigentree.linalg.threads import one_thread
-from eigentree.parsers import Progress, Sentence, pieces_of, sentence_of
+from eigentree.parsers import Progress
+from eigentree.sentences import Sentence, pieces_of, sentence_of
 from eigentree.workers import worker_pool
 
 # Sentences of a piece: members are opened for each piece anew.

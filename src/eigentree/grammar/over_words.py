@@ -39,11 +39,14 @@ def under_tags(
 
 
 def under_guesses(
-    grammar: PCFG, words: Sequence[str], guesses: Sequence[Sequence[tuple[str, float]]]
+    grammar: PCFG,
+    words: Sequence[str],
+    guesses: Sequence[Sequence[tuple[str, float]] | None],
+    tags: Sequence[int],
 ) -> list[Candidates]:
-    """Preterminals of each word under a tagger's tags, weighted by their probabilities.
+    """Preterminals of each word under several tags, weighted by their probabilities.
 
-    A preterminal a under tag t weighs q(t) p(w|a) / p(w|t): the tagger, which looks at the
+    A preterminal a under tag t weighs q(t) p(w|a) / p(w|t): a tagger, which looks at the
     whole sentence, says how likely the tag is, the grammar only which of the tag's
     preterminals the word prefers.  A word whose tags are all new to the grammar may have any
     that it was seen with.
@@ -51,14 +54,19 @@ def under_guesses(
     Parameters
     ----------
     guesses
-        For each word some tags with their probabilities.
+        For each word some tags with their probabilities; None for one with a given tag.
+    tags
+        Number of each word's tag, -1 for none; for words without guesses.
     """
     table = grammar.words
     found: list[Candidates] = []
-    for word, guessed in zip(grammar.lexicon.ids(words), guesses, strict=True):
+    for word, guessed, given in zip(grammar.lexicon.ids(words), guesses, tags, strict=True):
+        if guessed is None:
+            found.append(_under_tag(grammar, word, given, free=False))
+            continue
         parts = []
-        tags = grammar.tag_numbers([tag for tag, _ in guessed])
-        for tag, (_, probability) in zip(tags, guessed, strict=True):
+        numbers = grammar.tag_numbers([tag for tag, _ in guessed])
+        for tag, (_, probability) in zip(numbers, guessed, strict=True):
             if tag >= 0:
                 part = table.candidates(word, tag)
                 weight = probability / table.tag_probability(word, tag)

@@ -41,7 +41,7 @@ class Report(NamedTuple):
 
 
 def provenance(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What it takes to do the same again, for a report."""
+    """What it takes to do the same again, from the figures of a study made of trials."""
     told: list[tuple[str, str]] = []
     if figures["command"]:
         told.append(("command", figures["command"]))
@@ -54,6 +54,10 @@ def provenance(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
     if finished:
         told.append(("last finished", max(finished).replace("T", " ").replace("+00:00", " UTC")))
     return told
+
+
+def _in_a_line(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items())
 
 
 def as_html(report: Report) -> str:
@@ -121,7 +125,3 @@ def _marked(text: str) -> str:
     for mark in "\\`*_|[":
         text = text.replace(mark, f"\\{mark}")
     return text
-
-
-def _in_a_line(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in values.items())

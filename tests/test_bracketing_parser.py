@@ -1,0 +1,281 @@
+"""The bracketing parser, its model file, and the verbs induce train and induce parse."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from eigentree import format_tree, parse_tree
+from eigentree.bracketing_parser import BracketingOptions, BracketingParser, BracketingResult
+from eigentree.corpus.universal_tags import read_tag_map, tag_map
+from eigentree.errors import ModelFileError, SettingsError
+from eigentree.grammar.metric import TreeMetric
+from eigentree.model_files import open_model, save_model
+from eigentree.words.brown import BrownOptions, learn_brown
+from tests.demo import TREEBANK, demo_trees, run_verb
+
+
+@cache
+def parser() -> BracketingParser:
+    """Distances of its own for each pair of tags, so that ties are rare."""
+    rng = np.random.default_rng(8)
+    tags = ("ADJ", "DET", "NOUN", "VERB")
+    return BracketingParser(TreeMetric(tags, tag_map("penn"), rng.normal(size=(5, 5, 6))))
+
+
+def demo_text() -> list[tuple[list[str], list[str]]]:
+    return [(tree.words(), tree.tags()) for tree in demo_trees()]
+
+
+@cache
+def learned() -> BracketingParser:
+    words = ([word.lower() for word in own] for own, _ in demo_text())
+    vectors = learn_brown(words, BrownOptions(20)).vectors()
+    return BracketingParser.train(demo_text(), vectors)
+
+
+def parse(sentence: str, **given: int) -> BracketingResult:
+    pairs = [token.rsplit("_", 1) for token in sentence.split()]
+    return parser().parse([word for word, _ in pairs], [tag for _, tag in pairs], **given)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "top", "tree"),
+    [
+        ("the_DT man_NN", 1, "(X (DT the) (NN man))"),
+        ("``_`` the_DT ,_, man_NN ._.", 1, "(X (`` ``) (DT the) (, ,) (NN man) (. .))"),
+        # The comma stands between the phrase and the verb, the quote within the phrase.
+        (
+            "the_DT ``_`` man_NN ,_, slept_VBD ._.",
+            2,
+            "(X (X (DT the) (`` ``) (NN man)) (, ,) (VBD slept) (. .))",
+        ),
+        # Marks at the end of a phrase stand outside it.
+        ("a_DT b_NN c_NN ''_''", 2, "(X (X (DT a) (NN b)) (NN c) ('' ''))"),
+        ("man_NN", 0, "(X (NN man))"),
+        ("man_NN ._.", 0, "(X (NN man) (. .))"),
+        (",_, ._.", 0, "(X (, ,) (. .))"),
+    ],
+)
+def test_punctuation_stands_where_it_is_documented(sentence, top, tree):
+    result = parse(sentence, top=top)
+    assert format_tree(result.tree) == tree
+    assert result.top == top
+    assert result.fallback is None
+
+
+TAGS = ("DT", "NN", "VBD", "JJ", "FOO", ",", "``")
+
+
+@given(st.lists(st.sampled_from(TAGS), min_size=1, max_size=14))
+def test_trees_have_the_words_and_are_binary_without_punctuation(tags):
+    words = [f"w{at}" for at in range(len(tags))]
+    result = parser().parse(words, tags)
+    tree = result.tree
+    assert tree is not None
+    assert (tree.words(), tree.tags()) == (words, tags)
+    kept = [tag not in (",", "``") for tag in tags]
+    place = np.concatenate([[0], np.cumsum(kept)]).tolist()
+    spans = [(place[start], place[end]) for _, start, end in tree.spans()]
+    wide = [span for span in spans if span[1] - span[0] > 1]
+    assert len(set(wide)) == len(wide) == max(0, sum(kept) - 1)
+    # No phrase but the whole begins or ends with a mark.
+    for _, start, end in tree.spans()[:-1]:
+        assert kept[start]
+        assert kept[end - 1]
+
+
+def test_nothing_gives_nothing():
+    result = parser().parse([], [])
+    assert (result.tree, result.fallback) == (None, "empty")
+
+
+def test_long_sentences_are_parsed_in_pieces():
+    short = BracketingParser(parser().metric, BracketingOptions(max_words=8))
+    tags = ["DT", "NN", "VBD", "DT", "NN", ","] * 5
+    result = short.parse(["w"] * 30, tags)
+    assert result.fallback == "split"
+    assert result.tree is not None
+    assert result.tree.tags() == tags
+    assert max(len(child.words()) for child in result.tree.children) <= 8
+    # 300 words are two charts of 120 and one of 60.
+    long = parser().parse(["w"] * 300, ["NN"] * 300)
+    assert long.fallback == "split"
+    assert long.tree is not None
+    assert [len(child.words()) for child in long.tree.children] == [120, 120, 60]
+
+
+def test_the_root_stands_where_it_is_told():
+    for top in (1, 2, 3):
+        result = parse("the_DT old_JJ man_NN slept_VBD", top=top)
+        assert result.top == top
+        assert result.tree is not None
+        left = [span for span in result.tree.spans(preterminals=True) if span.start == 0]
+        assert (0, top) in [(span.start, span.end) for span in left]
+    free = parse("the_DT old_JJ man_NN slept_VBD", top=0)
+    lengths = [parse("the_DT old_JJ man_NN slept_VBD", top=top).length for top in (1, 2, 3)]
+    assert free.length == pytest.approx(min(lengths))
+    with pytest.raises(SettingsError, match="at position 4; it must be 1 to 3"):
+        parse("the_DT old_JJ man_NN slept_VBD", top=4)
+
+
+def test_what_is_no_sentence_is_refused():
+    with pytest.raises(SettingsError, match="2 words but 1 tags"):
+        parser().parse(["a", "b"], ["NN"])
+    with pytest.raises(TypeError, match="words is one string"):
+        parser().parse("a", ["NN"])
+    with pytest.raises(SettingsError, match="top is 'nouns'"):
+        BracketingOptions(top="nouns")
+    with pytest.raises(SettingsError, match="max_words is 1"):
+        BracketingOptions(max_words=1)
+    with pytest.raises(SettingsError, match="label is"):
+        BracketingOptions(label="")
+
+
+def test_training_describes_what_it_learned():
+    found = learned()
+    assert found.metric.tag_map.name == "penn"
+    assert "NOUN" in found.metric.tags
+    assert "." not in found.metric.tags
+    about = found.description
+    is_mark = found.metric.tag_map.is_punctuation
+    assert about["words"] == sum(not is_mark(tag) for _, tags in demo_text() for tag in tags)
+    assert 0.0 < about["quartet_excess"] < 0.5
+    first = next(iter(found.parse_many(demo_text())))
+    assert first.words == demo_text()[0][0]
+
+
+def test_files_give_the_parser_back(tmp_path):
+    path, again = tmp_path / "a.egt", tmp_path / "b.egt"
+    own = read_tag_map(["NN\tNOUN", "V*\tVERB", "VPP\tVERB\tparticiple"], name="own")
+    options = BracketingOptions("free", True, 30, "Y")
+    table = np.random.default_rng(0).normal(size=(3, 3, 2))
+    saved = BracketingParser(TreeMetric(("NOUN", "VERB"), own, table), options, {"words": 3})
+    saved.save(path)
+    loaded = BracketingParser.load(path)
+    assert loaded.options == options
+    assert loaded.metric.tags == saved.metric.tags
+    assert loaded.metric.tag_map == own
+    assert np.array_equal(loaded.metric.table, table)
+    assert loaded.description == {"words": 3}
+    loaded.save(again)
+    assert path.read_bytes() == again.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"tags": ["NOUN"]}, "must be 2"),
+        ({"tag_map": {"name": "x", "patterns": [["a", "b"]], "participles": []}}, "maps to 'b'"),
+        ({"options": {"top": "left"}}, "top"),
+        ({"tags": 3}, "header's tags"),
+        ({"kind": "parser"}, "kind 'parser'"),
+    ],
+)
+def test_forged_files_are_refused(tmp_path, change, message):
+    path = tmp_path / "a.egt"
+    parser().save(path)
+    file = open_model(path)
+    save_model(tmp_path / "b.egt", {**file.header, **change}, file.arrays)
+    with pytest.raises(ModelFileError, match=message):
+        BracketingParser.load(tmp_path / "b.egt")
+    save_model(tmp_path / "c.egt", file.header, {})
+    with pytest.raises(ModelFileError, match=r"lacks 'metric\.table'"):
+        BracketingParser.load(tmp_path / "c.egt")
+
+
+# The verbs ---------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("model") / "demo.egt"
+    code, out, err = run_verb(
+        "induce", "train", "--input", "trees", TREEBANK, "-o", path, "--clusters", "20"
+    )
+    assert (code, out) == (0, "")
+    assert "by the tag map penn" in err
+    assert "distances miss those of trees by 0." in err
+    return path
+
+
+def test_what_the_verb_trains_is_what_python_trains(model):
+    assert np.array_equal(BracketingParser.load(model).metric.table, learned().metric.table)
+
+
+def test_a_line_out_for_each_line_in(model, tmp_path):
+    path = tmp_path / "text"
+    path.write_text("the_DT man_NN slept_VBD ._.\n\nno tags\ndogs/NNS bark/VBP\n", "utf-8")
+    code, out, err = run_verb("induce", "parse", "-m", model, path)
+    lines = out.split("\n")
+    assert code == 2
+    assert len(lines) == 5
+    assert parse_tree(lines[0]).words() == ["the", "man", "slept", "."]
+    assert lines[1:3] == ["", ""]
+    assert lines[3] == "(X (NNS dogs) (VBP bark))"
+    assert f"{path}:2: fall-back: empty" in err
+    assert f"{path}:3:1: token 1" in err
+    again = run_verb("induce", "parse", "-m", model, path, "--jobs", "2")
+    assert again[:2] == (code, out)
+
+
+def test_trees_as_input_give_their_words_and_tags(model, tmp_path):
+    path, out_path = tmp_path / "text", tmp_path / "out"
+    path.write_text("(S (NP-SBJ (DT the) (NN man)) (VP (VBD slept) (-NONE- *)) (. .))\n", "utf-8")
+    code, out, _ = run_verb("induce", "parse", "-m", model, "--input", "trees", path)
+    assert (code, out) == (0, "(X (X (DT the) (NN man)) (VBD slept) (. .))\n")
+    code, _, _ = run_verb(
+        "induce", "parse", "-m", model, "--input", "trees", path, "--top", "free",
+        "--max-words", "2", "-o", out_path, "-q",
+    )  # fmt: skip
+    assert code == 0
+    assert out_path.read_text("utf-8").startswith("(X (X (DT the) (NN man)) (X (VBD slept) (. .)))")
+
+
+def test_sentences_without_tags_are_told(model, tmp_path):
+    path = tmp_path / "text.conllu"
+    path.write_text("1\tdogs\t" + "\t".join("_" * 8) + "\n", "utf-8")
+    code, out, err = run_verb("induce", "parse", "-m", model, "--input", "conllu", path)
+    assert (code, out) == (2, "\n")
+    assert "has no tags" in err
+    code, _, err = run_verb(
+        "induce", "train", "--input", "conllu", path, "-o", tmp_path / "m.egt", "--vectors", "-"
+    )
+    assert code == 2
+
+
+def test_training_goes_on_after_what_cannot_be_read(tmp_path):
+    path, output = tmp_path / "text", tmp_path / "m.egt"
+    path.write_text("a_NN b_VBZ ._.\nbad\nb_NN a_VBZ\n", "utf-8")
+    code, _, err = run_verb("induce", "train", path, "-o", output, "--clusters", "2")
+    assert code == 2
+    assert f"{path}:2:1: " in err
+    assert err.count("isn't word_TAG") == 1
+    assert BracketingParser.load(output).metric.tags == ("NOUN", "VERB")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["train", "TEXT"], "no model file is named"),
+        (["train", "-o", "m.egt"], "can be read once only"),
+        (["train", "TEXT", "-o", "m.egt", "--vectors", "a", "--brown", "b"], "give one"),
+        (["train", "TEXT", "-o", "m.egt", "--tag-map", "x"], "'x' is neither a file nor"),
+        (["train", "TEXT", "-o", "m.egt", "--floor", "0"], "floor 0.0"),
+        (["train", "TEXT", "-o", "TEXT"], "name another"),
+        (["train", "NONE", "-o", "m.egt"], "can't be read"),
+        (["parse", "TEXT"], "no model is named"),
+        (["parse", "TEXT", "-m", "TEXT"], "isn't an eigentree model"),
+    ],
+)
+def test_options_without_meaning_are_refused(arguments, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("TEXT").write_text("a_NN b_VBZ\n", "utf-8")
+    code, out, err = run_verb("induce", *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
