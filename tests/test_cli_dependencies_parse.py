@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from typer.testing import CliRunner
@@ -119,6 +120,28 @@ def test_tags_of_the_file_or_of_the_model():
     bare = "1\tdog\t_\t_\t_\t_\t_\t_\t_\t_\n2\tsaw\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
     (parsed,) = read(parse(input=bare).stdout)
     assert parsed.tags("upos") == ["NOUN", "VERB"]
+
+
+def test_sentences_without_features_are_tagged_where_tags_have_some(folder):
+    rows = treebank(60)
+    marked = [
+        replace(each, words=tuple(
+            word._replace(feats="Case=Nom" if word.deprel == "nsubj" else "_")
+            for word in each.words
+        ))
+        for each in rows
+    ]  # fmt: skip
+    (folder / "case.conllu").write_text(text_of(marked), "utf-8")
+    assert "tags from upos+Case" in train("case.conllu", "-o", "case.egt").stderr
+    text = text_of([rows[0]])
+    for form, kept in (("conllu", rows[0].tags("upos")), ("tokens", None)):
+        given = text if form == "conllu" else " ".join(rows[0].forms()) + "\n"
+        done = parse("--input", form, "--output", "json", model="case.egt", input=given)
+        record = json.loads(done.stdout)
+        assert "|Case=Nom" in "".join(record["tags"])
+        (parsed,) = read(parse("--input", form, model="case.egt", input=given).stdout)
+        assert "|" not in "".join(parsed.tags("upos"))
+        assert kept is None or parsed.tags("upos") == kept
 
 
 BAD = RICH + "1\tx\ttoo few columns\n\n" + RICH + "1\ty\t_\tNOUN\t_\t_\t_\t_\t_\t_\n3\tz\n\n" + RICH

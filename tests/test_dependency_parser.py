@@ -140,6 +140,18 @@ def test_unknown_tags_and_words_have_heads():
         assert result.tags[0] == "???"
 
 
+def test_unseen_features_are_forgotten():
+    parser = plain_parser()
+    words = ["the", "dog", "left"]
+    plain, featured, odd = (
+        parser.parse(words, ["DET", noun, "VERB"])
+        for noun in ("NOUN", "NOUN|Case=Nom", "XX|Case=Nom")
+    )
+    assert plain.arcs == featured.arcs
+    assert featured.tags[1] == "NOUN|Case=Nom"
+    assert odd.log_value != plain.log_value
+
+
 def test_words_alone_are_tagged():
     words = ["the", "old", "dog", "saw", "it", "."]
     result = whole_parser().parse(words)

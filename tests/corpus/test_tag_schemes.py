@@ -6,7 +6,6 @@ import pytest
 
 from eigentree.corpus.conllu import Sentence, Word
 from eigentree.corpus.tag_schemes import (
-    MOST_TAGS,
     column_part,
     parts_of_scheme,
     scheme_of,
@@ -45,17 +44,12 @@ def test_the_column_of_a_tag_comes_back():
         assert [column_part(tag) for tag in tags_of(SENTENCE, scheme)] == SENTENCE.tags(column)
 
 
-def tagged(pairs):
-    words = (Word(n, "w", upos=u, xpos=x) for n, (u, x) in enumerate(pairs, start=1))
-    return [Sentence(tuple(words))]
-
-
 def test_the_treebank_decides():
-    finer = [("N", "NN"), ("N", "NNS"), ("V", "VB")]
-    assert scheme_of(tagged(finer)) == "xpos"
-    assert scheme_of(tagged([*finer, ("V", "_")])) == "upos"
-    assert scheme_of(tagged([("N", "a"), ("V", "b")])) == "upos"
-    many = [("N", f"x{n}") for n in range(MOST_TAGS)]
-    assert scheme_of(tagged(many)) == "xpos"
-    assert scheme_of(tagged([*many, ("N", "one too many")])) == "upos"
-    assert scheme_of([]) == "upos"
+    assert scheme_of([SENTENCE]) == "upos+Case"
+    verbal = Word(1, "to", upos="VERB", feats="Abbr=Yes|VerbForm=Inf")
+    assert scheme_of([SENTENCE, Sentence((verbal,))]) == "upos+Case+VerbForm"
+    bare = Word(1, "x", upos="X", xpos="XX")
+    assert scheme_of([Sentence((bare,))]) == "upos"
+    assert scheme_of([Sentence((bare._replace(upos="_"),))]) == "xpos"
+    # One word is enough.
+    assert scheme_of([Sentence((bare._replace(upos="_"), bare._replace(id=2)))]) == "upos"

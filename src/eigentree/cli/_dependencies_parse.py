@@ -114,7 +114,7 @@ def parse(
 
     def watched() -> Iterator[_Asked]:
         nonlocal n_bad
-        for asked in _read(inputs, form, parser.tag_scheme, ignore_tags):
+        for asked in _read(inputs, form, parser, ignore_tags):
             if asked.words and asked.tags is None and parser.tagger is None:
                 what = f"{asked.place}: no tags by {parser.tag_scheme}, and the model has no tagger"
                 asked = _Asked(asked.place, [], None, problem=what)
@@ -155,14 +155,13 @@ def _open(work: _Work, *, verify: bool = True) -> DependencyParser:
 
 
 def _read(
-    files: Iterable[str], form: InputForm, scheme: str, ignore_tags: bool
+    files: Iterable[str], form: InputForm, parser: DependencyParser, ignore_tags: bool
 ) -> Iterator[_Asked]:
-    from eigentree.corpus.conllu import EMPTY, read_conllu
+    from eigentree.corpus.conllu import read_conllu
     from eigentree.corpus.files import open_text
-    from eigentree.corpus.tag_schemes import parts_of_scheme, tags_of
+    from eigentree.corpus.tag_schemes import tags_of
     from eigentree.corpus.tokens import read_sentences
 
-    column, _ = parts_of_scheme(scheme)
     number = 0
     for file in files:
         name = "<standard input>" if file == "-" else file
@@ -174,8 +173,8 @@ def _read(
                     if record.sentence is None:
                         yield _Asked(place, [], None, problem=str(record.problem))
                         continue
-                    ignored = ignore_tags or set(record.sentence.tags(column)) == {EMPTY}
-                    given = None if ignored else tags_of(record.sentence, scheme)
+                    ignored = ignore_tags or _lacks_tags(record.sentence, parser)
+                    given = None if ignored else tags_of(record.sentence, parser.tag_scheme)
                     yield _Asked(place, record.sentence.forms(), given, record.sentence)
             else:
                 for each in read_sentences(lines, form, name=name, on_error="skip"):
@@ -186,6 +185,19 @@ def _read(
                     given = None if ignore_tags else all_tags
                     sentence = _new(number, each.words)
                     yield _Asked(f"{name}:{each.line}", each.words, given, sentence, problem)
+
+
+def _lacks_tags(sentence: Sentence, parser: DependencyParser) -> bool:
+    """Whether no word has a tag, or a feature where the model wants some and has a tagger."""
+    from eigentree.corpus.conllu import EMPTY
+    from eigentree.corpus.tag_schemes import parts_of_scheme
+
+    column, features = parts_of_scheme(parser.tag_scheme)
+    if set(sentence.tags(column)) == {EMPTY}:
+        return True
+    if not features or parser.tagger is None:
+        return False
+    return all(word.feats == EMPTY for word in sentence.words)
 
 
 def _new(number: int, words: list[str]) -> Sentence:
