@@ -44,7 +44,7 @@ def test_nothing_to_learn_from():
     with pytest.raises(GrammarError, match="of 1 dependency tree none is left"):
         train_dependencies([CROSSING], skipping)
     untagged = [sentence("a/_ b/_", [0, 1])]
-    with pytest.raises(GrammarError, match="no word has a tag by upos, and automata learn from"):
+    with pytest.raises(GrammarError, match="no word has a tag by upos or xpos, and automata learn"):
         train_dependencies(untagged, options())
     with pytest.raises(GrammarError, match="no word has a tag by xpos"):
         train_dependencies(treebank(3), replace(options(), tag_scheme="xpos"))

@@ -172,8 +172,8 @@ def train_dependencies(
         )
     if all(set(tree.tags) == {EMPTY} for tree in trees.sentences):
         raise GrammarError(
-            f"no word has a tag by {scheme}, and automata learn from tags; name a column that has "
-            "some, upos or xpos"
+            f"no word has a tag by {options.tag_scheme or 'upos or xpos'}, and automata learn from "
+            "tags; there must be some"
         )
     judged = projective_trees(dev[:MOST_JUDGED], scheme).sentences
     tell = progress or _tell_nobody
