@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, TypeVar, get_args
 
 from eigentree.corpus.conllu import EMPTY, Sentence
 from eigentree.corpus.projective import projectivise
@@ -35,6 +35,7 @@ from eigentree.parsers import Progress
 from eigentree.words.tagger import Tagger
 
 Crossing = Literal["lift", "skip"]
+Item = TypeVar("Item")
 
 # Sentences that iterations are judged on; more say the same and take longer.
 MOST_JUDGED = 500
@@ -143,9 +144,9 @@ def train_dependencies(
         With trees.
     options
     dev
-        Held-out sentences with trees.  The first `MOST_JUDGED` judge iterations of expectation
-        maximisation; of these, `MOST_WEIGHED` of at most `LONGEST_WEIGHED` words judge the weight
-        of the lexical model.
+        Held-out sentences with trees.  `MOST_JUDGED` from all over them judge iterations of
+        expectation maximisation; of these, `MOST_WEIGHED` of at most `LONGEST_WEIGHED` words judge
+        the weight of the lexical model.
     seed
         Same seed, same parser, to the byte.
     jobs
@@ -175,7 +176,7 @@ def train_dependencies(
             f"no word has a tag by {options.tag_scheme or 'upos or xpos'}, and automata learn from "
             "tags; there must be some"
         )
-    judged = projective_trees(dev[:MOST_JUDGED], scheme).sentences
+    judged = projective_trees(_spread(dev, MOST_JUDGED), scheme).sentences
     tell = progress or _tell_nobody
     pairs = [(tags, heads) for _, tags, heads in trees.sentences]
     symbols = sorted({UNKNOWN_TAG, *(tag for tags, _ in pairs for tag in tags)})
@@ -253,7 +254,8 @@ def _with_best_weight(
     parser: DependencyParser, judged: Sequence[HeadedSentence], tell: Progress
 ) -> DependencyParser:
     """The parser with the weight of its lexical model that does best on held-out sentences."""
-    sentences = [each for each in judged if len(each.words) <= LONGEST_WEIGHED][:MOST_WEIGHED]
+    short = [each for each in judged if len(each.words) <= LONGEST_WEIGHED]
+    sentences = _spread(short, MOST_WEIGHED)
     n_tried = 0
 
     def score(weight: float) -> float:
@@ -267,6 +269,12 @@ def _with_best_weight(
 
 def _weighted(parser: DependencyParser, weight: float) -> DependencyParser:
     return replace(parser, options=replace(parser.options, lexical_weight=weight))
+
+
+def _spread(items: Sequence[Item], most: int) -> list[Item]:
+    """At most so many, from all over the sequence: neighbours in a treebank are of one text."""
+    n = min(len(items), most)
+    return [items[at * len(items) // n] for at in range(n)]
 
 
 def _tell_nobody(stage: str, share: float) -> None:
