@@ -207,3 +207,16 @@ def test_the_objective_asked_for_is_kept():
 def test_settings_are_checked(settings, message):
     with pytest.raises(SettingsError, match=message):
         DependencyTrainingOptions(**settings)
+
+
+def test_judged_sentences_are_from_all_over_the_held_out_ones(monkeypatch):
+    judged = []
+    monkeypatch.setattr(dependency_training, "MOST_JUDGED", 4)
+    monkeypatch.setattr(
+        dependency_training,
+        "attachment",
+        lambda _, sentences: judged.append([each.words for each in sentences]) or 0.0,
+    )
+    dev = treebank(10, 1)
+    train_dependencies(treebank(20), options(lexical=True), dev=dev)
+    assert judged[0] == [dev[at].forms() for at in (0, 2, 5, 7)]
