@@ -27,7 +27,7 @@ PARSING = {"calibration", "sentences", "parse_results", "attempts", "search"}
 # A parser, its learning and its file know one another, but only the first loads at once.
 PARSERS = PARSING | {"parsers", "training", "parser_files"}
 # The parser without a treebank, with what it shares with the others.
-BRACKETING = {"bracketing_parser", "bracketing_files", "sentences"}
+BRACKETING = {"bracketing_parser", "bracketing_models", "bracketing_files", "sentences"}
 # The parser of dependencies, its learning and its file.
 DEPENDENCIES = {"dependency_parser", "dependency_training", "dependency_files", "parsers"}
 # Layer -> the layers that it may import; a layer always may import itself.
@@ -58,6 +58,7 @@ ARROWS = {
     "parser_files": BASE | {"corpus", "grammar", "words", "model_files", *PARSERS},
     "settings_files": BASE | {"corpus", *PARSERS},
     "bracketing_parser": BASE | {"corpus", "grammar", "chart", "learn", "words", *BRACKETING},
+    "bracketing_models": BASE | {"corpus", "grammar", "chart"},
     "bracketing_files": BASE | {"corpus", "grammar", "model_files", *BRACKETING},
     "dependency_parser": BASE | {"corpus", "grammar", "chart", "learn", "words", *DEPENDENCIES},
     "dependency_training": BASE | {"corpus", "grammar", "learn", "words", *DEPENDENCIES},
@@ -67,7 +68,9 @@ ARROWS = {
     | {"held_out", "settings_files", *PARSERS},
     "experiment": BASE
     | {"corpus", "linalg", "learn", "evaluate", "report", "ensemble", "settings_files", *PARSERS}
-    | DEPENDENCIES,
+    | DEPENDENCIES
+    | BRACKETING
+    | {"words"},
     "judging": BASE | {"corpus", "ensemble", "evaluate", *PARSERS},
     "held_out": BASE | {"corpus", "grammar", "evaluate", *PARSERS},
     "training": BASE | {"corpus", "grammar", "chart", "learn", "words", "held_out", *PARSERS},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 from functools import cache
 from pathlib import Path
 
@@ -11,10 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentree import format_tree, parse_tree
+from eigentree.bracketing_models import ContextModel, MetricModel
 from eigentree.bracketing_parser import BracketingOptions, BracketingParser, BracketingResult
 from eigentree.corpus.universal_tags import read_tag_map, tag_map
-from eigentree.errors import ModelFileError, SettingsError
+from eigentree.errors import GrammarError, ModelFileError, SettingsError
 from eigentree.grammar.metric import TreeMetric
+from eigentree.learn.constituent_context import (
+    ConstituentContextOptions,
+    learn_constituent_context,
+)
 from eigentree.model_files import open_model, save_model
 from eigentree.words.brown import BrownOptions, learn_brown
 from tests.demo import TREEBANK, demo_trees, run_verb
@@ -25,7 +32,13 @@ def parser() -> BracketingParser:
     """Distances of its own for each pair of tags, so that ties are rare."""
     rng = np.random.default_rng(8)
     tags = ("ADJ", "DET", "NOUN", "VERB")
-    return BracketingParser(TreeMetric(tags, tag_map("penn"), rng.normal(size=(5, 5, 6))))
+    metric = TreeMetric(tags, tag_map("penn"), rng.normal(size=(5, 5, 6)))
+    return BracketingParser(MetricModel(metric))
+
+
+@cache
+def context_parser() -> BracketingParser:
+    return BracketingParser.train_contexts(demo_text())
 
 
 def demo_text() -> list[tuple[list[str], list[str]]]:
@@ -72,10 +85,11 @@ def test_punctuation_stands_where_it_is_documented(sentence, top, tree):
 TAGS = ("DT", "NN", "VBD", "JJ", "FOO", ",", "``")
 
 
-@given(st.lists(st.sampled_from(TAGS), min_size=1, max_size=14))
-def test_trees_have_the_words_and_are_binary_without_punctuation(tags):
+@pytest.mark.parametrize("made", [parser, context_parser])
+@given(tags=st.lists(st.sampled_from(TAGS), min_size=1, max_size=14))
+def test_trees_have_the_words_and_are_binary_without_punctuation(made, tags):
     words = [f"w{at}" for at in range(len(tags))]
-    result = parser().parse(words, tags)
+    result = made().parse(words, tags)
     tree = result.tree
     assert tree is not None
     assert (tree.words(), tree.tags()) == (words, tags)
@@ -96,7 +110,7 @@ def test_nothing_gives_nothing():
 
 
 def test_long_sentences_are_parsed_in_pieces():
-    short = BracketingParser(parser().metric, BracketingOptions(max_words=8))
+    short = BracketingParser(parser().model, BracketingOptions(max_words=8))
     tags = ["DT", "NN", "VBD", "DT", "NN", ","] * 5
     result = short.parse(["w"] * 30, tags)
     assert result.fallback == "split"
@@ -110,18 +124,20 @@ def test_long_sentences_are_parsed_in_pieces():
     assert [len(child.words()) for child in long.tree.children] == [120, 120, 60]
 
 
-def test_the_root_stands_where_it_is_told():
+@pytest.mark.parametrize("made", [parser, context_parser])
+def test_the_root_stands_where_it_is_told(made):
+    words, tags = ["the", "old", "man", "slept"], ["DT", "JJ", "NN", "VBD"]
     for top in (1, 2, 3):
-        result = parse("the_DT old_JJ man_NN slept_VBD", top=top)
+        result = made().parse(words, tags, top=top)
         assert result.top == top
         assert result.tree is not None
         left = [span for span in result.tree.spans(preterminals=True) if span.start == 0]
         assert (0, top) in [(span.start, span.end) for span in left]
-    free = parse("the_DT old_JJ man_NN slept_VBD", top=0)
-    lengths = [parse("the_DT old_JJ man_NN slept_VBD", top=top).length for top in (1, 2, 3)]
-    assert free.length == pytest.approx(min(lengths))
+    free = made().parse(words, tags, top=0)
+    scores = [made().parse(words, tags, top=top).score for top in (1, 2, 3)]
+    assert free.score == pytest.approx(max(scores))
     with pytest.raises(SettingsError, match="at position 4; it must be 1 to 3"):
-        parse("the_DT old_JJ man_NN slept_VBD", top=4)
+        made().parse(words, tags, top=4)
 
 
 def test_what_is_no_sentence_is_refused():
@@ -139,29 +155,85 @@ def test_what_is_no_sentence_is_refused():
 
 def test_training_describes_what_it_learned():
     found = learned()
-    assert found.metric.tag_map.name == "penn"
-    assert "NOUN" in found.metric.tags
-    assert "." not in found.metric.tags
+    assert isinstance(found.model, MetricModel)
+    assert found.model.tag_map.name == "penn"
+    assert "NOUN" in found.model.metric.tags
+    assert "." not in found.model.metric.tags
     about = found.description
-    is_mark = found.metric.tag_map.is_punctuation
+    is_mark = found.model.tag_map.is_punctuation
     assert about["words"] == sum(not is_mark(tag) for _, tags in demo_text() for tag in tags)
     assert 0.0 < about["quartet_excess"] < 0.5
     first = next(iter(found.parse_many(demo_text())))
     assert first.words == demo_text()[0][0]
 
 
+def test_contexts_are_learned_from_short_sentences_without_punctuation():
+    found = context_parser()
+    assert isinstance(found.model, ContextModel)
+    assert found.options.top == "free"
+    assert found.model.tag_map.name == "penn"
+    is_mark = tag_map("penn").is_punctuation
+    kept = [[tag for tag in tags if not is_mark(tag)] for _, tags in demo_text()]
+    used = [tags for tags in kept if 2 <= len(tags) <= 10]
+    expected = learn_constituent_context(used)
+    assert found.model.constituents.tags == expected.tags
+    own = found.model.constituents.to_arrays()
+    for name, array in expected.to_arrays().items():
+        assert np.array_equal(own[name], array)
+    assert found.description["sentences"] == len(used)
+    best = found.model.brackets(used[0])
+    assert best.spans == expected.brackets(used[0])
+    assert best.top in range(1, len(used[0]))
+    longer = BracketingParser.train_contexts(
+        demo_text(), learning=ConstituentContextOptions((10, 20), 2)
+    )
+    assert longer.description["sentences"] == sum(2 <= len(tags) <= 20 for tags in kept)
+    with pytest.raises(GrammarError, match="no sentence of two words"):
+        BracketingParser.train_contexts([(["a"], ["NN"])])
+
+
+def test_context_files_give_the_parser_back(tmp_path):
+    path, again = tmp_path / "a.egt", tmp_path / "b.egt"
+    context_parser().save(path)
+    loaded = BracketingParser.load(path)
+    assert loaded.options == context_parser().options
+    assert loaded.model.tag_map == context_parser().model.tag_map
+    words, tags = ["the", "old", "man", "slept", "."], ["DT", "FOO", "NN", "VBD", "."]
+    assert loaded.parse(words, tags) == context_parser().parse(words, tags)
+    loaded.save(again)
+    assert path.read_bytes() == again.read_bytes()
+    file = open_model(path)
+    wrong = {**file.arrays, "constituents.unseen_log_odds": np.zeros(2)}
+    save_model(tmp_path / "c.egt", file.header, wrong)
+    with pytest.raises(ModelFileError, match="unseen_log_odds"):
+        BracketingParser.load(tmp_path / "c.egt")
+    save_model(tmp_path / "d.egt", file.header, {})
+    with pytest.raises(ModelFileError, match="lacks"):
+        BracketingParser.load(tmp_path / "d.egt")
+
+
+def test_models_of_other_kinds_are_not_saved(tmp_path):
+    class Other:
+        tag_map = tag_map("penn")
+
+    with pytest.raises(GrammarError, match="type Other can't be saved"):
+        BracketingParser(Other()).save(tmp_path / "a.egt")
+
+
 def test_files_give_the_parser_back(tmp_path):
     path, again = tmp_path / "a.egt", tmp_path / "b.egt"
     own = read_tag_map(["NN\tNOUN", "V*\tVERB", "VPP\tVERB\tparticiple"], name="own")
-    options = BracketingOptions("free", True, 30, "Y")
+    options = BracketingOptions("free", 30, "Y")
     table = np.random.default_rng(0).normal(size=(3, 3, 2))
-    saved = BracketingParser(TreeMetric(("NOUN", "VERB"), own, table), options, {"words": 3})
-    saved.save(path)
+    model = MetricModel(TreeMetric(("NOUN", "VERB"), own, table), least_squares=True)
+    BracketingParser(model, options, {"words": 3}).save(path)
     loaded = BracketingParser.load(path)
     assert loaded.options == options
-    assert loaded.metric.tags == saved.metric.tags
-    assert loaded.metric.tag_map == own
-    assert np.array_equal(loaded.metric.table, table)
+    assert isinstance(loaded.model, MetricModel)
+    assert loaded.model.least_squares
+    assert loaded.model.metric.tags == model.metric.tags
+    assert loaded.model.tag_map == own
+    assert np.array_equal(loaded.model.metric.table, table)
     assert loaded.description == {"words": 3}
     loaded.save(again)
     assert path.read_bytes() == again.read_bytes()
@@ -175,6 +247,7 @@ def test_files_give_the_parser_back(tmp_path):
         ({"options": {"top": "left"}}, "top"),
         ({"tags": 3}, "header's tags"),
         ({"kind": "parser"}, "kind 'parser'"),
+        ({"method": "magic"}, "header's method"),
     ],
 )
 def test_forged_files_are_refused(tmp_path, change, message):
@@ -205,7 +278,35 @@ def model(tmp_path_factory) -> Path:
 
 
 def test_what_the_verb_trains_is_what_python_trains(model):
-    assert np.array_equal(BracketingParser.load(model).metric.table, learned().metric.table)
+    own = BracketingParser.load(model).model
+    assert np.array_equal(own.metric.table, learned().model.metric.table)
+    shown = run_verb("inspect", model)
+    assert shown[0] == 0
+    assert "MB, brackets, metric" in shown[1]
+    assert "tag map: penn" in shown[1]
+    assert "parsing: top verbs, max_words 120" in shown[1]
+
+
+def test_the_verb_trains_contexts_from_a_pipe_too(tmp_path, monkeypatch):
+    path = tmp_path / "context.egt"
+    lines = [" ".join(f"{w}_{t}" for w, t in zip(*each, strict=True)) for each in demo_text()]
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO("\n".join(lines).encode())))
+    code, out, err = run_verb("induce", "train", "--method", "constituent-context", "-o", path)
+    assert (code, out) == (0, "")
+    assert "sentences, " in err
+    loaded = BracketingParser.load(path)
+    sentence = "the_DT old_FOO man_NN slept_VBD ._."
+    words, tags = zip(*(token.split("_") for token in sentence.split()), strict=True)
+    assert loaded.parse(words, tags).tree == context_parser().parse(words, tags).tree
+    text = tmp_path / "text"
+    text.write_text(sentence + "\n", "utf-8")
+    code, out, err = run_verb("induce", "parse", "-m", path, text, "-q")
+    assert (code, err) == (0, "")
+    assert parse_tree(out) == loaded.parse(words, tags).tree
+    told = json.loads(run_verb("inspect", path, "--json")[1])
+    assert told["trained"]["method"] == "constituent-context"
+    assert told["trained"]["constituent_context"]["lengths"] == [10]
+    assert run_verb("inspect", path, "--measure")[0] == 2
 
 
 def test_a_line_out_for_each_line_in(model, tmp_path):
@@ -256,7 +357,7 @@ def test_training_goes_on_after_what_cannot_be_read(tmp_path):
     assert code == 2
     assert f"{path}:2:1: " in err
     assert err.count("isn't word_TAG") == 1
-    assert BracketingParser.load(output).metric.tags == ("NOUN", "VERB")
+    assert BracketingParser.load(output).model.metric.tags == ("NOUN", "VERB")
 
 
 @pytest.mark.parametrize(
@@ -264,6 +365,10 @@ def test_training_goes_on_after_what_cannot_be_read(tmp_path):
     [
         (["train", "TEXT"], "no model file is named"),
         (["train", "-o", "m.egt"], "can be read once only"),
+        (
+            ["train", "TEXT", "-o", "m.egt", "--method", "constituent-context", "--brown", "TEXT"],
+            "looks at tags alone",
+        ),
         (["train", "TEXT", "-o", "m.egt", "--vectors", "a", "--brown", "b"], "give one"),
         (["train", "TEXT", "-o", "m.egt", "--tag-map", "x"], "'x' is neither a file nor"),
         (["train", "TEXT", "-o", "m.egt", "--floor", "0"], "floor 0.0"),

@@ -1,10 +1,10 @@
 """The parser for languages without a treebank: tagged words in, brackets without labels out.
 
 A `BracketingParser` is learned from tagged text alone.  Of a sentence it leaves out punctuation,
-looks up the distances of the other words, decides where the root parts them and finds the
-shortest tree.  Then punctuation comes back: a mark is a child of the smallest phrase that has words
-on both sides of it, and of the whole sentence where it stands at an end, so that no phrase but the
-whole begins or ends with a mark.
+decides where the root parts the other words and asks its model for the best tree (see
+`eigentree.bracketing_models`).  Then punctuation comes back: a mark is a child of the smallest
+phrase that has words on both sides of it, and of the whole sentence where it stands at an end, so
+that no phrase but the whole begins or ends with a mark.
 
 It always answers.  What had to be given up is in `BracketingResult.fallback`:
 
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from eigentree.chart.bracketing import minimum_evolution
+from eigentree.bracketing_models import BracketingModel, ContextModel, MetricModel
 from eigentree.corpus.top_bracket import RULES
 from eigentree.corpus.trees import FORBIDDEN_IN_LABEL, Tree
 from eigentree.corpus.universal_tags import TagMap, fitting_map
@@ -34,6 +34,7 @@ from eigentree.grammar.metric import TreeMetric, quartet_excess
 from eigentree.sentences import pieces_of, sentence_of
 
 if TYPE_CHECKING:
+    from eigentree.learn.constituent_context import ConstituentContextOptions
     from eigentree.learn.tree_metric import MetricOptions, Progress
     from eigentree.words.vectors import WordVectors
 
@@ -54,9 +55,8 @@ class BracketingOptions:
     ----------
     top
         Where the root parts a sentence: by the rule for verbs and punctuation, or wherever the
-        tree is shortest, which is at the first word; see `eigentree.corpus.top_bracket`.
-    least_squares
-        Whether edges have the lengths of least squares; see `eigentree.chart.bracketing`.
+        tree is best; see `eigentree.corpus.top_bracket`.  The shortest tree has its root at the
+        first word.
     max_words
         Longer sentences are parsed in pieces of at most this many words.
     label
@@ -64,7 +64,6 @@ class BracketingOptions:
     """
 
     top: TopRule = "verbs"
-    least_squares: bool = False
     max_words: int = 120
     label: str = "X"
 
@@ -88,8 +87,10 @@ class BracketingResult:
     tree
         Phrases with the one label over the given tags; binary but for punctuation.  None for no
         words.
-    length
-        Sum of the lengths of all edges of the tree, or of those of its pieces.
+    score
+        Of the tree under the model, or the sum of those of its pieces: the larger the better.  For
+        distances it is the sum of the lengths of all edges, with a minus; for the
+        constituent-context model the sum of the log-odds of all spans, in nats.
     top
         Where the root parts the words that are no punctuation; 0 for less than two words and
         for pieces.
@@ -100,7 +101,7 @@ class BracketingResult:
     words: list[str]
     tags: list[str]
     tree: Tree | None
-    length: float = 0.0
+    score: float = 0.0
     top: int = 0
     fallback: Literal["split", "empty"] | None = None
 
@@ -111,8 +112,8 @@ class BracketingParser:
 
     Attributes
     ----------
-    metric
-        Distances between words.
+    model
+        What gives tags without punctuation their best tree.
     options
     description
         What it was made of, for people: settings, counts.
@@ -123,12 +124,13 @@ class BracketingParser:
     >>> from eigentree.corpus.universal_tags import tag_map
     >>> table = np.ones((4, 4, 1))
     >>> table[0, 1] = 0.5  # nouns are near the determiners before them
-    >>> parser = BracketingParser(TreeMetric(("DET", "NOUN", "VERB"), tag_map("ud"), table))
+    >>> metric = TreeMetric(("DET", "NOUN", "VERB"), tag_map("ud"), table)
+    >>> parser = BracketingParser(MetricModel(metric))
     >>> parser.parse("the man slept .".split(), "DET NOUN VERB PUNCT".split()).tree
     (X (X (DET the) (NOUN man)) (VERB slept) (PUNCT .))
     """
 
-    metric: TreeMetric
+    model: BracketingModel
     options: BracketingOptions = BracketingOptions()
     description: Mapping[str, Any] = field(default_factory=dict)
 
@@ -140,11 +142,12 @@ class BracketingParser:
         *,
         tag_map: TagMap | None = None,
         metric: MetricOptions | None = None,
+        least_squares: bool = False,
         options: BracketingOptions = BracketingOptions(),
         jobs: int = 1,
         progress: Progress | None = None,
     ) -> BracketingParser:
-        """Learn from tagged text.
+        """Learn distances from tagged text.
 
         Parameters
         ----------
@@ -157,6 +160,8 @@ class BracketingParser:
             as they are.
         metric
             How distances are estimated; None for the default.
+        least_squares
+            Whether edges have the lengths of least squares; see `eigentree.chart.bracketing`.
         options
             How sentences are bracketed.
         jobs
@@ -184,23 +189,89 @@ class BracketingParser:
         from eigentree.learn.tree_metric import MetricOptions, count_moments, metric_of
 
         metric = metric or MetricOptions()
-        rest = iter(sentences)
-        first = list(islice(rest, _LOOKED_AT))
-        if tag_map is None:
-            tag_map = fitting_map([tag for _, tags in first for tag in tags])
+        first, rest, tag_map = _looked_at(sentences, tag_map)
         moments = count_moments(
             chain(first, rest), vectors, tag_map, metric.largest_distance,
             jobs=jobs, progress=progress,
         )  # fmt: skip
         learned = metric_of(moments, tag_map, metric)
         description = {
+            "method": "metric",
             "words": moments.n_words,
+            "tags": len(learned.tags),
             "tag_map": tag_map.name,
             "dimensions": moments.dimensions,
             "metric": asdict(metric),
             "quartet_excess": _mean_excess(learned, first),
         }
-        return cls(learned, options, description)
+        return cls(MetricModel(learned, least_squares), options, description)
+
+    @classmethod
+    def train_contexts(
+        cls,
+        sentences: Iterable[Tagged],
+        *,
+        tag_map: TagMap | None = None,
+        learning: ConstituentContextOptions | None = None,
+        options: BracketingOptions = BracketingOptions(top="free"),
+        progress: Progress | None = None,
+    ) -> BracketingParser:
+        """Learn a constituent-context model from tagged text.
+
+        Parameters
+        ----------
+        sentences
+            Words and tags of each, read once.  Those that the model may learn from are kept.
+        tag_map
+            Tells punctuation and verbs; the model has tags as they are.  None: the one of the
+            package that fits the first sentences, or what tags themselves tell.
+        learning
+            How; None for the default.
+        options
+            How sentences are bracketed.
+        progress
+            Called with numbers of maximisation steps.
+
+        Raises
+        ------
+        GrammarError
+            When there is no sentence to learn from.
+
+        Cost
+        ----
+        See `eigentree.learn.constituent_context`.
+
+        References
+        ----------
+        klein-manning-2002.
+        """
+        from dataclasses import asdict
+
+        from eigentree.learn.constituent_context import (
+            ConstituentContextOptions,
+            learn_constituent_context,
+        )
+
+        learning = learning or ConstituentContextOptions()
+        longest = learning.lengths[-1]
+        first, rest, tag_map = _looked_at(sentences, tag_map)
+        used: list[list[str]] = []
+        for _, tags in chain(first, rest):
+            kept = [tag for tag in tags if not tag_map.is_punctuation(tag)]
+            if len(kept) > 1 and (longest is None or len(kept) <= longest):
+                used.append(kept)
+        learned = learn_constituent_context(
+            used, learning, after_step=None if progress is None else lambda _: progress(1)
+        )
+        description = {
+            "method": "constituent-context",
+            "sentences": len(used),
+            "words": sum(map(len, used)),
+            "tags": len(learned.tags),
+            "tag_map": tag_map.name,
+            "constituent_context": {**asdict(learning), "lengths": list(learning.lengths)},
+        }
+        return cls(ContextModel(learned, tag_map), options, description)
 
     def parse(
         self, words: Sequence[str], tags: Sequence[str], *, top: int | None = None
@@ -213,7 +284,7 @@ class BracketingParser:
             One tag a word.
         top
             Where the root parts the words that are no punctuation, 1 to their number less 1; 0 for
-            wherever the tree is shortest, None for what the options say.  Passed over where a
+            wherever the tree is best, None for what the options say.  Passed over where a
             sentence is parsed in pieces.
 
         Raises
@@ -247,20 +318,19 @@ class BracketingParser:
 
     def _whole(self, words: list[str], tags: list[str], top: int | None) -> BracketingResult:
         """A sentence of which a chart is made."""
-        is_mark = self.metric.tag_map.is_punctuation
-        kept = [at for at, tag in enumerate(tags) if not is_mark(tag)]
+        tag_map = self.model.tag_map
+        kept = [at for at, tag in enumerate(tags) if not tag_map.is_punctuation(tag)]
         if top is None:
-            top = RULES[self.options.top](words, tags, self.metric.tag_map)
-        distances = self.metric.distances([tags[at] for at in kept])
-        chart = minimum_evolution(distances, least_squares=self.options.least_squares)
+            top = RULES[self.options.top](words, tags, tag_map)
         try:
-            best = chart.best(top or None)
+            best = self.model.brackets([tags[at] for at in kept], top)
         except GrammarError as error:
             raise SettingsError(str(error)) from error
         # In the tokens of the sentence; the root has those at its ends as well.
-        inner = [(kept[start], kept[end - 1] + 1) for start, end, _ in best.spans[1:].tolist()]
-        tree = _tree(words, tags, [(0, len(words)), *inner], self.options.label)
-        return BracketingResult(words, tags, tree, best.length, best.top)
+        inner = best.spans - {(0, len(kept))}
+        spans = [(kept[start], kept[end - 1] + 1) for start, end in inner]
+        tree = _tree(words, tags, [(0, len(words)), *spans], self.options.label)
+        return BracketingResult(words, tags, tree, best.score, best.top)
 
     def _joined(self, pieces: Sequence[BracketingResult]) -> BracketingResult:
         """One result out of those of pieces."""
@@ -268,7 +338,7 @@ class BracketingParser:
             [word for piece in pieces for word in piece.words],
             [tag for piece in pieces for tag in piece.tags],
             Tree(self.options.label, [piece.tree for piece in pieces if piece.tree is not None]),
-            sum(piece.length for piece in pieces),
+            sum(piece.score for piece in pieces),
             fallback="split",
         )
 
@@ -295,10 +365,11 @@ class BracketingParser:
 def _tree(
     words: Sequence[str], tags: Sequence[str], spans: Sequence[tuple[int, int]], label: str
 ) -> Tree:
-    """The tree of nested spans, parents before children, from left to right."""
+    """The tree of nested spans."""
     done: dict[int, tuple[int, Tree]] = {}  # by start, the largest so far: its end, and itself
     leaves = [Tree(tag, (), word) for word, tag in zip(words, tags, strict=True)]
-    for start, end in reversed(spans):
+    # Children before parents, from right to left.
+    for start, end in sorted(spans, key=lambda span: (-span[0], span[1])):
         children: list[Tree] = []
         at = start
         while at < end:
@@ -306,6 +377,17 @@ def _tree(
             children.append(child)
         done[start] = end, Tree(label, children)
     return done[0][1]
+
+
+def _looked_at(
+    sentences: Iterable[Tagged], tag_map: TagMap | None
+) -> tuple[list[Tagged], Iterator[Tagged], TagMap]:
+    """The first sentences, the rest, and the map that was given or fits the first."""
+    rest = iter(sentences)
+    first = list(islice(rest, _LOOKED_AT))
+    if tag_map is None:
+        tag_map = fitting_map([tag for _, tags in first for tag in tags])
+    return first, rest, tag_map
 
 
 def _mean_excess(metric: TreeMetric, sentences: Sequence[Tagged]) -> float | None:

@@ -73,6 +73,26 @@ def test_best_tree_and_posteriors_are_those_of_all_trees(seed, tags):
     assert np.all(np.tril(table, -1) == 0.0)
 
 
+@given(st.integers(0, 1000), st.lists(st.sampled_from("abcx"), min_size=2, max_size=7))
+def test_the_root_may_be_told_where_to_part_a_sentence(seed, tags):
+    model, n = random_model(seed), len(tags)
+    trees = oracle.binary_trees(0, n)
+    words = frozenset((at, at + 1) for at in range(n))
+    for top in range(1, n):
+        found = model.best_tree(tags, top)
+        own = [tree for tree in trees if {(0, top), (top, n)} <= tree]
+        best = max(log_weight(model, tags, tree) for tree in own)
+        assert found.spans | words in own
+        assert found.top == top
+        assert close([found.log_odds], [best], rtol=1e-9, atol=1e-12)
+        assert close(log_weight(model, tags, found.spans | words), best, rtol=1e-9, atol=1e-12)
+    free = max(model.best_tree(tags, top).log_odds for top in range(1, n))
+    assert close([model.best_tree(tags).log_odds], [free], rtol=1e-9, atol=1e-12)
+    for top in (0, n):
+        with pytest.raises(GrammarError, match="can't part"):
+            model.best_tree(tags, top)
+
+
 def test_equal_trees_branch_to_the_right():
     flat = ConstituentContextModel(TAGS, np.arange(3), np.zeros(4), np.zeros((4, 4)), 0.0)
     assert flat.brackets(list("abcabc")) == right_branching(6)

@@ -22,6 +22,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 from eigentree import CleaningOptions, Tree, read_treebank
+from eigentree.bracketing_models import MetricModel
 from eigentree.bracketing_parser import BracketingOptions, BracketingParser
 from eigentree.corpus.bracketings import Bracketing, bracketing_of
 from eigentree.corpus.top_bracket import gold_top_bracket
@@ -117,7 +118,8 @@ def main(folder: Path, name: str) -> None:
         moments = bank.moments(bank.clusters(lower, marks))
         told = ("lower-case words" if lower else "words") + ("" if marks else ", no punctuation")
         for floor in FLOORS:
-            parser = BracketingParser(metric_of(moments, bank.tags, MetricOptions(floor=floor)))
+            metric = metric_of(moments, bank.tags, MetricOptions(floor=floor))
+            parser = BracketingParser(MetricModel(metric))
             row(told, floor, "rule", *bank.f1(bank.parsed(parser)))
             row(told, floor, "gold", *bank.f1(bank.parsed(parser, oracle=True)))
 
@@ -125,22 +127,22 @@ def main(folder: Path, name: str) -> None:
     began = time.process_time()
     moments = bank.moments(vectors)
     counted = time.process_time()
-    parser = BracketingParser(metric_of(moments, bank.tags, MetricOptions()))
+    parser = BracketingParser(MetricModel(metric_of(moments, bank.tags, MetricOptions())))
     learned = time.process_time()
     bank.parsed(parser)
     seconds = time.process_time() - learned
     head("setting", *columns)
     free = replace(parser, options=BracketingOptions(top="free"))
-    squares = replace(parser, options=BracketingOptions(least_squares=True))
+    squares = replace(parser, model=replace(parser.model, least_squares=True))
     row("default, floor 0.01, rank 7, bandwidth 0.4", *bank.f1(bank.parsed(parser)))
     row("lengths of least squares", *bank.f1(bank.parsed(squares)))
     row("root where the tree is shortest", *bank.f1(bank.parsed(free)))
     for rank in RANKS:
         metric = metric_of(moments, bank.tags, MetricOptions(rank=rank))
-        row(f"rank {rank}", *bank.f1(bank.parsed(BracketingParser(metric))))
+        row(f"rank {rank}", *bank.f1(bank.parsed(BracketingParser(MetricModel(metric)))))
     for bandwidth in BANDWIDTHS:
         metric = metric_of(moments, bank.tags, MetricOptions(bandwidth=bandwidth))
-        row(f"bandwidth {bandwidth}", *bank.f1(bank.parsed(BracketingParser(metric))))
+        row(f"bandwidth {bandwidth}", *bank.f1(bank.parsed(BracketingParser(MetricModel(metric)))))
     for direction in ("left", "right"):
         row(f"{direction}-branching", *bank.f1([branched(one, direction) for one in bank.gold]))
     print(

@@ -52,6 +52,12 @@ def train(
     output: Annotated[str, typer.Option("--output-file", "-o", help="The model file.")] = "",
     form: InputOption = "tagged",
     tag_column: TagColumnOption = "xpos",
+    method: Annotated[
+        Literal["metric", "constituent-context"],
+        typer.Option(
+            help="Distances between words, or the constituent-context model of tags alone."
+        ),
+    ] = "metric",
     vectors: Annotated[
         str | None,
         typer.Option(help="Vectors of words, in text or .npz, as words cca makes them."),
@@ -84,18 +90,26 @@ def train(
     largest_distance: Annotated[
         int, typer.Option(min=1, help="Distances between words that are told apart.")
     ] = 40,
-    top: Annotated[
-        Literal["verbs", "free"],
-        typer.Option(
-            help="Where the root parts a sentence: by a rule, or where the tree is shortest."
-        ),
-    ] = "verbs",
     least_squares: Annotated[
         bool,
         typer.Option(
             "--least-squares/--uniform", help="Lengths of least squares, or of plain means."
         ),
     ] = False,
+    longest: Annotated[
+        int, typer.Option(min=2, help="Words of the longest sentences; constituent-context alone.")
+    ] = 10,
+    iterations: Annotated[
+        int,
+        typer.Option(min=1, help="Of expectation maximisation; constituent-context alone."),
+    ] = 20,
+    top: Annotated[
+        Literal["verbs", "free"] | None,
+        typer.Option(
+            help="Where the root parts a sentence: by a rule, or where the tree is best.",
+            show_default="verbs; free for constituent-context",
+        ),
+    ] = None,
     jobs: JobsOption = 1,
     quiet: QuietOption = False,
 ) -> None:
@@ -105,6 +119,7 @@ def train(
     """
     from eigentree.bracketing_parser import BracketingOptions, BracketingParser
     from eigentree.corpus import universal_tags
+    from eigentree.learn.constituent_context import ConstituentContextOptions
     from eigentree.learn.tree_metric import MetricOptions
 
     given = files or ["-"]
@@ -112,39 +127,59 @@ def train(
         raise SettingsError("no model file is named; give one with -o")
     if vectors is not None and brown is not None:
         raise SettingsError("--vectors and --brown are two ways to say the same; give one")
+    with_words = method == "metric"
+    if not with_words and (vectors is not None or brown is not None):
+        raise SettingsError(
+            "the constituent-context model looks at tags alone; leave out --vectors and --brown"
+        )
     check_inputs([*given, *(each for each in (vectors, brown) if each is not None)])
     check_writable(output, given)
     metric = MetricOptions(rank, bandwidth, floor, largest_distance)
-    options = BracketingOptions(top, least_squares)
+    learning = ConstituentContextOptions((longest,), iterations)
+    options = BracketingOptions(top or ("verbs" if with_words else "free"))
     found_map = None if tag_map is None else universal_tags.tag_map(tag_map)
-    known = _vectors(given, form, tag_column, vectors, brown, clusters, quiet)
     trouble = Trouble()
-    with progress("counting", quiet=quiet) as advance:
-        parser = BracketingParser.train(
-            _tagged(_sentences(given, form, tag_column, trouble)),
-            known,
-            tag_map=found_map,
-            metric=metric,
-            options=options,
-            jobs=jobs,
-            progress=advance,
-        )
+    text = _tagged(_sentences(given, form, tag_column, trouble))
+    if with_words:
+        known = _vectors(given, form, tag_column, vectors, brown, clusters, quiet)
+        with progress("counting", quiet=quiet) as advance:
+            parser = BracketingParser.train(
+                text,
+                known,
+                tag_map=found_map,
+                metric=metric,
+                least_squares=least_squares,
+                options=options,
+                jobs=jobs,
+                progress=advance,
+            )
+    else:
+        with progress("learning", iterations, quiet=quiet) as advance:
+            parser = BracketingParser.train_contexts(
+                text, tag_map=found_map, learning=learning, options=options, progress=advance
+            )
     parser.save(output)
+    _tell_of_training(parser, output, quiet)
+    if trouble.found:
+        raise typer.Exit(BAD_INPUT)
+
+
+def _tell_of_training(parser: BracketingParser, output: str, quiet: bool) -> None:
     about = parser.description
-    n_tags = counted(len(parser.metric.tags), "tag")
-    message(
-        f"{output}: {counted(about['words'], 'word')} without punctuation, {n_tags} by the tag map "
-        f"{about['tag_map']}",
-        quiet=quiet,
-    )
-    if about["quartet_excess"] is not None:
+    words = f"{counted(about['words'], 'word')} without punctuation"
+    if about["method"] == "metric":
+        tags = f"{counted(about['tags'], 'tag')} by the tag map {about['tag_map']}"
+        message(f"{output}: {words}, {tags}", quiet=quiet)
+    else:
+        sentences, tags = counted(about["sentences"], "sentence"), counted(about["tags"], "tag")
+        punctuation = f"punctuation by the tag map {about['tag_map']}"
+        message(f"{output}: {words} in {sentences}, {tags}; {punctuation}", quiet=quiet)
+    if about.get("quartet_excess") is not None:
         message(
             f"distances miss those of trees by {about['quartet_excess']:.2f}, where 0 is a tree's "
             "and 0.5 chance",
             quiet=quiet,
         )
-    if trouble.found:
-        raise typer.Exit(BAD_INPUT)
 
 
 def _vectors(
@@ -189,7 +224,7 @@ def parse(
     top: Annotated[
         Literal["verbs", "free"] | None,
         typer.Option(
-            help="Where the root parts a sentence: by a rule, or where the tree is shortest.",
+            help="Where the root parts a sentence: by a rule, or where the tree is best.",
             show_default="as trained",
         ),
     ] = None,
@@ -208,6 +243,7 @@ def parse(
     Each sentence gives one tree, in order; what can't be read or has no tags gives an empty line, a
     message and exit code 2, and the rest is parsed.
     """
+    from eigentree.bracketing_models import MetricModel
     from eigentree.corpus.files import write_whole
 
     if not model:
@@ -219,7 +255,8 @@ def parse(
     work = _Work(model, top, max_words)
     # Opened here in any case, so that a bad model is told before any worker starts.
     parser = _open(work)
-    warn_of_compilation(quiet=quiet, parsing=False, bracketing=True)
+    shortest = isinstance(parser.model, MetricModel)
+    warn_of_compilation(quiet=quiet, parsing=False, bracketing=shortest)
     trouble = Trouble()
     sentences = _sentences(files or ["-"], form, tag_column, trouble)
     rendered: Iterator[_Rendered]

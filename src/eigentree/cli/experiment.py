@@ -128,7 +128,13 @@ def _kind(file: str | None, data: str | None) -> _Kind | None:
         from eigentree.experiment import dependencies
 
         return _Kind(dependencies.make_dependency_study, dependencies.run_dependency_study)
-    raise SettingsError(f"{file}: kind is {name!r}; it must be dependencies, or not be there")
+    if name == "bracketing":
+        from eigentree.experiment import bracketings
+
+        return _Kind(bracketings.make_bracketing_study, bracketings.run_bracketing_study)
+    raise SettingsError(
+        f"{file}: kind is {name!r}; it must be dependencies or bracketing, or not be there"
+    )
 
 
 def _run_kind(

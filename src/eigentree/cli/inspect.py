@@ -33,7 +33,7 @@ _LEAST_SECONDS = 0.2
 
 
 def inspect(
-    model: Annotated[str, typer.Argument(help="A model file made by train.")],
+    model: Annotated[str, typer.Argument(help="A model file made by train or induce train.")],
     most: Annotated[
         int, typer.Option(min=0, help="Nonterminals or tags to list, the most frequent first.")
     ] = 20,
@@ -53,8 +53,10 @@ def inspect(
     Of a dependency model the states of each tag's automata are told.
     A spectrum shows the singular values of a nonterminal beside the largest; behind a line stand
     those that have no states.  Of a model in Kruskal form the errors of its rules are told, what
-    charts cost, and how far values of sentences can be from the exact ones at most.
+    charts cost, and how far values of sentences can be from the exact ones at most.  Of a model of
+    brackets what it was learned from is told, and how.
     """
+    from eigentree.cli._brackets_inspect import describe_brackets, show_brackets
     from eigentree.cli._dependencies_inspect import describe_dependencies, show_dependencies
     from eigentree.model_files import open_model
     from eigentree.parsers import Parser
@@ -63,12 +65,16 @@ def inspect(
         raise SettingsError(
             f"{model}: is a folder; eigentree ensemble info tells what is in an ensemble"
         )
-    if open_model(model, verify=False).header.get("kind") == "dependency parser":
+    kind = open_model(model, verify=False).header.get("kind")
+    if kind in ("dependency parser", "bracketing parser"):
         if measure:
             raise SettingsError(_NO_KRUSKAL_FORM)
-        report = describe_dependencies(model)
+        is_brackets = kind == "bracketing parser"
+        report = describe_brackets(model) if is_brackets else describe_dependencies(model)
         if as_json:
             typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
+        elif is_brackets:
+            show_brackets(report)
         else:
             show_dependencies(report, most)
         return

@@ -427,7 +427,16 @@ def study_tables(path: str | Path, folder: str | Path | None = None) -> dict[str
     """
     given = read_tables(path)
     beside = Path(path).parent
-    tables = _located(given, folder or beside, ("train", "dev", "test"))
+    tables = _located(given, folder or beside, ("train", "dev", "test", "text"))
+    if isinstance(given.get("tests"), Mapping):
+        tables["tests"] = _located(given["tests"], folder or beside, list(given["tests"]))
+    if isinstance(given.get("model"), list):
+        tables["model"] = [
+            _located(each, folder or beside, ("vectors", "brackets"))
+            if isinstance(each, Mapping)
+            else each
+            for each in given["model"]
+        ]
     if isinstance(given.get("ensemble"), list):
         tables["ensemble"] = [
             _located(each, beside, ("description",)) if isinstance(each, Mapping) else each
@@ -437,6 +446,12 @@ def study_tables(path: str | Path, folder: str | Path | None = None) -> dict[str
 
 
 def _located(given: Mapping[str, Any], folder: str | Path, names: Sequence[str]) -> dict[str, Any]:
-    """A table whose files of these names are in a folder."""
-    files = {name: Path(folder) / given[name] for name in names if isinstance(given.get(name), str)}
+    """A table whose files of these names, one or a list of them, are in a folder."""
+    files: dict[str, Any] = {}
+    for name in names:
+        value = given.get(name)
+        if isinstance(value, str):
+            files[name] = Path(folder) / value
+        elif isinstance(value, list) and all(isinstance(each, str) for each in value):
+            files[name] = [Path(folder) / each for each in value]
     return {**given, **files}

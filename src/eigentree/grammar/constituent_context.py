@@ -67,6 +67,24 @@ class Spans(NamedTuple):
     width: Places
 
 
+class BestTree(NamedTuple):
+    """A binary tree of a sentence.
+
+    Attributes
+    ----------
+    spans
+        Half-open, of two words or more, the whole sentence among them; none for fewer words.
+    top
+        Where the root parts the sentence; 0 for less than two words.
+    log_odds
+        Sum over all spans with words, in nats; 0 for less than two words.
+    """
+
+    spans: frozenset[Pair]
+    top: int
+    log_odds: float
+
+
 class Positions(NamedTuple):
     """The boundaries between words of some sentences one after the other, both ends included.
 
@@ -214,15 +232,21 @@ class ConstituentContextModel:
         cls, tags: Sequence[str], arrays: Mapping[str, NDArray[Any]]
     ) -> ConstituentContextModel:
         """The model of such tags and arrays; KeyError where one of them is missing."""
+        unseen = arrays["unseen_log_odds"]
+        check_shapes("ConstituentContextModel", {"unseen_log_odds": (unseen, "O")}, O=1)
         return cls(
             tuple(tags),
             arrays["yield_keys"],
             arrays["yield_log_odds"],
             arrays["context_log_odds"],
-            float(arrays["unseen_log_odds"].item()),
+            float(unseen.item()),
         )
 
     def brackets(self, tags: Sequence[str]) -> frozenset[Pair]:
+        """The spans of the most probable binary tree of a sentence; see `best_tree`."""
+        return self.best_tree(tags).spans
+
+    def best_tree(self, tags: Sequence[str], top: int | None = None) -> BestTree:
         """The most probable binary tree of a sentence.
 
         Of trees that are as probable the one that branches to the right, from the top on, is
@@ -232,12 +256,14 @@ class ConstituentContextModel:
         ----------
         tags
             Of the words; unknown ones are allowed.
+        top
+            The root parts words before this position from the rest; None for wherever the tree is
+            most probable.
 
-        Returns
-        -------
-        frozenset
-            Half-open spans of two words or more, the whole sentence among them; empty for
-            fewer than two words.
+        Raises
+        ------
+        GrammarError
+            When there are words on one side only.
 
         Cost
         ----
@@ -245,15 +271,24 @@ class ConstituentContextModel:
         """
         n = len(tags)
         if n < 2:
-            return frozenset()
+            return BestTree(frozenset(), 0, 0.0)
+        if top is not None and not 0 < top < n:
+            raise GrammarError(
+                f"the root can't part {n} words at position {top}; it must be 1 to {n - 1}"
+            )
         log_odds = self.log_odds(tags)
+        value = np.empty_like(log_odds)
         split = np.zeros(len(log_odds), dtype=np.int64)
-        best_splits(n, log_odds, MARGIN, np.empty_like(log_odds), split)
+        best_splits(n, log_odds, MARGIN, value, split)
+        if top is None:
+            top = int(split[n])
+        split[n] = top
         spans = [(0, n)]
         for start, end in spans:
             middle = int(split[row_of(start, n) + end - start])
             spans += [(i, j) for i, j in ((start, middle), (middle, end)) if j - i > 1]
-        return frozenset(spans)
+        best = log_odds[n] + value[top] + value[row_of(top, n) + n - top]
+        return BestTree(frozenset(spans), top, float(best))
 
     def posteriors(self, tags: Sequence[str]) -> Floats:
         """Axes (n + 1, n + 1): the probability that each span, start <= end, is a constituent."""

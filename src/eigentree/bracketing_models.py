@@ -1,0 +1,103 @@
+"""The models of a bracketing parser: tags without punctuation in, the best binary tree out.
+
+Any class with a tag map and a method ``brackets`` will do; `eigentree.bracketing_files` says how
+each is kept.  There are distances between words, whose shortest tree is best, and the
+constituent-context model, whose most probable tree is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+from eigentree.chart.bracketing import minimum_evolution
+from eigentree.corpus.bracketings import Pair
+from eigentree.corpus.universal_tags import TagMap
+from eigentree.grammar.constituent_context import ConstituentContextModel
+from eigentree.grammar.metric import TreeMetric
+
+
+class BestTree(NamedTuple):
+    """The best binary tree of a sentence under a model.
+
+    ``spans`` are half-open, of two words or more, and include the whole sentence; ``top`` is
+    where the root parts it, 0 for less than two words; ``score`` is the larger the better, in
+    the model's own unit.
+    """
+
+    spans: frozenset[Pair]
+    top: int
+    score: float
+
+
+class BracketingModel(Protocol):
+    """What a bracketing parser asks of a model."""
+
+    @property
+    def tag_map(self) -> TagMap:
+        """Tells punctuation, and verbs for the rule of the top bracket."""
+
+    def brackets(self, tags: Sequence[str], top: int = 0) -> BestTree:
+        """The best tree of a sentence.
+
+        Parameters
+        ----------
+        tags
+            Of the words without punctuation, before the map; unknown ones are allowed.
+        top
+            Where the root must part them; 0 for anywhere.
+
+        Raises
+        ------
+        GrammarError
+            When `top` lies outside the sentence.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class MetricModel:
+    """Distances between words; the score is the length of the tree, with a minus.
+
+    Attributes
+    ----------
+    metric
+        The distances.
+    least_squares
+        Whether edges have the lengths of least squares; see `eigentree.chart.bracketing`.
+    """
+
+    metric: TreeMetric
+    least_squares: bool = False
+
+    @property
+    def tag_map(self) -> TagMap:
+        return self.metric.tag_map
+
+    def brackets(self, tags: Sequence[str], top: int = 0) -> BestTree:
+        """The shortest tree of a sentence; see `BracketingModel`."""
+        distances = self.metric.distances(tags)
+        best = minimum_evolution(distances, least_squares=self.least_squares).best(top or None)
+        spans = frozenset((start, end) for start, end, _ in best.spans.tolist())
+        return BestTree(spans, best.top, -best.length)
+
+
+@dataclass(frozen=True, slots=True)
+class ContextModel:
+    """A constituent-context model of tags as they are; the score is the sum of log-odds in nats.
+
+    Attributes
+    ----------
+    constituents
+        The constituent-context model.
+    tag_map
+        For punctuation and verbs alone.
+    """
+
+    constituents: ConstituentContextModel
+    tag_map: TagMap
+
+    def brackets(self, tags: Sequence[str], top: int = 0) -> BestTree:
+        """The most probable tree of a sentence; see `BracketingModel`."""
+        best = self.constituents.best_tree(tags, top or None)
+        return BestTree(best.spans, best.top, best.log_odds)
