@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 from eigentree.chart.bracketing import minimum_evolution
 from eigentree.corpus.bracketings import Pair
 from eigentree.corpus.universal_tags import TagMap
+from eigentree.errors import GrammarError
 from eigentree.grammar.constituent_context import (
     ConstituentContextModel,
     best_binary_tree,
@@ -82,7 +83,12 @@ class MetricModel:
     def tag_map(self) -> TagMap:
         return self.metric.tag_map
 
-    def brackets(self, tags: Sequence[str], top: int = 0, marks: Sequence[int] = ()) -> BestTree:
+    def brackets(
+        self,
+        tags: Sequence[str],
+        top: int = 0,
+        marks: Sequence[int] = (),  # noqa: ARG002
+    ) -> BestTree:
         """The shortest tree of a sentence; see `BracketingModel`."""
         distances = self.metric.distances(tags)
         best = minimum_evolution(distances, least_squares=self.least_squares).best(top or None)
@@ -105,7 +111,12 @@ class ContextModel:
     constituents: ConstituentContextModel
     tag_map: TagMap
 
-    def brackets(self, tags: Sequence[str], top: int = 0, marks: Sequence[int] = ()) -> BestTree:
+    def brackets(
+        self,
+        tags: Sequence[str],
+        top: int = 0,
+        marks: Sequence[int] = (),  # noqa: ARG002
+    ) -> BestTree:
         """The most probable tree of a sentence; see `BracketingModel`."""
         best = self.constituents.best_tree(tags, top or None)
         return BestTree(best.spans, best.top, best.weight)
@@ -113,11 +124,11 @@ class ContextModel:
 
 @dataclass(frozen=True, slots=True)
 class TaughtModel:
-    """Two constituent-context models that distances have taught; see `eigentree.learn.taught_contexts`.
+    """Two constituent-context models that distances have taught.
 
-    Each gives every span a posterior, its log-odds less a charge where it crosses punctuation.  The
-    best tree has the greatest sum of their means, and that is its score: how many of its spans of
-    two words or more are to be expected right.
+    Each gives every span a posterior, its log-odds less a charge where it crosses punctuation.
+    The best tree has the greatest sum of their means, and that is its score: how many of its spans
+    of two words or more are to be expected right.  See `eigentree.learn.taught_contexts`.
 
     Attributes
     ----------

@@ -178,7 +178,7 @@ def crosses_marks(n_words: int, marks: Sequence[int]) -> NDArray[np.bool_]:
     n_words
         Of the sentence without punctuation.
     marks
-        Positions of those words that punctuation stands at; both ends of the sentence count as such.
+        Positions between these words where punctuation stood; the ends of the sentence count, too.
     """
     is_mark = np.zeros(n_words + 1, dtype=bool)
     is_mark[[0, *marks, n_words]] = True

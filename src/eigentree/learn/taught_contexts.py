@@ -46,7 +46,7 @@ from eigentree.learn.constituent_context import (
 )
 from eigentree.learn.tree_metric import MetricOptions, Tagged
 
-# Chosen on dev parts in two languages; few steps and weak counts besides keep to the metric's trees.
+# Chosen on dev parts in two languages; few steps and weak counts keep to the metric's trees.
 TAUGHT = ConstituentContextOptions((10,), iterations=2, constituents=1.0, distituents=4.0)
 TEACHER = MetricOptions(rank=15)
 
