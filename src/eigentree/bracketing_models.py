@@ -12,6 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from eigentree.chart.bracketing import minimum_evolution
 from eigentree.corpus.bracketings import Pair
 from eigentree.corpus.universal_tags import TagMap
@@ -161,6 +163,6 @@ class TaughtModel:
         charges = self.charge * crosses_marks(n, marks)
         universal = [self.tag_map(tag) for tag in tags]
         both = (self.own.log_odds(tags), self.universal.log_odds(universal))
-        mean = sum(posteriors_of(log_odds - charges, n) for log_odds in both) / len(both)
-        best = best_binary_tree(mean, n, top or None)
+        posteriors = np.array([posteriors_of(log_odds - charges, n) for log_odds in both])
+        best = best_binary_tree(posteriors.mean(axis=0), n, top or None)
         return BestTree(best.spans, best.top, best.weight - n if n > 1 else 0.0)

@@ -170,6 +170,7 @@ def train(
     text = _tagged(_sentences(given, form, tag_column, trouble))
     if with_words:
         known = _vectors(given, form, tag_column, vectors, brown, clusters, quiet)
+        warn_of_compilation(quiet=quiet, parsing=False, bracketing=taught)
         with progress("counting", quiet=quiet) as advance:
             if taught:
                 parser = BracketingParser.train_taught(

@@ -163,7 +163,7 @@ def _children(nodes: Places, tags: Places, keys: Places, n_tags: int) -> Places:
 
 def indicators_of(trees: Sequence[frozenset[Pair]], spans: Spans) -> Floats:
     """Axes (span): 1 for single words and the spans of each sentence's tree, else 0."""
-    found = (spans.width == 1).astype(np.float64)
+    found: Floats = (spans.width == 1).astype(np.float64)
     for tree, n_words, first in zip(trees, spans.n_words, spans.first, strict=True):
         for start, end in tree:
             found[first + row_of(start, n_words) + end - start] = 1.0
