@@ -32,7 +32,8 @@ how-to pages: [train](how-to/train.md), [partial trees](how-to/train-on-partial-
 [compare](how-to/compare-estimators.md), [ensembles](how-to/ensembles.md),
 [bracket without a treebank](how-to/induce.md),
 [word representations](how-to/word-representations.md),
-[learn from sequences](how-to/learn-sequences.md).
+[learn from sequences](how-to/learn-sequences.md),
+[parse to dependencies](how-to/dependencies.md).
 """
 
 

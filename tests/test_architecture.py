@@ -47,7 +47,7 @@ ARROWS = {
     "chart": BASE | {"corpus", "linalg", "grammar"},
     "learn": BASE | {"corpus", "linalg", "grammar", "words", "chart", "model_files"},
     "evaluate": BASE | {"corpus"},
-    "report": BASE | {"corpus", "evaluate"},
+    "report": BASE | {"corpus", "evaluate", "learn"},
     "operator_files": BASE | {"grammar", "model_files"},
     "simulate": BASE | {"corpus", "linalg", "grammar"},
     "sentences": BASE | {"corpus", "words", "calibration"},

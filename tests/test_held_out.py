@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from eigentree.evaluate import EVALB_COLLINS, score
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.held_out import HeldOut
 from eigentree.parsers import Parser, ParserOptions
+from eigentree.search import search
 from eigentree.training import TrainingOptions
 from tests.demo import any_length_parser, demo_parser, demo_trees
 
@@ -60,14 +62,12 @@ def test_results_are_a_parser_s_own():
 
 def test_what_is_relaxed_is_relaxed_alike(monkeypatch):
     # Where nothing decodes at first, further attempts are needed.
-    tries: dict[int, int] = {}
-    search = Parser._search
+    tries = count(1)
 
-    def failing(self, words, pruned):
-        tries[id(self)] = tries.get(id(self), 0) + 1
-        return None if tries[id(self)] % 3 else search(self, words, pruned)
+    def failing(*asked, **named):
+        return None if next(tries) % 3 else search(*asked, **named)
 
-    monkeypatch.setattr(Parser, "_search", failing)
+    monkeypatch.setattr("eigentree.parsers.search", failing)
     parser = demo_parser()
     trees = demo_trees()[:4]
     once = held_out_of(parser, trees).parse(parser.grammar)
@@ -84,14 +84,12 @@ def test_long_sentences_are_parsed_in_the_same_pieces():
 
 
 def test_memory_that_runs_out_halves_the_pieces(monkeypatch):
-    search = Parser._search
-
-    def cramped(self, words, pruned):
+    def cramped(words, *asked, **named):
         if len(words) > 10:
             raise MemoryError
-        return search(self, words, pruned)
+        return search(words, *asked, **named)
 
-    monkeypatch.setattr(Parser, "_search", cramped)
+    monkeypatch.setattr("eigentree.parsers.search", cramped)
     tree = Tree("S", [Tree("A", (), "a") for _ in range(30)])
     assert same(any_length_parser(), [tree]) == ["split"]
 
@@ -103,7 +101,7 @@ def test_sentences_are_pruned_once(monkeypatch):
         calls.append(1)
         return pruning.prune(*arguments, **named)
 
-    monkeypatch.setattr("eigentree.parsers.prune", counting)
+    monkeypatch.setattr("eigentree.attempts.prune", counting)
     trees = demo_trees()[:6]
     parser = demo_parser()
     held_out = held_out_of(parser, trees)

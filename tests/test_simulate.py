@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from eigentree.corpus.binarise import BinaryTree, Symbol, unbinarise
 from eigentree.corpus.lexicon import LexiconOptions
+from eigentree.corpus.projective import is_projective
 from eigentree.errors import GrammarError
+from eigentree.grammar.head_automata import LEFT, RIGHT, ROOT, HeadAutomata
 from eigentree.grammar.lpcfg import LPCFG
+from eigentree.grammar.operators import OperatorModel
 from eigentree.grammar.plain import one_state
 from eigentree.learn.counting import count_pcfg
 from eigentree.learn.examples import Examples
+from eigentree.learn.head_automata import collect_modifiers
 from eigentree.simulate import (
     attachment_grammar,
+    clause_automata,
+    clauses,
+    head_automaton,
     latent_grammar,
     pronoun_grammar,
     random_grammar,
+    sample_dependencies,
     sample_trees,
 )
 from tests.helpers import close
@@ -224,3 +234,57 @@ def test_what_cannot_be_sampled():
     zero = none.parameters._replace(dense=np.zeros_like(none.parameters.dense))
     with pytest.raises(GrammarError, match="has no choices"):
         sample_trees(LPCFG(none.backbone, zero, signed=False), 1)
+
+
+# Dependency trees ------------------------------------------------------------------------
+
+
+def test_dependency_trees_have_the_frequencies_of_their_automata():
+    trees = clauses(3000)
+    automata = clause_automata()
+    assert all(is_projective(each.heads()) and each.n_roots() == 1 for each in trees)
+    modifiers = collect_modifiers([(each.tags("upos"), each.heads()) for each in trees],
+                                  automata.symbols)  # fmt: skip
+    for number, group in enumerate(modifiers.groups()):
+        if not group.n_sequences:
+            continue
+        head, direction = (*automata.symbols, ROOT)[number // 2], number % 2
+        model = automata.automaton(head, direction)
+        seen = Counter(
+            tuple(automata.symbols[symbol] for symbol in group.symbol[first:last])
+            for first, last in pairwise(group.start.tolist())
+        )
+        for sequence, count in seen.items():
+            log_value, sign = model.value(sequence)
+            share = sign * math.exp(log_value)
+            deviation = math.sqrt(share * (1 - share) / group.n_sequences)
+            assert abs(count / group.n_sequences - share) < 5 * deviation + 1e-12
+
+
+def test_dependency_trees_of_one_seed():
+    assert clauses(5, seed=3) == clauses(9, seed=3)[:5]
+    assert clauses(5, seed=3) != clauses(5, seed=4)
+    (plain,) = sample_dependencies(clause_automata(), 1, seed=3)
+    assert plain.forms() == plain.tags("upos")
+    assert set(plain.relations()) == {"root", "dep"}
+
+
+def test_sampled_sentences_may_be_long():
+    # Chains of thousands of words: nothing here may call itself.
+    chain = head_automaton("a", [{"a": (1, 0.9995), None: (0, 0.0005)}, {None: (1, 1.0)}])
+    never = head_automaton("a", [{None: (0, 1.0)}])
+    automata = HeadAutomata.make({("a", LEFT): never, ("a", RIGHT): chain, (ROOT, RIGHT): chain})
+    longest = max(sample_dependencies(automata, 20, most_words=1_000_000), key=len)
+    assert len(longest) > 2000
+    assert longest.heads() == list(range(len(longest)))
+    with pytest.raises(GrammarError, match="grew beyond 100 words"):
+        sample_dependencies(automata, 3, most_words=100)
+
+
+def test_automata_that_can_not_be_sampled():
+    with pytest.raises(GrammarError, match="each sum must be 1"):
+        head_automaton("a", [{"a": (0, 0.5)}])
+    signed = OperatorModel(("a",), np.ones(1), np.array([1.5]), np.array([[[-0.5]]]))
+    automata = HeadAutomata.make({("a", LEFT): signed, ("a", RIGHT): signed, (ROOT, RIGHT): signed})
+    with pytest.raises(GrammarError, match="signed automata can't be sampled"):
+        sample_dependencies(automata, 1)

@@ -14,7 +14,7 @@ always answers, and `DependencyResult.fallback` says what was given up:
     nor did those; every word hangs on the one before it;
 ``split``
     the sentence is longer than ``max_words`` and was parsed in pieces, whose roots hang on the
-    first one's;
+    first one's, unless several are allowed;
 ``empty``
     there is no word.
 """
@@ -33,6 +33,7 @@ from eigentree.chart.head_chart import HeadMarginals, head_inside_outside, of_se
 from eigentree.chart.head_decode import ArcObjective, HeadTree, arc_scores, best_tree, viterbi
 from eigentree.chart.lexical_heads import lexical_heads
 from eigentree.corpus.conllu import ROOT
+from eigentree.corpus.tag_schemes import column_part
 from eigentree.errors import GrammarError, SettingsError
 from eigentree.grammar.head_automata import HeadAutomata
 from eigentree.grammar.lexical_modifiers import LexicalModifiers
@@ -255,7 +256,7 @@ class DependencyParser:
         words
         tags
             One for each word, by the parser's scheme; None for the tagger's.  Tags that were
-            never seen are allowed.
+            never seen are allowed: they count as those without their features, or as unknown.
 
         Raises
         ------
@@ -317,6 +318,10 @@ class DependencyParser:
             self._sentence(self.automata, words, tags), multi_root=self.options.several_roots
         )
 
+    def _symbol(self, tag: str) -> str:
+        """The tag itself if it was ever seen; else without its features; else the unknown one."""
+        return next((each for each in (tag, column_part(tag)) if each in self._known), UNKNOWN_TAG)
+
     def _in_pieces(self, words: list[str], tags: list[str]) -> _Found:
         most = self.options.max_words
         if len(words) <= most:
@@ -332,7 +337,7 @@ class DependencyParser:
                 sure if head != ROOT or first_root == ROOT else None
                 for head, sure in zip(piece.heads, piece.confidences, strict=True)
             ]
-            if first_root == ROOT:
+            if first_root == ROOT and not self.options.several_roots:
                 first_root = heads.index(ROOT) + 1
         return _Found(heads, confidences, None, 1, 0, "split")
 
@@ -377,7 +382,7 @@ class DependencyParser:
         weight, alone = self.options.lexical_weight, self.options.lexical_alone
         if self.lexical is not None and alone:
             return lexical_heads(self.lexical.of_sentence(words, tags), weight)
-        symbols = [tag if tag in self._known else UNKNOWN_TAG for tag in tags]
+        symbols = [self._symbol(tag) for tag in tags]
         sentence = of_sentence(automata, automata.numbers(symbols))
         if self.lexical is None:
             return sentence

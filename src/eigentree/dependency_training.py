@@ -6,12 +6,13 @@ both.  Charts find projective trees only, so others are made projective first, o
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, TypeVar, get_args
 
-from eigentree.corpus.conllu import Sentence
+from eigentree.corpus.conllu import EMPTY, Sentence
 from eigentree.corpus.projective import projectivise
 from eigentree.corpus.tag_schemes import parts_of_scheme, scheme_of, tags_of
 from eigentree.dependency_parser import (
@@ -24,6 +25,7 @@ from eigentree.grammar.head_automata import HeadAutomata
 from eigentree.learn.arc_labels import train_arc_labels
 from eigentree.learn.head_automata import HeadAutomataOptions, learn_head_automata
 from eigentree.learn.lexical_modifiers import (
+    MOST_WEIGHTS,
     HeadedSentence,
     LexicalOptions,
     count_lexical_modifiers,
@@ -33,9 +35,12 @@ from eigentree.parsers import Progress
 from eigentree.words.tagger import Tagger
 
 Crossing = Literal["lift", "skip"]
+Item = TypeVar("Item")
 
-# Sentences that iterations and weights are judged on; more say the same and take longer.
+# Sentences that iterations are judged on; more say the same and take longer.
 MOST_JUDGED = 500
+# And weights of a lexical model, whose charts are larger.
+MOST_WEIGHED, LONGEST_WEIGHED = 200, 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,8 +144,9 @@ def train_dependencies(
         With trees.
     options
     dev
-        Held-out sentences with trees, of which the first `MOST_JUDGED` judge iterations of
-        expectation maximisation and the weight of the lexical model.
+        Held-out sentences with trees.  `MOST_JUDGED` from all over them judge iterations of
+        expectation maximisation; of these, `MOST_WEIGHED` of at most `LONGEST_WEIGHED` words judge
+        the weight of the lexical model.
     seed
         Same seed, same parser, to the byte.
     jobs
@@ -153,7 +159,7 @@ def train_dependencies(
     Raises
     ------
     GrammarError
-        When no sentence is left to learn from.
+        When no sentence is left to learn from, or none of its words has a tag.
     ModelFileError
         When the checkpoint belongs to other work.
     """
@@ -165,7 +171,12 @@ def train_dependencies(
             f"of {counted(len(sentences), 'dependency tree')} none is left to learn from; "
             "at least one is needed"
         )
-    judged = projective_trees(dev[:MOST_JUDGED], scheme).sentences
+    if all(set(tree.tags) == {EMPTY} for tree in trees.sentences):
+        raise GrammarError(
+            f"no word has a tag by {options.tag_scheme or 'upos or xpos'}, and automata learn from "
+            "tags; there must be some"
+        )
+    judged = projective_trees(_spread(dev, MOST_JUDGED), scheme).sentences
     tell = progress or _tell_nobody
     pairs = [(tags, heads) for _, tags, heads in trees.sentences]
     symbols = sorted({UNKNOWN_TAG, *(tag for tags, _ in pairs for tag in tags)})
@@ -199,8 +210,7 @@ def train_dependencies(
             options=replace(plain, lexical_alone=parsing.lexical_alone),
         )
         if options.lexical_weight is None and judged and not parsing.lexical_alone:
-            weight = search_weight(lambda weight: attachment(_weighted(parser, weight), judged))
-            parser = _weighted(parser, weight)
+            parser = _with_best_weight(parser, judged, tell)
         tell("words", 1.0)
     if options.relations:
         tell("relations", 0.0)
@@ -218,6 +228,7 @@ def train_dependencies(
         description={
             "sentences": len(trees.sentences),
             "words": sum(len(tree.words) for tree in trees.sentences),
+            "tag_counts": Counter(tag for tags, _ in pairs for tag in tags),
             "crossing": {"trees": trees.n_crossing, "lifted": trees.n_lifted},
             "seed": seed,
             "automata": asdict(options.automata),
@@ -239,8 +250,31 @@ def train_dependencies(
     )
 
 
+def _with_best_weight(
+    parser: DependencyParser, judged: Sequence[HeadedSentence], tell: Progress
+) -> DependencyParser:
+    """The parser with the weight of its lexical model that does best on held-out sentences."""
+    short = [each for each in judged if len(each.words) <= LONGEST_WEIGHED]
+    sentences = _spread(short, MOST_WEIGHED)
+    n_tried = 0
+
+    def score(weight: float) -> float:
+        nonlocal n_tried
+        tell("words", n_tried / MOST_WEIGHTS)
+        n_tried += 1
+        return attachment(_weighted(parser, weight), sentences)
+
+    return _weighted(parser, search_weight(score))
+
+
 def _weighted(parser: DependencyParser, weight: float) -> DependencyParser:
     return replace(parser, options=replace(parser.options, lexical_weight=weight))
+
+
+def _spread(items: Sequence[Item], most: int) -> list[Item]:
+    """At most so many, from all over the sequence: neighbours in a treebank are of one text."""
+    n = min(len(items), most)
+    return [items[at * len(items) // n] for at in range(n)]
 
 
 def _tell_nobody(stage: str, share: float) -> None:

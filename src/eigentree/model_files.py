@@ -40,6 +40,12 @@ FORMAT = "eigentree model"
 # 3: grammars may hold tensors and words as counts of states.
 VERSION = "3"
 READ = ("1", "2", VERSION)
+# What can be done with models of some kinds, for those who took one for another.
+_VERBS = {
+    "parser": "eigentree parse",
+    "dependency parser": "eigentree dependencies parse",
+    "automaton": "eigentree automaton",
+}
 
 _ALIGNMENT = 64
 _CHUNK = 1 << 20
@@ -214,8 +220,11 @@ def _read(path: Path, file: BinaryIO, kind: str | None, verify: bool) -> ModelFi
     if header is None:
         raise ModelFileError(f"{path}: the model's header isn't a JSON object")
     if kind is not None and header.get("kind") != kind:
+        found = header.get("kind")
+        verbs = _VERBS.get(str(found))
         raise ModelFileError(
-            f"{path}: holds a model of kind {header.get('kind')!r}, where {kind!r} is wanted"
+            f"{path}: holds a model of kind {found!r}, where {kind!r} is wanted"
+            + ("" if verbs is None else f"; it is for {verbs}")
         )
     mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     arrays: dict[str, NDArray[Any]] = {}

@@ -9,6 +9,10 @@
 - `attachment_grammar`: the two states of a prepositional phrase tell those that modify nouns
   from those that modify verbs.  It is recursive.
 - `random_grammar`: any rules, with random probabilities.
+
+`head_automaton` and `sample_dependencies` do the same for dependency trees.  `clause_automata` are
+ready made: adjectives stand between a noun and its determiner, and a verb has one subject, at most
+one object, then phrases with prepositions, then a full stop.
 """
 
 from __future__ import annotations
@@ -23,9 +27,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from eigentree._random import generator
 from eigentree.corpus.binarise import BinaryTree, Symbol
+from eigentree.corpus.conllu import (
+    ROOT_RELATION,
+    UNKNOWN_RELATION,
+    Sentence,
+    Word,
+)
 from eigentree.corpus.lexicon import UNKNOWN, Lexicon, LexiconOptions
 from eigentree.errors import GrammarError
+from eigentree.grammar.head_automata import LEFT, RIGHT, ROOT, HeadAutomata
 from eigentree.grammar.lpcfg import LPCFG, LatentParameters
+from eigentree.grammar.operators import OperatorModel
 from eigentree.grammar.pcfg import PCFG, WordTable
 from eigentree.grammar.symbols import SymbolTable
 
@@ -481,3 +493,259 @@ def _binary_tree(preorder: list[tuple[Symbol, str | None]]) -> BinaryTree:
         tree.right.append(right)
         stack.append(node)
     return tree
+
+
+# Dependency trees ------------------------------------------------------------------------
+
+Transitions = Mapping[str | None, tuple[int, float]]
+
+
+def head_automaton(symbols: Sequence[str], states: Sequence[Transitions]) -> OperatorModel:
+    """An automaton of probabilities that begins in its first state.
+
+    Parameters
+    ----------
+    symbols
+        All that automata of its kind read.
+    states
+        For each state, the symbols that may be read, each with the next state and the probability;
+        None with any state and the probability of stopping.
+
+    Raises
+    ------
+    GrammarError
+        When a state has probabilities that don't sum to 1.
+    """
+    n = len(states)
+    final, operators = np.zeros(n), np.zeros((len(symbols), n, n))
+    for state, outcomes in enumerate(states):
+        for symbol, (then, probability) in outcomes.items():
+            if symbol is None:
+                final[state] = probability
+            else:
+                operators[symbols.index(symbol), then, state] = probability
+    model = OperatorModel(tuple(symbols), np.eye(n)[0], final, operators)
+    _check_probabilities(model)
+    return model
+
+
+def sample_dependencies(
+    automata: HeadAutomata,
+    n_trees: int,
+    *,
+    seed: int = 0,
+    words: Mapping[str, Sequence[str]] | None = None,
+    relations: Mapping[tuple[str, int, str], str] | None = None,
+    most_words: int = 10_000,
+) -> list[Sentence]:
+    """Draw projective dependency trees from head-automata.
+
+    Parameters
+    ----------
+    automata
+        Of probabilities; that of the root gives a single root only if it stops after one.
+    n_trees
+        How many trees.  One without any word is drawn anew.
+    seed
+        One seed gives one sequence of trees; asking for more trees only makes it longer.
+    words
+        Forms of symbols, all equally likely; the symbol itself for those that have none.
+    relations
+        By head symbol, direction and modifier symbol; ``dep`` for others, ``root`` for roots.
+    most_words
+        Longest sentence.
+
+    Returns
+    -------
+    list of Sentence
+        Symbols are in the column UPOS.
+
+    Raises
+    ------
+    GrammarError
+        When an automaton is signed or not normalised, or a sentence grows beyond ``most_words``
+        words.
+
+    Cost
+    ----
+    Linear in the number of words.
+    """
+    choices = {
+        (head, direction): _choices_of(automata.automaton(head, direction))
+        for head, direction in [
+            *((head, way) for head in automata.symbols for way in (LEFT, RIGHT)),
+            (ROOT, RIGHT),
+        ]
+    }
+    rng = generator(seed)
+    sentences: list[Sentence] = []
+    while len(sentences) < n_trees:
+        nodes = _sampled_nodes(choices, rng, most_words)
+        if len(nodes) > 1:
+            sentences.append(_sentence_of(nodes, rng, words or {}, relations or {}))
+    return sentences
+
+
+def clause_automata() -> HeadAutomata:
+    """Small clauses with prepositional phrases; see the top."""
+    tags = ("ADJ", "ADP", "DET", "NOUN", "PRON", "PUNCT", "VERB")
+    nothing: list[Transitions] = [{None: (0, 1.0)}]
+    automata = {(tag, direction): nothing for tag in tags for direction in (LEFT, RIGHT)}
+    automata["NOUN", LEFT] = [
+        {"ADJ": (0, 0.3), "DET": (1, 0.6), None: (0, 0.1)},
+        {None: (1, 1.0)},
+    ]
+    automata["NOUN", RIGHT] = [{"ADP": (1, 0.2), None: (0, 0.8)}, {None: (1, 1.0)}]
+    automata["ADP", RIGHT] = [{"NOUN": (1, 0.9), "PRON": (1, 0.1)}, {None: (1, 1.0)}]
+    automata["VERB", LEFT] = [{"NOUN": (1, 0.6), "PRON": (1, 0.4)}, {None: (1, 1.0)}]
+    automata["VERB", RIGHT] = [
+        {"NOUN": (1, 0.4), "PRON": (1, 0.1), "ADP": (1, 0.2), "PUNCT": (2, 0.3)},
+        {"ADP": (1, 0.3), "PUNCT": (2, 0.7)},
+        {None: (2, 1.0)},
+    ]
+    automata[ROOT, RIGHT] = [{"VERB": (1, 1.0)}, {None: (1, 1.0)}]
+    return HeadAutomata.make(
+        {key: head_automaton(tags, states) for key, states in automata.items()}
+    )
+
+
+# Forms and relations of `clause_automata`.
+CLAUSE_WORDS = {
+    "ADJ": ("old", "red", "small", "warm"),
+    "ADP": ("behind", "in", "near", "with"),
+    "DET": ("a", "every", "the"),
+    "NOUN": ("baker", "boat", "bread", "dog", "garden", "river"),
+    "PRON": ("he", "it", "she"),
+    "PUNCT": (".",),
+    "VERB": ("found", "left", "saw", "watched"),
+}
+CLAUSE_RELATIONS = {
+    ("NOUN", LEFT, "ADJ"): "amod",
+    ("NOUN", LEFT, "DET"): "det",
+    ("NOUN", RIGHT, "ADP"): "nmod",
+    ("ADP", RIGHT, "NOUN"): "obj",
+    ("ADP", RIGHT, "PRON"): "obj",
+    ("VERB", LEFT, "NOUN"): "nsubj",
+    ("VERB", LEFT, "PRON"): "nsubj",
+    ("VERB", RIGHT, "NOUN"): "obj",
+    ("VERB", RIGHT, "PRON"): "obj",
+    ("VERB", RIGHT, "ADP"): "obl",
+    ("VERB", RIGHT, "PUNCT"): "punct",
+}
+
+
+def clauses(n_trees: int, *, seed: int = 0) -> list[Sentence]:
+    """Trees drawn from `clause_automata`, with words and relations."""
+    return sample_dependencies(
+        clause_automata(), n_trees, seed=seed, words=CLAUSE_WORDS, relations=CLAUSE_RELATIONS
+    )
+
+
+class _Node(NamedTuple):
+    """A node of a tree that grows: the root, or a word under another node."""
+
+    symbol: str
+    head: int
+    direction: int
+    modifiers: tuple[list[int], list[int]]  # left and right ones, the closest first
+
+
+class _Automaton(NamedTuple):
+    """An automaton as choices: of its first state, and from each state of what is read."""
+
+    first: _Choices
+    then: list[list[tuple[str | None, int]]]
+    weights: list[list[float]]
+
+
+def _check_probabilities(model: OperatorModel) -> None:
+    if any(bool(np.any(part < 0.0)) for part in (model.initial, model.final, model.operators)):
+        raise GrammarError("signed automata can't be sampled; their values are no probabilities")
+    going_on = model.final + model.operators.sum(axis=(0, 1))
+    sums = [float(model.initial.sum()), *going_on.tolist()]
+    if max(abs(each - 1.0) for each in sums) > TOLERANCE:
+        raise GrammarError(
+            f"the probabilities of an automaton's beginning and of its states sum to {sums}; "
+            "each sum must be 1"
+        )
+
+
+def _choices_of(model: OperatorModel) -> _Automaton:
+    _check_probabilities(model)
+    then: list[list[tuple[str | None, int]]] = []
+    weights: list[list[float]] = []
+    for state in range(model.n_states):
+        outcomes: list[tuple[str | None, int]] = [(None, state)]
+        own = [float(model.final[state])]
+        for symbol, target in np.argwhere(model.operators[:, :, state]).tolist():
+            outcomes.append((model.symbols[symbol], target))
+            own.append(float(model.operators[symbol, target, state]))
+        then.append(outcomes)
+        weights.append(list(accumulate(own)))
+    first = _Choices(list(accumulate(model.initial.tolist())), list(range(model.n_states)))
+    return _Automaton(first, then, weights)
+
+
+def _sampled_nodes(
+    choices: Mapping[tuple[str, int], _Automaton], rng: np.random.Generator, most_words: int
+) -> list[_Node]:
+    """The nodes of a tree, the root first, each head before its modifiers."""
+    nodes = [_Node(ROOT, -1, RIGHT, ([], []))]
+    at = 0
+    while at < len(nodes):
+        head = nodes[at]
+        for direction in (LEFT, RIGHT) if at else (RIGHT,):
+            automaton = choices[head.symbol, direction]
+            state = automaton.first.draw(rng.random())
+            assert isinstance(state, int)
+            while True:
+                found = bisect_right(automaton.weights[state], rng.random())
+                symbol, state = automaton.then[state][min(found, len(automaton.then[state]) - 1)]
+                if symbol is None:
+                    break
+                head.modifiers[direction].append(len(nodes))
+                nodes.append(_Node(symbol, at, direction, ([], [])))
+                if len(nodes) - 1 > most_words:
+                    raise GrammarError(
+                        f"a sampled sentence grew beyond {most_words} words; the automata must "
+                        "stop sooner or most_words be higher"
+                    )
+        at += 1
+    return nodes
+
+
+def _sentence_of(
+    nodes: Sequence[_Node],
+    rng: np.random.Generator,
+    words: Mapping[str, Sequence[str]],
+    relations: Mapping[tuple[str, int, str], str],
+) -> Sentence:
+    order: list[int] = []
+    stack = [(0, False)]
+    while stack:
+        at, is_open = stack.pop()
+        if is_open:
+            order.append(at)
+            continue
+        left, right = nodes[at].modifiers
+        # The last that is put on comes off first: the outermost to the left.
+        stack += [(modifier, False) for modifier in reversed(right)]
+        stack.append((at, True))
+        stack += [(modifier, False) for modifier in left]
+    position = {at: place for place, at in enumerate(order)}
+    rows = []
+    for place, at in enumerate(order[1:], start=1):
+        node = nodes[at]
+        forms = words.get(node.symbol, (node.symbol,))
+        key = nodes[node.head].symbol, node.direction, node.symbol
+        relation = relations.get(key, UNKNOWN_RELATION) if node.head else ROOT_RELATION
+        rows.append(
+            Word(
+                place,
+                forms[int(rng.integers(len(forms)))],
+                upos=node.symbol,
+                head=position[node.head],
+                deprel=relation,
+            )
+        )
+    return Sentence(tuple(rows))

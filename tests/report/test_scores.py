@@ -3,7 +3,7 @@
 import sys
 from dataclasses import replace
 
-from eigentree.cli.evaluate import _show
+from eigentree.cli._common import show_table
 from eigentree.corpus.brackets import parse_tree
 from eigentree.evaluate import EVALB_COLLINS, OWN, score
 from eigentree.report.scores import (
@@ -26,7 +26,7 @@ def test_plain_table_aligns_by_columns_on_the_screen():
 def test_table_on_a_terminal_has_lines(monkeypatch, capsys):
     table = Table("", ["", "all"], [["F1, %", "[bold]"]])
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    _show(table)
+    show_table(table)
     out = capsys.readouterr().out
     assert "│" in out
     assert "[bold]" in out

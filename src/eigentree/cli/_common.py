@@ -30,6 +30,7 @@ FAILED = 1
 CLOSED_PIPE = 141  # what a shell reports for a program ended by SIGPIPE, as head's feeders are
 
 SECONDS_BETWEEN_LINES = 10.0
+_WIDTH_IN_PIPES = 100
 _MAIN_FIGURES = ("F1, %", "UAS, %", "LAS, %")
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -207,7 +208,7 @@ def by_lines(
     return placed
 
 
-def result_console(width: int | None) -> Any:
+def result_console() -> Any:
     """A console for tables on standard output, whose reader may leave."""
     from rich.console import Console
 
@@ -215,6 +216,7 @@ def result_console(width: int | None) -> Any:
         def on_broken_pipe(self) -> None:
             raise BrokenPipeError
 
+    width = None if sys.stdout.isatty() else _WIDTH_IN_PIPES
     return _Console(highlight=False, markup=False, emoji=False, width=width)
 
 

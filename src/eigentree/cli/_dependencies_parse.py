@@ -19,6 +19,7 @@ from eigentree.cli._common import (
     message,
     track,
 )
+from eigentree.cli._models import warn_of_compilation
 from eigentree.cli.parse import in_lots, in_processes
 from eigentree.errors import SettingsError
 
@@ -108,11 +109,15 @@ def parse(
     parser = _open(work)
     if parser.tagger is None and (ignore_tags or form == "tokens"):
         raise SettingsError(f"{model} has no tagger; give tags with --input tagged or conllu")
+    warn_of_compilation(quiet=quiet, parsing=False, dependencies=True)
     n_bad = 0
 
     def watched() -> Iterator[_Asked]:
         nonlocal n_bad
-        for asked in _read(inputs, form, parser.tag_scheme, ignore_tags):
+        for asked in _read(inputs, form, parser, ignore_tags):
+            if asked.words and asked.tags is None and parser.tagger is None:
+                what = f"{asked.place}: no tags by {parser.tag_scheme}, and the model has no tagger"
+                asked = _Asked(asked.place, [], None, problem=what)
             if asked.problem is not None:
                 n_bad += 1
                 message(f"eigentree: {asked.problem}")
@@ -150,14 +155,14 @@ def _open(work: _Work, *, verify: bool = True) -> DependencyParser:
 
 
 def _read(
-    files: Iterable[str], form: InputForm, scheme: str, ignore_tags: bool
+    files: Iterable[str], form: InputForm, parser: DependencyParser, ignore_tags: bool
 ) -> Iterator[_Asked]:
-    from eigentree.corpus.conllu import EMPTY, read_conllu
+    from eigentree.corpus.conllu import read_conllu
     from eigentree.corpus.files import open_text
-    from eigentree.corpus.tag_schemes import parts_of_scheme, tags_of
+    from eigentree.corpus.tag_schemes import tags_of
     from eigentree.corpus.tokens import read_sentences
 
-    column, _ = parts_of_scheme(scheme)
+    number = 0
     for file in files:
         name = "<standard input>" if file == "-" else file
         # A sentence ends at a blank line or at the end of its own, so a bad one need not end all.
@@ -168,16 +173,39 @@ def _read(
                     if record.sentence is None:
                         yield _Asked(place, [], None, problem=str(record.problem))
                         continue
-                    ignored = ignore_tags or set(record.sentence.tags(column)) == {EMPTY}
-                    given = None if ignored else tags_of(record.sentence, scheme)
+                    ignored = ignore_tags or _lacks_tags(record.sentence, parser)
+                    given = None if ignored else tags_of(record.sentence, parser.tag_scheme)
                     yield _Asked(place, record.sentence.forms(), given, record.sentence)
             else:
                 for each in read_sentences(lines, form, name=name, on_error="skip"):
+                    number += 1
                     problem = None if each.problem is None else str(each.problem)
                     # Neither of these forms has weights of tags.
                     all_tags = None if each.tags is None else list(map(str, each.tags))
-                    tags_given = None if ignore_tags else all_tags
-                    yield _Asked(f"{name}:{each.line}", each.words, tags_given, None, problem)
+                    given = None if ignore_tags else all_tags
+                    sentence = _new(number, each.words)
+                    yield _Asked(f"{name}:{each.line}", each.words, given, sentence, problem)
+
+
+def _lacks_tags(sentence: Sentence, parser: DependencyParser) -> bool:
+    """Whether no word has a tag, or a feature where the model wants some and has a tagger."""
+    from eigentree.corpus.conllu import EMPTY
+    from eigentree.corpus.tag_schemes import parts_of_scheme
+
+    column, features = parts_of_scheme(parser.tag_scheme)
+    if set(sentence.tags(column)) == {EMPTY}:
+        return True
+    if not features or parser.tagger is None:
+        return False
+    return all(word.feats == EMPTY for word in sentence.words)
+
+
+def _new(number: int, words: list[str]) -> Sentence:
+    """A sentence with the comments that Universal Dependencies ask for."""
+    from eigentree.corpus.conllu import Sentence, Word
+
+    rows = (Word(place, form) for place, form in enumerate(words, start=1))
+    return Sentence(tuple(rows), (f"# sent_id = {number}", f"# text = {' '.join(words)}"))
 
 
 def _renderer(parser: DependencyParser, work: _Work) -> Callable[[_Asked], _Rendered]:
@@ -187,15 +215,12 @@ def _renderer(parser: DependencyParser, work: _Work) -> Callable[[_Asked], _Rend
     column, _ = parts_of_scheme(parser.tag_scheme)
 
     def render(asked: _Asked) -> _Rendered:
-        if asked.tags is None and asked.words and parser.tagger is None:
-            note = f"{asked.place}: no tags by {parser.tag_scheme}, and the model has no tagger"
-            return _Rendered(_in_json(None, note) if work.output == "json" else "", note)
         result = parser.parse(asked.words, asked.tags)
         fallback = result.fallback if asked.problem is None else None
         note = f"{asked.place}: fall-back: {fallback}" if fallback else ""
         if work.output == "json":
             return _Rendered(_in_json(result, asked.problem), note)
-        if not result.words:
+        if asked.sentence is None or not result.words:
             return _Rendered("", note)
         sentence = _with_tree(asked.sentence, result, column, work.confidence)
         return _Rendered(format_sentence(sentence), note)
@@ -204,18 +229,15 @@ def _renderer(parser: DependencyParser, work: _Work) -> Callable[[_Asked], _Rend
 
 
 def _with_tree(
-    sentence: Sentence | None,
+    sentence: Sentence,
     result: DependencyResult,
     column: Column,
     confidence: bool,
 ) -> Sentence:
-    """The tree in the sentence of the file, or in a new one with words and tags alone."""
-    from eigentree.corpus.conllu import EMPTY, ROOT, ROOT_RELATION, UNKNOWN_RELATION, Sentence, Word
+    """The sentence with the tree, and with tags where it had none."""
+    from eigentree.corpus.conllu import EMPTY, ROOT, ROOT_RELATION, UNKNOWN_RELATION
     from eigentree.corpus.tag_schemes import column_part
 
-    if sentence is None:
-        words = (Word(number, form) for number, form in enumerate(result.words, start=1))
-        sentence = Sentence(tuple(words))
     # Tags that the file has not got are the tagger's.
     tagged = tuple(
         _tagged(word, column, column_part(tag)) if getattr(word, column) == EMPTY else word
@@ -249,21 +271,20 @@ def _joined(misc: str, more: str) -> str:
     return "|".join([*kept, more])
 
 
-def _in_json(result: DependencyResult | None, problem: str | None) -> str:
-    """One line: what a parse holds, or why there is none."""
+def _in_json(result: DependencyResult, problem: str | None) -> str:
+    """One line: what a parse holds, and why it is empty where its sentence can't be read."""
     record: dict[str, object] = {} if problem is None else {"problem": problem}
-    if result is not None:
-        record |= {
-            "words": result.words,
-            "tags": result.tags,
-            "heads": result.heads,
-            "relations": result.relations,
-            "confidences": [arc.confidence for arc in result.arcs],
-            "confidence": result.confidence,
-            "log_value": result.log_value,
-            "sign": None if result.log_value is None else result.sign,
-            "fallback": result.fallback,
-        }
+    record |= {
+        "words": result.words,
+        "tags": result.tags,
+        "heads": result.heads,
+        "relations": result.relations,
+        "confidences": [arc.confidence for arc in result.arcs],
+        "confidence": result.confidence,
+        "log_value": result.log_value,
+        "sign": None if result.log_value is None else result.sign,
+        "fallback": result.fallback,
+    }
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 

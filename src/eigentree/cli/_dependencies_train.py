@@ -57,8 +57,8 @@ def train(
     tags: Annotated[
         str | None,
         typer.Option(
-            help="upos or xpos, alone or with features as in upos+Case; by default xpos where it "
-            "has more tags than upos and at most 120."
+            help="upos or xpos, alone or with features; by default upos+Case+VerbForm, with those "
+            "of the features that the treebank has."
         ),
     ] = None,
     crossing: Annotated[
@@ -95,6 +95,7 @@ def train(
 
     Settings that are not given are those that served best on held-out trees.
     """
+    from eigentree.cli._models import warn_of_compilation
     from eigentree.cli._training import Stages, changed, check_writable
     from eigentree.corpus.conllu import read_dependencies
     from eigentree.dependency_parser import DependencyOptions
@@ -133,6 +134,7 @@ def train(
     trees = read_dependencies(files, on_error=on_error, heads=heads)
     _tell_of(trees, quiet)
     held_out = [] if dev is None else read_dependencies(dev, heads=heads).sentences
+    warn_of_compilation(quiet=quiet, parsing=False, dependencies=bool(held_out))
     with Stages(quiet) as stages:
         parser = train_dependencies(
             trees.sentences, options, dev=held_out, seed=seed, jobs=jobs, checkpoint=checkpoint,
@@ -153,19 +155,17 @@ def _tell_of(trees: DependencyTreebank, quiet: bool) -> None:
         )
     n_words = sum(map(len, trees.sentences))
     told = f"{counted(len(trees.sentences), 'tree')}, {counted(n_words, 'word')}"
-    for name, what in (
-        ("attached", "words attached to the root"),
-        ("several_roots", "with several roots"),
-    ):
-        if trees.counts[name]:
-            told += f", {trees.counts[name]} {what}"
+    if trees.counts["attached"]:
+        told += f", {counted(trees.counts['attached'], 'word')} attached to the root"
+    if trees.counts["several_roots"]:
+        told += f", {counted(trees.counts['several_roots'], 'tree')} with several roots"
     message(told, quiet=quiet)
 
 
 def _tell_result(parser: DependencyParser, output: str, quiet: bool) -> None:
     crossing = parser.description["crossing"]
     if crossing["trees"]:
-        what = f"{crossing['lifted']} words lifted" if crossing["lifted"] else "left out"
+        what = f"{counted(crossing['lifted'], 'word')} lifted" if crossing["lifted"] else "left out"
         message(f"trees with crossing arcs: {crossing['trees']}, {what}", quiet=quiet)
     told = f"{output}: tags from {parser.tag_scheme}"
     told += f", {counted(parser.automata.n_parameters, 'parameter')} of automata"

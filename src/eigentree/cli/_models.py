@@ -25,10 +25,11 @@ def warn_of_compilation(
     prefixes: bool = False,
     clusters: bool = False,
     bracketing: bool = False,
+    dependencies: bool = False,
 ) -> None:
     """Say so when the first parse, or the first iteration of EM, will have to be waited for."""
     from eigentree._accel import needs_compiling
-    from eigentree.chart import _kernels_bracketing, _kernels_full, _kernels_latent
+    from eigentree.chart import _kernels_bracketing, _kernels_full, _kernels_head, _kernels_latent
     from eigentree.learn import _kernels_em
     from eigentree.words import _kernels_brown
 
@@ -38,6 +39,7 @@ def warn_of_compilation(
         ("prefix probabilities", prefixes, _kernels_full.forward_of_prefixes),
         ("Brown clusters", clusters, _kernels_brown.fill_cells),
         ("shortest trees", bracketing, _kernels_bracketing.fill),
+        ("the dependency parser", dependencies, _kernels_head.head_marginals),
     ]
     needed = [what for what, is_used, kernel in wanted if is_used and needs_compiling(kernel)]
     if needed:

@@ -22,7 +22,6 @@ _Form = Literal["auto", "brackets", "export", "conllu"]
 _CONLLU_NAME = re.compile(r"\.conllu?(\.gz)?$")
 _MOST_LABELS = 60
 _MOST_CHAINS = 12
-_WIDTH_IN_PIPES = 100
 _SHOWN_AS = {
     "trees": "tree{s}",
     "words": "word{s}",
@@ -198,7 +197,7 @@ def _print_report(
     from rich.table import Table
     from rich.text import Text
 
-    console = result_console(None if sys.stdout.isatty() else _WIDTH_IN_PIPES)
+    console = result_console()
 
     def heading(text: str) -> None:
         console.print(Text(f"\n{text}", style="bold"))

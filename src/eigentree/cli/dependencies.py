@@ -17,6 +17,7 @@ from eigentree.cli._common import (
     show_table,
 )
 from eigentree.cli._dependencies_parse import parse
+from eigentree.cli._dependencies_states import states
 from eigentree.cli._dependencies_train import train
 from eigentree.errors import counted
 
@@ -37,6 +38,7 @@ dependencies = typer.Typer(
 
 dependencies.command()(train)
 dependencies.command()(parse)
+dependencies.command()(states)
 
 
 @dependencies.command()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,7 +44,6 @@ if TYPE_CHECKING:
     from eigentree.ensemble.parser import EnsembleParser
     from eigentree.ensemble.reranker import Reranker
 
-_WIDTH_IN_PIPES = 100
 
 ensemble = typer.Typer(
     add_completion=False,
@@ -388,7 +386,7 @@ def _combination(combination: Combination, reranker: Reranker | None) -> dict[st
 def _show(report: dict[str, Any]) -> None:
     from rich.table import Table
 
-    console = result_console(None if sys.stdout.isatty() else _WIDTH_IN_PIPES)
+    console = result_console()
     trained, tagger, members = report["trained"], report["tagger"], report["members"]
     work = report["bytes_of_work"]
     console.print(

@@ -86,8 +86,9 @@ def experiment(
     }
     kind = _kind(study, data)
     if kind is not None:
-        options = {**given, "ablations": ablations, "sizes": sizes}
-        _run_kind(kind, study, data, options, output, jobs, quiet)
+        others = {**given, "methods": methods, "ablations": ablations, "sizes": sizes}
+        del others["model"]
+        _run_kind(kind, study, data, others, output, jobs, quiet)
         return
     wanted = _study(study, data, given, ablations, sizes)
     check_inputs([str(path) for path in (wanted.train, *wanted.parts.values())])

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from eigentree.linalg.multilinear import SparseTensor
     from eigentree.parsers import Parser
 
-_WIDTH_IN_PIPES = 100
+_NO_KRUSKAL_FORM = "--measure needs a model in Kruskal form, made by eigentree decompose"
 _SHOWN_VALUES = 5
 # Words of the sentences for which costs of charts are told.
 _LENGTHS = (10, 20, 40, 80)
@@ -35,7 +35,7 @@ _LEAST_SECONDS = 0.2
 def inspect(
     model: Annotated[str, typer.Argument(help="A model file made by train or induce train.")],
     most: Annotated[
-        int, typer.Option(min=0, help="Nonterminals to list, the most frequent first.")
+        int, typer.Option(min=0, help="Nonterminals or tags to list, the most frequent first.")
     ] = 20,
     ascii_only: Annotated[
         bool, typer.Option("--ascii", help="Draw spectra with punctuation.")
@@ -50,12 +50,14 @@ def inspect(
 ) -> None:
     """Say what is in a model: sizes, settings, states and singular values of nonterminals.
 
+    Of a dependency model the states of each tag's automata are told.
     A spectrum shows the singular values of a nonterminal beside the largest; behind a line stand
     those that have no states.  Of a model in Kruskal form the errors of its rules are told, what
     charts cost, and how far values of sentences can be from the exact ones at most.  Of a model of
     brackets what it was learned from is told, and how.
     """
-    from eigentree.bracketing_files import KIND
+    from eigentree.cli._brackets_inspect import describe_brackets, show_brackets
+    from eigentree.cli._dependencies_inspect import describe_dependencies, show_dependencies
     from eigentree.model_files import open_model
     from eigentree.parsers import Parser
 
@@ -63,10 +65,18 @@ def inspect(
         raise SettingsError(
             f"{model}: is a folder; eigentree ensemble info tells what is in an ensemble"
         )
-    if open_model(model, verify=False).header.get("kind") == KIND:
+    kind = open_model(model, verify=False).header.get("kind")
+    if kind in ("dependency parser", "bracketing parser"):
         if measure:
-            raise SettingsError("--measure is for models in Kruskal form, not of brackets")
-        _inspect_brackets(model, as_json)
+            raise SettingsError(_NO_KRUSKAL_FORM)
+        is_brackets = kind == "bracketing parser"
+        report = describe_brackets(model) if is_brackets else describe_dependencies(model)
+        if as_json:
+            typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
+        elif is_brackets:
+            show_brackets(report)
+        else:
+            show_dependencies(report, most)
         return
     parser = Parser.load(model)
     report = _describe(parser, model)
@@ -76,30 +86,6 @@ def inspect(
         typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
     else:
         _show(report, most, ascii_only or not _encodes_bars())
-
-
-def _inspect_brackets(path: str, as_json: bool) -> None:
-    """Say what is in a model of `eigentree induce train`."""
-    from dataclasses import asdict
-
-    from eigentree.bracketing_parser import BracketingParser
-
-    parser = BracketingParser.load(path)
-    report: dict[str, Any] = {
-        "file": path,
-        "bytes": Path(path).stat().st_size,
-        "trained": dict(parser.description),
-        "parsing": asdict(parser.options),
-    }
-    if as_json:
-        typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
-        return
-    method = parser.description.get("method", "unknown method")
-    typer.echo(f"{path}: {report['bytes'] / 1e6:.2f} MB, brackets, {method}")
-    for name, value in parser.description.items():
-        if name != "method":
-            typer.echo(f"{name.replace('_', ' ')}: {_plain(value)}")
-    typer.echo(f"parsing: {_plain(report['parsing'])}")
 
 
 def _describe(parser: Parser, path: str) -> dict[str, Any]:
@@ -214,7 +200,7 @@ def _add_measured(parser: Parser, costs: dict[str, Any] | None) -> None:
     from eigentree.chart.pruning import Leaves
 
     if costs is None or parser.kruskal is None:
-        raise SettingsError("--measure needs a model in Kruskal form, made by eigentree decompose")
+        raise SettingsError(_NO_KRUSKAL_FORM)
     if parser.grammar.n_states.max() > 1:
         raise SettingsError(
             "--measure needs a grammar without latent states: the chart that looks at every rule "
@@ -262,7 +248,7 @@ def _show(report: dict[str, Any], most: int, ascii_only: bool) -> None:
 
     from eigentree.report.spectrum import draw_spectrum
 
-    console = result_console(None if sys.stdout.isatty() else _WIDTH_IN_PIPES)
+    console = result_console()
     trained = report["trained"]
     kind = "signed values" if report["signed"] else "probabilities"
     method = trained.get("method", "unknown method")
@@ -285,7 +271,7 @@ def _show(report: dict[str, Any], most: int, ascii_only: bool) -> None:
     for title in ("treebank", "unseen", "noise", "spectral", "clustering"):
         if trained.get(title):
             console.print(f"\n{title}", style="bold")
-            _show_settings(console, trained[title])
+            show_settings(console, trained[title])
     if "state_search" in trained:
         _show_search(console, trained["state_search"], report["nonterminals"])
     if "em" in trained:
@@ -317,7 +303,7 @@ def _show(report: dict[str, Any], most: int, ascii_only: bool) -> None:
     console.print(table)
 
 
-def _show_settings(console: Any, settings: dict[str, Any]) -> None:
+def show_settings(console: Any, settings: dict[str, Any]) -> None:
     """A line for each setting, without those that hold nothing by name."""
     for name, value in settings.items():
         if value != {}:
@@ -400,7 +386,7 @@ def _show_iterations(console: Any, title: str, run: dict[str, Any], n_trees: int
     from rich.table import Table
 
     console.print(f"\n{title}", style="bold")
-    _show_settings(console, run["settings"])
+    show_settings(console, run["settings"])
     is_judged = any(row["f1"] is not None for row in run["record"])
     columns = ["iteration", "log-likelihood a tree", *(["F1"] if is_judged else [])]
     table = Table(*columns, "", box=None)

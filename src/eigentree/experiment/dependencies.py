@@ -216,7 +216,6 @@ def run_dependency_study(
     from eigentree.report.dependencies import dependency_report
 
     data = _read(study)
-    _warm(tuple(data["train"][:20]))
 
     def attempt(trial: Trial, checkpoint: Path) -> Record:
         return _attempt(trial, data, checkpoint, jobs)
@@ -251,12 +250,12 @@ def _read(study: DependencyStudy) -> dict[str, list[Sentence]]:
 
 
 @cache
-def _warm(sentences: tuple[Sentence, ...]) -> None:
+def _warm(sentences: tuple[Sentence, ...], scheme: str) -> None:
     """Train and parse a little, so that no compilation falls into what is measured."""
     for method in ("spectral", "em"):
-        options = _options({"method": method, "lexical": "lex", "lexical_weight": 1.0}, "upos")
+        options = _options({"method": method, "lexical": "lex", "lexical_weight": 1.0}, scheme)
         parser = train_dependencies(sentences, options)
-        parser.parse(sentences[0].forms(), sentences[0].tags("upos"))
+        parser.parse(sentences[0].forms(), tags_of(sentences[0], scheme))
 
 
 def _options(settings: Mapping[str, Any], scheme: str) -> DependencyTrainingOptions:
@@ -283,6 +282,7 @@ def _attempt(
     trial: Trial, data: Mapping[str, Sequence[Sentence]], checkpoint: Path, jobs: int
 ) -> Record:
     scheme = trial.settings["tags"] or scheme_of(data["train"])
+    _warm(tuple(data["train"][:20]), scheme)
     began = time.process_time()
     parser = train_dependencies(
         data["train"],

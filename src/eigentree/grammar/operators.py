@@ -233,3 +233,24 @@ def mixture(first: OperatorModel, second: OperatorModel, weight: float) -> Opera
         np.concatenate([first.final, second.final]),
         operators,
     )
+
+
+def without(whole: OperatorModel, part: OperatorModel) -> OperatorModel:
+    """The first model of a `mixture` whose second one is ``part``, but for the factor 1 - weight.
+
+    A model that is no such mixture is returned as it is.
+    """
+    n = whole.n_states - part.n_states
+    if n < 1 or whole.symbols != part.symbols:
+        return whole
+    across = whole.operators[:, :n, n:], whole.operators[:, n:, :n]
+    is_mixture = (
+        np.array_equal(whole.operators[:, n:, n:], part.operators)
+        and np.array_equal(whole.final[n:], part.final)
+        and not any(np.any(block) for block in across)
+    )
+    if not is_mixture:
+        return whole
+    return OperatorModel(
+        whole.symbols, whole.initial[:n], whole.final[:n], whole.operators[:, :n, :n]
+    )

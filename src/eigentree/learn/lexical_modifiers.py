@@ -44,6 +44,12 @@ PUNCTUATION = (
 )
 
 
+# In one direction of the search for a weight, and the weights that it tries then at most: the
+# first, one in the other direction, and two between.
+STEPS = 3
+MOST_WEIGHTS = STEPS + 4
+
+
 class HeadedSentence(NamedTuple):
     """A sentence with its tree.
 
@@ -149,7 +155,7 @@ def count_lexical_modifiers(
 
 
 def search_weight(
-    score: Callable[[float], float], *, first: float = 1.0, factor: float = 2.0, steps: int = 3
+    score: Callable[[float], float], *, first: float = 1.0, factor: float = 2.0, steps: int = STEPS
 ) -> float:
     """The weight of a lexical model in a combination that does best on held-out sentences.
 

@@ -71,18 +71,18 @@ def draw_svg_page(
     bodies = []
     for figure in figures:
         height += PAGE_GAP
-        bodies.append(f'<g transform="translate({MARGIN} {_n(height)})">\n{figure.body}</g>\n')
+        bodies.append(f'<g transform="translate({MARGIN} {plain(height)})">\n{figure.body}</g>\n')
         height += figure.height
     if has_colours:
         width = max(width, LEGEND_WIDTH)
         bodies.append(_legend(MARGIN, height + 18))
         height += 40
-    across, down = _n(width + 2 * MARGIN), _n(max(height, 0.0) + MARGIN)
+    across, down = plain(width + 2 * MARGIN), plain(max(height, 0.0) + MARGIN)
     spoken = " / ".join(" ".join(map(visible, tree.words())) for tree in trees)
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{across}" height="{down}" '
-        f'viewBox="0 0 {across} {down}" role="img" aria-label="{_escaped(spoken)}" '
+        f'viewBox="0 0 {across} {down}" role="img" aria-label="{escaped(spoken)}" '
         f'font-family="{FONT}" text-anchor="middle">\n'
         f'<rect width="{across}" height="{down}" fill="#ffffff"/>\n'
         f"{''.join(bodies)}</svg>\n"
@@ -95,8 +95,8 @@ def _figure(tree: Tree, confidence: Confidence | None) -> _Figure:
     labels = [shown_label(node) for node in nodes]
 
     def width(place: int, node: Tree) -> float:
-        label = _text_width(labels[place], LABEL_SIZE, bold=True) + 12
-        return max(label, _text_width(visible(node.word or ""), WORD_SIZE))
+        label = text_width(labels[place], LABEL_SIZE, bold=True) + 12
+        return max(label, text_width(visible(node.word or ""), WORD_SIZE))
 
     placed = lay_out(tree, width, GAP)
     right = max(one.centre + width(place, one.node) / 2 for place, one in enumerate(placed))
@@ -106,16 +106,18 @@ def _figure(tree: Tree, confidence: Confidence | None) -> _Figure:
     for place, (node, depth, centre, children) in enumerate(placed):
         base = top + LEVEL * depth
         for child in children:
-            edges.append(f"M{_n(centre)} {base + 7}L{_n(placed[child].centre)} {base + LEVEL - 17}")
+            edges.append(
+                f"M{plain(centre)} {base + 7}L{plain(placed[child].centre)} {base + LEVEL - 17}"
+            )
         if node.word is not None:
             words.append(_text(centre, word_line, visible(node.word)))
             if word_line - base > 40:
-                leaders.append(f"M{_n(centre)} {base + 8}V{word_line - 18}")
+                leaders.append(f"M{plain(centre)} {base + 8}V{word_line - 18}")
         value = values[place]
         if value is not None:
-            room = _text_width(labels[place], LABEL_SIZE, bold=True) + 10
+            room = text_width(labels[place], LABEL_SIZE, bold=True) + 10
             pills.append(
-                f'<rect x="{_n(centre - room / 2)}" y="{base - 15}" width="{_n(room)}" '
+                f'<rect x="{plain(centre - room / 2)}" y="{base - 15}" width="{plain(room)}" '
                 f'height="21" rx="5" fill="{_colour(value)}"/>\n'
             )
         title = "" if value is None else f"{labels[place]}: {100 * value:.1f} %"
@@ -133,7 +135,7 @@ def _figure(tree: Tree, confidence: Confidence | None) -> _Figure:
 def _legend(left: float, top: float) -> str:
     steps = 24
     bars = "".join(
-        f'<rect x="{_n(left + 84 + 5 * step)}" y="{_n(top)}" width="5.5" height="12" '
+        f'<rect x="{plain(left + 84 + 5 * step)}" y="{plain(top)}" width="5.5" height="12" '
         f'fill="{_colour(step / (steps - 1))}"/>\n'
         for step in range(steps)
     )
@@ -146,19 +148,21 @@ def _legend(left: float, top: float) -> str:
 
 
 def _text(x: float, y: float, text: str, title: str = "") -> str:
-    told = f"<title>{_escaped(title)}</title>" if title else ""
-    return f'<text x="{_n(x)}" y="{_n(y)}">{told}{_escaped(text)}</text>\n'
+    told = f"<title>{escaped(title)}</title>" if title else ""
+    return f'<text x="{plain(x)}" y="{plain(y)}">{told}{escaped(text)}</text>\n'
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
+    """A text as it can stand in XML."""
     return html.escape(visible(text), quote=True)
 
 
-def _n(value: float) -> str:
+def plain(value: float) -> str:
+    """A number as short as drawings need it."""
     return f"{value:.1f}".removesuffix(".0")
 
 
-def _text_width(text: str, size: float, *, bold: bool = False) -> float:
+def text_width(text: str, size: float, *, bold: bool = False) -> float:
     """Room for a text in the widest of the fonts named, in pixels; fonts can't be asked here."""
     ems = sum(_ems(character) for character in text)
     return size * ems * (1.12 if bold else 1.0)
