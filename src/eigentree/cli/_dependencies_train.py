@@ -30,7 +30,7 @@ def train(
     method: Annotated[
         Literal["det", "det+f", "sibling", "spectral", "em", "spectral+em"],
         typer.Option(help="What automata learn from: see docs/methods/head-automata.md."),
-    ] = "spectral",
+    ] = "spectral+em",
     states: Annotated[
         int | None, typer.Option(min=1, help="Most hidden states of an automaton; 6.")
     ] = None,
@@ -49,7 +49,7 @@ def train(
     lexical: Annotated[
         Literal["none", "lex", "lex+f", "lex+fcp"],
         typer.Option(help="The lexical model that is combined with the automata."),
-    ] = "lex+fcp",
+    ] = "lex",
     lexical_weight: Annotated[
         float | None,
         typer.Option(help="Its exponent; by default the best on --dev, else 1."),
@@ -99,8 +99,11 @@ def train(
     from eigentree.cli._training import Stages, changed, check_writable
     from eigentree.corpus.conllu import read_dependencies
     from eigentree.dependency_parser import DependencyOptions
-    from eigentree.dependency_training import DependencyTrainingOptions, train_dependencies
-    from eigentree.learn.head_automata import HeadAutomataOptions
+    from eigentree.dependency_training import (
+        DependencyTrainingOptions,
+        best_automata,
+        train_dependencies,
+    )
     from eigentree.learn.lexical_modifiers import OF_THE_PAPER, LexicalOptions
 
     if method in _WITHOUT_EM:
@@ -120,7 +123,7 @@ def train(
     check_writable(output, files)
     options = DependencyTrainingOptions(
         changed(
-            HeadAutomataOptions(method), states=states, back_off=back_off, iterations=iterations,
+            best_automata(method), states=states, back_off=back_off, iterations=iterations,
             restarts=restarts,
         ),
         None if lexical == "none" else LexicalOptions(states=OF_THE_PAPER[lexical]),
