@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentree import format_tree, parse_tree
-from eigentree.bracketing_models import ContextModel, MetricModel
+from eigentree.bracketing_models import ContextModel, MetricModel, TaughtModel
 from eigentree.bracketing_parser import BracketingOptions, BracketingParser, BracketingResult
 from eigentree.corpus.universal_tags import read_tag_map, tag_map
 from eigentree.errors import GrammarError, ModelFileError, SettingsError
@@ -22,6 +23,7 @@ from eigentree.learn.constituent_context import (
     ConstituentContextOptions,
     learn_constituent_context,
 )
+from eigentree.learn.taught_contexts import TEACHER, learn_taught_contexts
 from eigentree.model_files import open_model, save_model
 from eigentree.words.brown import BrownOptions, learn_brown
 from tests.demo import TREEBANK, demo_trees, run_verb
@@ -50,6 +52,13 @@ def learned() -> BracketingParser:
     words = ([word.lower() for word in own] for own, _ in demo_text())
     vectors = learn_brown(words, BrownOptions(20)).vectors()
     return BracketingParser.train(demo_text(), vectors)
+
+
+@cache
+def taught_parser() -> BracketingParser:
+    words = ([word.lower() for word in own] for own, _ in demo_text())
+    vectors = learn_brown(words, BrownOptions(20)).vectors()
+    return BracketingParser.train_taught(demo_text(), vectors)
 
 
 def parse(sentence: str, **given: int) -> BracketingResult:
@@ -85,7 +94,7 @@ def test_punctuation_stands_where_it_is_documented(sentence, top, tree):
 TAGS = ("DT", "NN", "VBD", "JJ", "FOO", ",", "``")
 
 
-@pytest.mark.parametrize("made", [parser, context_parser])
+@pytest.mark.parametrize("made", [parser, context_parser, taught_parser])
 @given(tags=st.lists(st.sampled_from(TAGS), min_size=1, max_size=14))
 def test_trees_have_the_words_and_are_binary_without_punctuation(made, tags):
     words = [f"w{at}" for at in range(len(tags))]
@@ -124,7 +133,7 @@ def test_long_sentences_are_parsed_in_pieces():
     assert [len(child.words()) for child in long.tree.children] == [120, 120, 60]
 
 
-@pytest.mark.parametrize("made", [parser, context_parser])
+@pytest.mark.parametrize("made", [parser, context_parser, taught_parser])
 def test_the_root_stands_where_it_is_told(made):
     words, tags = ["the", "old", "man", "slept"], ["DT", "JJ", "NN", "VBD"]
     for top in (1, 2, 3):
@@ -212,6 +221,55 @@ def test_context_files_give_the_parser_back(tmp_path):
         BracketingParser.load(tmp_path / "d.egt")
 
 
+def test_distances_teach_models_of_short_sentences():
+    found = taught_parser()
+    assert isinstance(found.model, TaughtModel)
+    assert found.options.top == "free"
+    is_mark = tag_map("penn").is_punctuation
+    kept = [[tag for tag in tags if not is_mark(tag)] for _, tags in demo_text()]
+    about = found.description
+    assert about["method"] == "taught-contexts"
+    assert about["sentences"] == sum(2 <= len(tags) <= 10 for tags in kept)
+    assert about["words"] == sum(map(len, kept))
+    assert (about["metric"]["rank"], about["constituent_context"]["iterations"]) == (15, 2)
+    words = ([word.lower() for word in own] for own, _ in demo_text())
+    teacher = BracketingParser.train(
+        demo_text(), learn_brown(words, BrownOptions(20)).vectors(), metric=TEACHER
+    )
+    assert isinstance(teacher.model, MetricModel)
+    own, universal = learn_taught_contexts(demo_text(), teacher.model.metric)
+    for learned_one, expected in ((found.model.own, own), (found.model.universal, universal)):
+        assert learned_one.tags == expected.tags
+        for name, array in expected.to_arrays().items():
+            assert np.array_equal(learned_one.to_arrays()[name], array)
+
+
+def test_punctuation_is_told_to_the_model():
+    heavy = BracketingParser(replace(taught_parser().model, charge=100.0))
+    tags = ["NN", "NN", "NN", ",", "NN"]
+    assert heavy.parse(["w"] * 5, tags, top=0).top == 3
+
+
+def test_files_give_taught_models_back(tmp_path):
+    path, again = tmp_path / "a.egt", tmp_path / "b.egt"
+    taught_parser().save(path)
+    loaded = BracketingParser.load(path)
+    words, tags = ["the", "old", "man", ",", "slept", "."], ["DT", "FOO", "NN", ",", "VBD", "."]
+    assert loaded.parse(words, tags) == taught_parser().parse(words, tags)
+    loaded.save(again)
+    assert path.read_bytes() == again.read_bytes()
+    file = open_model(path)
+    for header, dropped, message in (
+        ({"charge": -1.0}, "", "charge is -1"),
+        ({"universal_tags": ["NOUN"]}, "", "must be 2"),
+        ({}, "universal.yield_keys", r"lacks 'yield_keys'"),
+    ):
+        arrays = {name: array for name, array in file.arrays.items() if name != dropped}
+        save_model(tmp_path / "c.egt", {**file.header, **header}, arrays)
+        with pytest.raises(ModelFileError, match=message):
+            BracketingParser.load(tmp_path / "c.egt")
+
+
 def test_models_of_other_kinds_are_not_saved(tmp_path):
     class Other:
         tag_map = tag_map("penn")
@@ -269,8 +327,9 @@ def test_forged_files_are_refused(tmp_path, change, message):
 def model(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("model") / "demo.egt"
     code, out, err = run_verb(
-        "induce", "train", "--input", "trees", TREEBANK, "-o", path, "--clusters", "20"
-    )
+        "induce", "train", "--input", "trees", TREEBANK, "-o", path, "--clusters", "20",
+        "--method", "metric",
+    )  # fmt: skip
     assert (code, out) == (0, "")
     assert "by the tag map penn" in err
     assert "distances miss those of trees by 0." in err
@@ -285,6 +344,28 @@ def test_what_the_verb_trains_is_what_python_trains(model):
     assert "MB, brackets, metric" in shown[1]
     assert "tag map: penn" in shown[1]
     assert "parsing: top verbs, max_words 120" in shown[1]
+
+
+def test_the_verb_trains_taught_contexts_unless_told_otherwise(tmp_path):
+    path = tmp_path / "taught.egt"
+    given = ["--input", "trees", TREEBANK, "-o", path, "--clusters", "20"]
+    code, out, err = run_verb("induce", "train", *given)
+    assert (code, out) == (0, "")
+    assert "by the tag map penn" in err
+    own, expected = BracketingParser.load(path), taught_parser()
+    for each in demo_text():
+        assert own.parse(*each) == expected.parse(*each)
+    assert "brackets, taught-contexts" in run_verb("inspect", path)[1]
+    settings = ["--rank", "3", "--iterations", "1", "--longest", "8", "--charge", "0.5"]
+    assert run_verb("induce", "train", *given, *settings, "-q")[0] == 0
+    changed = BracketingParser.load(path)
+    assert isinstance(changed.model, TaughtModel)
+    assert changed.model.charge == 0.5
+    about = changed.description
+    assert about["metric"]["rank"] == 3
+    assert about["constituent_context"]["lengths"] == [8]
+    assert about["constituent_context"]["iterations"] == 1
+    assert about["constituent_context"]["distituents"] == 4.0
 
 
 def test_the_verb_trains_contexts_from_a_pipe_too(tmp_path, monkeypatch):
@@ -353,7 +434,9 @@ def test_sentences_without_tags_are_told(model, tmp_path):
 def test_training_goes_on_after_what_cannot_be_read(tmp_path):
     path, output = tmp_path / "text", tmp_path / "m.egt"
     path.write_text("a_NN b_VBZ ._.\nbad\nb_NN a_VBZ\n", "utf-8")
-    code, _, err = run_verb("induce", "train", path, "-o", output, "--clusters", "2")
+    code, _, err = run_verb(
+        "induce", "train", path, "-o", output, "--clusters", "2", "--method", "metric"
+    )
     assert code == 2
     assert f"{path}:2:1: " in err
     assert err.count("isn't word_TAG") == 1

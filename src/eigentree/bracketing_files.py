@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
-from eigentree.bracketing_models import BracketingModel, ContextModel, MetricModel
+from eigentree.bracketing_models import BracketingModel, ContextModel, MetricModel, TaughtModel
 from eigentree.bracketing_parser import BracketingOptions, BracketingParser
 from eigentree.corpus.universal_tags import TagMap
 from eigentree.errors import EigentreeError, GrammarError, ModelFileError
@@ -30,10 +30,12 @@ class _TagMap(BaseModel):
 
 class _Header(BaseModel):
     kind: str
-    method: Literal["metric", "constituent-context"]
+    method: Literal["metric", "constituent-context", "taught-contexts"]
     tags: list[str]
+    universal_tags: list[str] = []
     tag_map: _TagMap
     least_squares: bool = False
+    charge: float = 0.0
     options: BracketingOptions
     description: dict[str, Any]
 
@@ -72,12 +74,24 @@ def _parts(model: BracketingModel) -> tuple[dict[str, Any], dict[str, NDArray[An
         }
         return own, {"metric.table": model.metric.table}
     if isinstance(model, ContextModel):
-        arrays = model.constituents.to_arrays()
         return (
             {"method": "constituent-context", "tags": list(model.constituents.tags)},
-            {f"constituents.{name}": array for name, array in arrays.items()},
+            _named("constituents", model.constituents),
         )
+    if isinstance(model, TaughtModel):
+        own = {
+            "method": "taught-contexts",
+            "tags": list(model.own.tags),
+            "universal_tags": list(model.universal.tags),
+            "charge": model.charge,
+        }
+        return own, {**_named("constituents", model.own), **_named("universal", model.universal)}
     raise GrammarError(f"a bracketing model of type {type(model).__name__} can't be saved")
+
+
+def _named(name: str, model: ConstituentContextModel) -> dict[str, NDArray[Any]]:
+    """The arrays of a constituent-context model, by names of their own."""
+    return {f"{name}.{part}": array for part, array in model.to_arrays().items()}
 
 
 def load_bracketing_parser(path: str | Path, *, verify: bool = True) -> BracketingParser:
@@ -102,10 +116,21 @@ def _model(header: _Header, arrays: Mapping[str, NDArray[Any]]) -> BracketingMod
     if header.method == "metric":
         metric = TreeMetric(tags, tag_map, np.array(arrays["metric.table"]))
         return MetricModel(metric, header.least_squares)
-    prefix = "constituents."
-    own = {
-        name.removeprefix(prefix): np.array(array)
-        for name, array in arrays.items()
-        if name.startswith(prefix)
+    own = _contexts("constituents", tags, arrays)
+    if header.method == "constituent-context":
+        return ContextModel(own, tag_map)
+    universal = _contexts("universal", tuple(header.universal_tags), arrays)
+    return TaughtModel(own, universal, tag_map, header.charge)
+
+
+def _contexts(
+    name: str, tags: tuple[str, ...], arrays: Mapping[str, NDArray[Any]]
+) -> ConstituentContextModel:
+    """The constituent-context model whose arrays have such a name before their own."""
+    prefix = f"{name}."
+    found = {
+        part.removeprefix(prefix): np.array(array)
+        for part, array in arrays.items()
+        if part.startswith(prefix)
     }
-    return ContextModel(ConstituentContextModel.from_arrays(tags, own), tag_map)
+    return ConstituentContextModel.from_arrays(tags, found)

@@ -1,8 +1,9 @@
 """The models of a bracketing parser: tags without punctuation in, the best binary tree out.
 
 Any class with a tag map and a method ``brackets`` will do; `eigentree.bracketing_files` says how
-each is kept.  There are distances between words, whose shortest tree is best, and the
-constituent-context model, whose most probable tree is.
+each is kept.  There are distances between words, whose shortest tree is best, the
+constituent-context model, whose most probable tree is, and two such models that distances have
+taught, whose tree of the greatest coverage is.
 """
 
 from __future__ import annotations
@@ -11,10 +12,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+import numpy as np
+
 from eigentree.chart.bracketing import minimum_evolution
 from eigentree.corpus.bracketings import Pair
 from eigentree.corpus.universal_tags import TagMap
-from eigentree.grammar.constituent_context import ConstituentContextModel
+from eigentree.errors import GrammarError
+from eigentree.grammar.constituent_context import (
+    ConstituentContextModel,
+    best_binary_tree,
+    crosses_marks,
+    posteriors_of,
+)
 from eigentree.grammar.metric import TreeMetric
 
 
@@ -38,7 +47,7 @@ class BracketingModel(Protocol):
     def tag_map(self) -> TagMap:
         """Tells punctuation, and verbs for the rule of the top bracket."""
 
-    def brackets(self, tags: Sequence[str], top: int = 0) -> BestTree:
+    def brackets(self, tags: Sequence[str], top: int = 0, marks: Sequence[int] = ()) -> BestTree:
         """The best tree of a sentence.
 
         Parameters
@@ -47,6 +56,8 @@ class BracketingModel(Protocol):
             Of the words without punctuation, before the map; unknown ones are allowed.
         top
             Where the root must part them; 0 for anywhere.
+        marks
+            Positions between them where punctuation stood.
 
         Raises
         ------
@@ -74,7 +85,12 @@ class MetricModel:
     def tag_map(self) -> TagMap:
         return self.metric.tag_map
 
-    def brackets(self, tags: Sequence[str], top: int = 0) -> BestTree:
+    def brackets(
+        self,
+        tags: Sequence[str],
+        top: int = 0,
+        marks: Sequence[int] = (),  # noqa: ARG002
+    ) -> BestTree:
         """The shortest tree of a sentence; see `BracketingModel`."""
         distances = self.metric.distances(tags)
         best = minimum_evolution(distances, least_squares=self.least_squares).best(top or None)
@@ -97,7 +113,56 @@ class ContextModel:
     constituents: ConstituentContextModel
     tag_map: TagMap
 
-    def brackets(self, tags: Sequence[str], top: int = 0) -> BestTree:
+    def brackets(
+        self,
+        tags: Sequence[str],
+        top: int = 0,
+        marks: Sequence[int] = (),  # noqa: ARG002
+    ) -> BestTree:
         """The most probable tree of a sentence; see `BracketingModel`."""
         best = self.constituents.best_tree(tags, top or None)
-        return BestTree(best.spans, best.top, best.log_odds)
+        return BestTree(best.spans, best.top, best.weight)
+
+
+@dataclass(frozen=True, slots=True)
+class TaughtModel:
+    """Two constituent-context models that distances have taught.
+
+    Each gives every span a posterior, its log-odds less a charge where it crosses punctuation.
+    The best tree has the greatest sum of their means, and that is its score: how many of its spans
+    of two words or more are to be expected right.  See `eigentree.learn.taught_contexts`.
+
+    Attributes
+    ----------
+    own
+        Of tags as they are.
+    universal
+        Of universal tags.
+    tag_map
+    charge
+        Of a span that has a mark inside and doesn't reach from mark to mark, in nats.
+
+    Raises
+    ------
+    GrammarError
+        When the charge is negative or not finite.
+    """
+
+    own: ConstituentContextModel
+    universal: ConstituentContextModel
+    tag_map: TagMap
+    charge: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.charge < float("inf"):
+            raise GrammarError(f"charge is {self.charge}; it must be 0 or more")
+
+    def brackets(self, tags: Sequence[str], top: int = 0, marks: Sequence[int] = ()) -> BestTree:
+        """The tree of the greatest coverage; see `BracketingModel`."""
+        n = len(tags)
+        charges = self.charge * crosses_marks(n, marks)
+        universal = [self.tag_map(tag) for tag in tags]
+        both = (self.own.log_odds(tags), self.universal.log_odds(universal))
+        posteriors = np.array([posteriors_of(log_odds - charges, n) for log_odds in both])
+        best = best_binary_tree(posteriors.mean(axis=0), n, top or None)
+        return BestTree(best.spans, best.top, best.weight - n if n > 1 else 0.0)

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from eigentree.bracketing_models import BracketingModel, ContextModel, MetricModel
+from eigentree.bracketing_models import BracketingModel, ContextModel, MetricModel, TaughtModel
 from eigentree.corpus.top_bracket import RULES
 from eigentree.corpus.trees import FORBIDDEN_IN_LABEL, Tree
 from eigentree.corpus.universal_tags import TagMap, fitting_map
@@ -90,7 +90,8 @@ class BracketingResult:
     score
         Of the tree under the model, or the sum of those of its pieces: the larger the better.  For
         distances it is the sum of the lengths of all edges, with a minus; for the
-        constituent-context model the sum of the log-odds of all spans, in nats.
+        constituent-context model the sum of the log-odds of all spans, in nats; for models that
+        distances have taught the number of spans that are to be expected right.
     top
         Where the root parts the words that are no punctuation; 0 for less than two words and
         for pieces.
@@ -253,12 +254,12 @@ class BracketingParser:
         )
 
         learning = learning or ConstituentContextOptions()
-        longest = learning.lengths[-1]
         first, rest, tag_map = _looked_at(sentences, tag_map)
+        is_mark, longest = tag_map.is_punctuation, learning.lengths[-1]
         used: list[list[str]] = []
         for _, tags in chain(first, rest):
-            kept = [tag for tag in tags if not tag_map.is_punctuation(tag)]
-            if len(kept) > 1 and (longest is None or len(kept) <= longest):
+            kept = [tag for tag in tags if not is_mark(tag)]
+            if _fits(kept, longest):
                 used.append(kept)
         learned = learn_constituent_context(
             used, learning, after_step=None if progress is None else lambda _: progress(1)
@@ -272,6 +273,88 @@ class BracketingParser:
             "constituent_context": {**asdict(learning), "lengths": list(learning.lengths)},
         }
         return cls(ContextModel(learned, tag_map), options, description)
+
+    @classmethod
+    def train_taught(
+        cls,
+        sentences: Iterable[Tagged],
+        vectors: WordVectors,
+        *,
+        tag_map: TagMap | None = None,
+        metric: MetricOptions | None = None,
+        learning: ConstituentContextOptions | None = None,
+        charge: float = 1.0,
+        options: BracketingOptions = BracketingOptions(top="free"),
+        jobs: int = 1,
+        progress: Progress | None = None,
+    ) -> BracketingParser:
+        """Learn distances from tagged text, and constituent-context models from their trees.
+
+        Parameters
+        ----------
+        sentences
+            Words and tags of each, read once.  Those that the models may learn from are kept.
+        vectors
+            Vectors of words, such as `eigentree.words.brown.BrownClusters.vectors` gives.
+        tag_map
+            To universal tags.  None: the one of the package that fits the first sentences, or tags
+            as they are.
+        metric
+            How distances are estimated; None for the default of this method.
+        learning
+            How models learn from their trees; None for the default of this method.
+        charge
+            Of a span that has punctuation inside and doesn't reach from mark to mark, in nats.
+        options
+            How sentences are bracketed.
+        jobs
+            Processes that count; the result is the same.
+        progress
+            Called with numbers of sentences.
+
+        Raises
+        ------
+        GrammarError
+            When there is nothing to learn from, or the charge is negative.
+        SettingsError
+            When moments would need too much memory.
+
+        Cost
+        ----
+        See `eigentree.learn.tree_metric` and `eigentree.learn.taught_contexts`.
+
+        References
+        ----------
+        parikh-2014; klein-manning-2002.
+        """
+        from dataclasses import asdict
+
+        from eigentree.learn.taught_contexts import TAUGHT, TEACHER, learn_taught_contexts
+
+        learning = learning or TAUGHT
+        first, rest, tag_map = _looked_at(sentences, tag_map)
+        is_mark, longest = tag_map.is_punctuation, learning.lengths[-1]
+        used: list[Tagged] = []
+
+        def watched() -> Iterator[Tagged]:
+            for words, tags in chain(first, rest):
+                if _fits([tag for tag in tags if not is_mark(tag)], longest):
+                    used.append((words, tags))
+                yield words, tags
+
+        teacher = cls.train(
+            watched(), vectors, tag_map=tag_map, metric=metric or TEACHER,
+            jobs=jobs, progress=progress,
+        )  # fmt: skip
+        assert isinstance(teacher.model, MetricModel)
+        own, universal = learn_taught_contexts(used, teacher.model.metric, learning)
+        description = {
+            **teacher.description,
+            "method": "taught-contexts",
+            "sentences": len(used),
+            "constituent_context": {**asdict(learning), "lengths": list(learning.lengths)},
+        }
+        return cls(TaughtModel(own, universal, tag_map, charge), options, description)
 
     def parse(
         self, words: Sequence[str], tags: Sequence[str], *, top: int | None = None
@@ -320,10 +403,11 @@ class BracketingParser:
         """A sentence of which a chart is made."""
         tag_map = self.model.tag_map
         kept = [at for at, tag in enumerate(tags) if not tag_map.is_punctuation(tag)]
+        marks = [at for at in range(1, len(kept)) if kept[at] > kept[at - 1] + 1]
         if top is None:
             top = RULES[self.options.top](words, tags, tag_map)
         try:
-            best = self.model.brackets([tags[at] for at in kept], top)
+            best = self.model.brackets([tags[at] for at in kept], top, marks)
         except GrammarError as error:
             raise SettingsError(str(error)) from error
         # In the tokens of the sentence; the root has those at its ends as well.
@@ -388,6 +472,11 @@ def _looked_at(
     if tag_map is None:
         tag_map = fitting_map([tag for _, tags in first for tag in tags])
     return first, rest, tag_map
+
+
+def _fits(tags: Sequence[str], longest: int | None) -> bool:
+    """Whether a sentence without punctuation has two words, and no more than that."""
+    return len(tags) > 1 and (longest is None or len(tags) <= longest)
 
 
 def _mean_excess(metric: TreeMetric, sentences: Sequence[Tagged]) -> float | None:

@@ -84,10 +84,10 @@ def test_the_root_may_be_told_where_to_part_a_sentence(seed, tags):
         best = max(log_weight(model, tags, tree) for tree in own)
         assert found.spans | words in own
         assert found.top == top
-        assert close([found.log_odds], [best], rtol=1e-9, atol=1e-12)
+        assert close([found.weight], [best], rtol=1e-9, atol=1e-12)
         assert close(log_weight(model, tags, found.spans | words), best, rtol=1e-9, atol=1e-12)
-    free = max(model.best_tree(tags, top).log_odds for top in range(1, n))
-    assert close([model.best_tree(tags).log_odds], [free], rtol=1e-9, atol=1e-12)
+    free = max(model.best_tree(tags, top).weight for top in range(1, n))
+    assert close([model.best_tree(tags).weight], [free], rtol=1e-9, atol=1e-12)
     for top in (0, n):
         with pytest.raises(GrammarError, match="can't part"):
             model.best_tree(tags, top)

@@ -49,10 +49,10 @@ class Treebank(NamedTuple):
     text: list[tuple[list[str], list[str]]]
 
     @classmethod
-    def read(cls, folder: Path, name: str) -> Treebank:
+    def read(cls, folder: Path, name: str, most: int | None = None) -> Treebank:
         tags = tag_map(name)
-        files = [folder / f"{part}.mrg" for part in PARTS]
-        trees = read_treebank(files, cleaning=CleaningOptions(cut_tags=True)).trees
+        files = [folder / f"{part}.mrg" for part in (PARTS if most is None else PARTS[:1])]
+        trees = read_treebank(files, cleaning=CleaningOptions(cut_tags=True)).trees[:most]
         marks = {tag for tree in trees for tag in tree.tags() if tags.is_punctuation(tag)}
         gold = [gold_bracketing(tree, punctuation=marks) for tree in trees]
         scored = [at for at, one in enumerate(gold) if len(one.words) <= max(LENGTHS)]

@@ -53,11 +53,12 @@ def train(
     form: InputOption = "tagged",
     tag_column: TagColumnOption = "xpos",
     method: Annotated[
-        Literal["metric", "constituent-context"],
+        Literal["taught-contexts", "metric", "constituent-context"],
         typer.Option(
-            help="Distances between words, or the constituent-context model of tags alone."
+            help="Constituent-context models that distances between words have taught, these "
+            "distances themselves, or the constituent-context model of tags alone."
         ),
-    ] = "metric",
+    ] = "taught-contexts",
     vectors: Annotated[
         str | None,
         typer.Option(help="Vectors of words, in text or .npz, as words cca makes them."),
@@ -80,7 +81,12 @@ def train(
             show_default="the one that fits",
         ),
     ] = None,
-    rank: Annotated[int, typer.Option(min=1, help="Singular values that count.")] = 7,
+    rank: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Singular values that count.", show_default="15; 7 for metric alone"
+        ),
+    ] = None,
     bandwidth: Annotated[
         float, typer.Option(help="How unlike two distances between tags may be to count as alike.")
     ] = 0.4,
@@ -93,21 +99,35 @@ def train(
     least_squares: Annotated[
         bool,
         typer.Option(
-            "--least-squares/--uniform", help="Lengths of least squares, or of plain means."
+            "--least-squares/--uniform",
+            help="Lengths of least squares, or of plain means; metric alone.",
         ),
     ] = False,
     longest: Annotated[
-        int, typer.Option(min=2, help="Words of the longest sentences; constituent-context alone.")
+        int,
+        typer.Option(min=2, help="Words of the longest sentences that spans are learned from."),
     ] = 10,
     iterations: Annotated[
-        int,
-        typer.Option(min=1, help="Of expectation maximisation; constituent-context alone."),
-    ] = 20,
+        int | None,
+        typer.Option(
+            min=1,
+            help="Steps of expectation maximisation.",
+            show_default="2; 20 for constituent-context",
+        ),
+    ] = None,
+    charge: Annotated[
+        float,
+        typer.Option(
+            min=0.0,
+            help="In nats, of phrases with punctuation inside that don't reach from mark to mark; "
+            "taught-contexts alone.",
+        ),
+    ] = 1.0,
     top: Annotated[
         Literal["verbs", "free"] | None,
         typer.Option(
             help="Where the root parts a sentence: by a rule, or where the tree is best.",
-            show_default="verbs; free for constituent-context",
+            show_default="free; verbs for metric",
         ),
     ] = None,
     jobs: JobsOption = 1,
@@ -120,6 +140,7 @@ def train(
     from eigentree.bracketing_parser import BracketingOptions, BracketingParser
     from eigentree.corpus import universal_tags
     from eigentree.learn.constituent_context import ConstituentContextOptions
+    from eigentree.learn.taught_contexts import TAUGHT, TEACHER
     from eigentree.learn.tree_metric import MetricOptions
 
     given = files or ["-"]
@@ -127,34 +148,55 @@ def train(
         raise SettingsError("no model file is named; give one with -o")
     if vectors is not None and brown is not None:
         raise SettingsError("--vectors and --brown are two ways to say the same; give one")
-    with_words = method == "metric"
+    with_words = method != "constituent-context"
     if not with_words and (vectors is not None or brown is not None):
         raise SettingsError(
             "the constituent-context model looks at tags alone; leave out --vectors and --brown"
         )
     check_inputs([*given, *(each for each in (vectors, brown) if each is not None)])
     check_writable(output, given)
-    metric = MetricOptions(rank, bandwidth, floor, largest_distance)
-    learning = ConstituentContextOptions((longest,), iterations)
-    options = BracketingOptions(top or ("verbs" if with_words else "free"))
+    taught = method == "taught-contexts"
+    metric = changed(
+        TEACHER if taught else MetricOptions(),
+        rank=rank, bandwidth=bandwidth, floor=floor, largest_distance=largest_distance,
+    )  # fmt: skip
+    learning = changed(
+        TAUGHT if taught else ConstituentContextOptions(),
+        lengths=(longest,), iterations=iterations,
+    )  # fmt: skip
+    options = BracketingOptions(top or ("verbs" if method == "metric" else "free"))
     found_map = None if tag_map is None else universal_tags.tag_map(tag_map)
     trouble = Trouble()
     text = _tagged(_sentences(given, form, tag_column, trouble))
     if with_words:
         known = _vectors(given, form, tag_column, vectors, brown, clusters, quiet)
+        warn_of_compilation(quiet=quiet, parsing=False, bracketing=taught)
         with progress("counting", quiet=quiet) as advance:
-            parser = BracketingParser.train(
-                text,
-                known,
-                tag_map=found_map,
-                metric=metric,
-                least_squares=least_squares,
-                options=options,
-                jobs=jobs,
-                progress=advance,
-            )
+            if taught:
+                parser = BracketingParser.train_taught(
+                    text,
+                    known,
+                    tag_map=found_map,
+                    metric=metric,
+                    learning=learning,
+                    charge=charge,
+                    options=options,
+                    jobs=jobs,
+                    progress=advance,
+                )
+            else:
+                parser = BracketingParser.train(
+                    text,
+                    known,
+                    tag_map=found_map,
+                    metric=metric,
+                    least_squares=least_squares,
+                    options=options,
+                    jobs=jobs,
+                    progress=advance,
+                )
     else:
-        with progress("learning", iterations, quiet=quiet) as advance:
+        with progress("learning", learning.iterations, quiet=quiet) as advance:
             parser = BracketingParser.train_contexts(
                 text, tag_map=found_map, learning=learning, options=options, progress=advance
             )
@@ -167,7 +209,7 @@ def train(
 def _tell_of_training(parser: BracketingParser, output: str, quiet: bool) -> None:
     about = parser.description
     words = f"{counted(about['words'], 'word')} without punctuation"
-    if about["method"] == "metric":
+    if about["method"] != "constituent-context":
         tags = f"{counted(about['tags'], 'tag')} by the tag map {about['tag_map']}"
         message(f"{output}: {words}, {tags}", quiet=quiet)
     else:

@@ -76,13 +76,13 @@ class BestTree(NamedTuple):
         Half-open, of two words or more, the whole sentence among them; none for fewer words.
     top
         Where the root parts the sentence; 0 for less than two words.
-    log_odds
-        Sum over all spans with words, in nats; 0 for less than two words.
+    weight
+        Sum of the weights of all spans with words; 0 for less than two words.
     """
 
     spans: frozenset[Pair]
     top: int
-    log_odds: float
+    weight: float
 
 
 class Positions(NamedTuple):
@@ -159,6 +159,96 @@ def _children(nodes: Places, tags: Places, keys: Places, n_tags: int) -> Places:
     wanted = np.where((nodes == UNSEEN) | (tags >= n_tags), -1, nodes * n_tags + tags)
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
     return np.where(keys[place] == wanted, place + 1, UNSEEN)
+
+
+def indicators_of(trees: Sequence[frozenset[Pair]], spans: Spans) -> Floats:
+    """Axes (span): 1 for single words and the spans of each sentence's tree, else 0."""
+    found: Floats = (spans.width == 1).astype(np.float64)
+    for tree, n_words, first in zip(trees, spans.n_words, spans.first, strict=True):
+        for start, end in tree:
+            found[first + row_of(start, n_words) + end - start] = 1.0
+    return found
+
+
+def crosses_marks(n_words: int, marks: Sequence[int]) -> NDArray[np.bool_]:
+    """Axes (span): whether a span has a mark inside without reaching from mark to mark.
+
+    Parameters
+    ----------
+    n_words
+        Of the sentence without punctuation.
+    marks
+        Positions between these words where punctuation stood; the ends of the sentence count, too.
+    """
+    is_mark = np.zeros(n_words + 1, dtype=bool)
+    is_mark[[0, *marks, n_words]] = True
+    before = np.cumsum(is_mark)
+    start, end = np.triu_indices(n_words + 1)
+    inside = before[np.maximum(end - 1, start)] > before[start]
+    return np.asarray(inside & ~(is_mark[start] & is_mark[end]))
+
+
+def posteriors_of(log_odds: Floats, n_words: int) -> Floats:
+    """Axes (span): the probability that each span is a constituent.
+
+    Parameters
+    ----------
+    log_odds : float64, axes (span)
+        Of the spans of a sentence, in order of start and, within, of end; in nats.
+    n_words
+
+    Cost
+    ----
+    O(n^3) time and O(n^2) memory.
+    """
+    posterior = np.zeros_like(log_odds)
+    if n_words:
+        only, first = np.array([n_words]), np.array([0])
+        bracket_posteriors(only, first, log_odds, np.empty_like(log_odds), posterior)
+    return posterior
+
+
+def best_binary_tree(weight: Floats, n_words: int, top: int | None = None) -> BestTree:
+    """The binary tree with the greatest sum of the weights of its spans.
+
+    Of trees of the same weight the one that branches to the right, from the top on, is taken.
+
+    Parameters
+    ----------
+    weight : float64, axes (span)
+        Of the spans of a sentence, in order of start and, within, of end.
+    n_words
+    top
+        The root parts words before this position from the rest; None for wherever the tree is best.
+
+    Raises
+    ------
+    GrammarError
+        When there are words on one side only.
+
+    Cost
+    ----
+    O(n^3) time and O(n^2) memory.
+    """
+    n = n_words
+    if n < 2:
+        return BestTree(frozenset(), 0, 0.0)
+    if top is not None and not 0 < top < n:
+        raise GrammarError(
+            f"the root can't part {n} words at position {top}; it must be 1 to {n - 1}"
+        )
+    value = np.empty_like(weight)
+    split = np.zeros(len(weight), dtype=np.int64)
+    best_splits(n, weight, MARGIN, value, split)
+    if top is None:
+        top = int(split[n])
+    split[n] = top
+    spans = [(0, n)]
+    for start, end in spans:
+        middle = int(split[row_of(start, n) + end - start])
+        spans += [(i, j) for i, j in ((start, middle), (middle, end)) if j - i > 1]
+    best = weight[n] + value[top] + value[row_of(top, n) + n - top]
+    return BestTree(frozenset(spans), top, float(best))
 
 
 @dataclass(frozen=True)
@@ -247,10 +337,9 @@ class ConstituentContextModel:
         return self.best_tree(tags).spans
 
     def best_tree(self, tags: Sequence[str], top: int | None = None) -> BestTree:
-        """The most probable binary tree of a sentence.
+        """The most probable binary tree of a sentence, and the sum of its log-odds in nats.
 
-        Of trees that are as probable the one that branches to the right, from the top on, is
-        taken.
+        See `best_binary_tree`.
 
         Parameters
         ----------
@@ -269,37 +358,13 @@ class ConstituentContextModel:
         ----
         O(n^3) time and O(n^2) memory.
         """
-        n = len(tags)
-        if n < 2:
-            return BestTree(frozenset(), 0, 0.0)
-        if top is not None and not 0 < top < n:
-            raise GrammarError(
-                f"the root can't part {n} words at position {top}; it must be 1 to {n - 1}"
-            )
-        log_odds = self.log_odds(tags)
-        value = np.empty_like(log_odds)
-        split = np.zeros(len(log_odds), dtype=np.int64)
-        best_splits(n, log_odds, MARGIN, value, split)
-        if top is None:
-            top = int(split[n])
-        split[n] = top
-        spans = [(0, n)]
-        for start, end in spans:
-            middle = int(split[row_of(start, n) + end - start])
-            spans += [(i, j) for i, j in ((start, middle), (middle, end)) if j - i > 1]
-        best = log_odds[n] + value[top] + value[row_of(top, n) + n - top]
-        return BestTree(frozenset(spans), top, float(best))
+        return best_binary_tree(self.log_odds(tags), len(tags), top)
 
     def posteriors(self, tags: Sequence[str]) -> Floats:
         """Axes (n + 1, n + 1): the probability that each span, start <= end, is a constituent."""
         n = len(tags)
         table = np.zeros((n + 1, n + 1))
-        if n:
-            log_odds = self.log_odds(tags)
-            posterior = np.empty_like(log_odds)
-            only, first = np.array([n]), np.array([0])
-            bracket_posteriors(only, first, log_odds, np.empty_like(log_odds), posterior)
-            table[np.triu_indices(n + 1)] = posterior
+        table[np.triu_indices(n + 1)] = posteriors_of(self.log_odds(tags), n)
         return table
 
     def log_odds(self, tags: Sequence[str]) -> Floats:

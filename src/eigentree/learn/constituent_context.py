@@ -14,7 +14,8 @@ what contexts are worth.  With each step the objective can only rise:
 
 The first posteriors are those of a tree whose spans are split anywhere with the same
 probability, from the whole sentence on.  That is the posterior under the weights
-1 / (width - 1), since below a span they sum to 1.  Or they come from P(1 | x) at random.
+1 / (width - 1), since below a span they sum to 1.  Or they come from P(1 | x) at random, or from
+trees that something else has found, whose spans have 1 and all others 0.
 
 Posteriors of long sentences follow those of short ones better than they lead: where several
 lengths are given, the sentences up to the first of them are learned from, then those up to the
@@ -36,6 +37,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from eigentree._random import generator
+from eigentree.corpus.bracketings import Pair
 from eigentree.errors import GrammarError, SettingsError
 from eigentree.grammar._kernels_constituent import bracket_posteriors
 from eigentree.grammar.constituent_context import (
@@ -43,6 +45,7 @@ from eigentree.grammar.constituent_context import (
     Floats,
     Places,
     Spans,
+    indicators_of,
     positions_of,
     spans_of,
     trie_of,
@@ -109,6 +112,7 @@ def learn_constituent_context(
     tag_sequences: Sequence[Sequence[str]],
     options: ConstituentContextOptions = ConstituentContextOptions(),
     *,
+    trees: Sequence[frozenset[Pair]] | None = None,
     after_step: Callable[[Step], object] | None = None,
 ) -> ConstituentContextModel:
     """Learn which spans are constituents from sentences of tags alone.
@@ -120,6 +124,9 @@ def learn_constituent_context(
         all stages allow, are left out.
     options
         How.
+    trees
+        For each sentence half-open spans of two words or more that the first posteriors are taken
+        from, in place of what `options` say.
     after_step
         Called after each maximisation step.
 
@@ -127,17 +134,22 @@ def learn_constituent_context(
     ------
     GrammarError
         When the first stage has no sentence of two words or more.
+    SettingsError
+        When there are more or fewer trees than sentences.
 
     Cost
     ----
     O(n^3) time an iteration and O(n^2) memory a sentence.
     """
     longest = options.lengths[-1]
-    used = [
-        tags
-        for tags in tag_sequences
+    if trees is not None and len(trees) != len(tag_sequences):
+        raise SettingsError(f"there are {len(trees)} trees for {len(tag_sequences)} sentences")
+    places = [
+        at
+        for at, tags in enumerate(tag_sequences)
         if len(tags) > 1 and (longest is None or len(tags) <= longest)
     ]
+    used = [tag_sequences[at] for at in places]
     names = tuple(sorted({tag for tags in used for tag in tags}))
     number = {tag: at for at, tag in enumerate(names)}
     sentences = [np.array([number[tag] for tag in tags], dtype=np.int64) for tags in used]
@@ -149,11 +161,16 @@ def learn_constituent_context(
     keys = trie_of(positions_of(sentences, len(names)), len(names))
     model: ConstituentContextModel | None = None
     for stage, limit in enumerate(options.lengths, start=1):
-        own = [tags for tags in sentences if limit is None or len(tags) <= limit]
-        learner = _Stage(names, keys, spans_of(own, keys, len(names)), options)
-        log_odds = learner.start() if model is None else model.span_log_odds(learner.spans)
+        own = [at for at, tags in enumerate(sentences) if limit is None or len(tags) <= limit]
+        spans = spans_of([sentences[at] for at in own], keys, len(names))
+        learner = _Stage(names, keys, spans, options)
         before = -np.inf
-        posterior, _ = learner.expect(log_odds)
+        if model is not None:
+            posterior, _ = learner.expect(model.span_log_odds(spans))
+        elif trees is None:
+            posterior, _ = learner.expect(learner.start())
+        else:
+            posterior = indicators_of([trees[places[at]] for at in own], spans)
         for iteration in range(1, options.iterations + 1):
             model = learner.maximise(posterior)
             posterior, log_total = learner.expect(model.span_log_odds(learner.spans))
