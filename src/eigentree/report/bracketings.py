@@ -106,13 +106,14 @@ def _summary(figures: Mapping[str, Any]) -> Iterator[str]:
     rivals = [each for each in _one_seed(figures["records"]) if not _looks_at_gold(each)]
     rivals = [each for each in rivals if not _is_random(each)]
     for test in figures["tests"] if rivals else ():
-        told = []
+        told: dict[str, list[str]] = {}
         for limit in figures["limits"]:
             best = max(rivals, key=lambda each: _f1(each, test, CONVENTIONS[0], limit))
             f1 = percent(_f1(best, test, CONVENTIONS[0], limit))
             words = "of all lengths" if limit is None else f"up to {limit} words"
-            told.append(f"{best['name']} with {f1} {words}")
-        yield f"The best F1 on {test} have {', '.join(told)} (Klein-Manning)."
+            told.setdefault(best["name"], []).append(f"{f1} {words}")
+        shown = "; ".join(f"{name} ({', '.join(own)})" for name, own in told.items())
+        yield f"Klein-Manning F1 on {test} is best with {shown}."
 
 
 def _is_random(record: Record) -> bool:
@@ -185,9 +186,8 @@ def _contexts(figures: Mapping[str, Any]) -> Section:
 
 def _by_length(figures: Mapping[str, Any]) -> Section:
     limits = [limit for limit in figures["limits"] if limit is not None]
-    records = [each for each in _one_seed(figures["records"]) if each["settings"]["model"]]
     firsts: dict[str, Record] = {}
-    for each in records:
+    for each in figures["records"]:
         firsts.setdefault(each["settings"]["model"], each)
     if len(limits) < 2 or not firsts:
         return Section("", "", [], [])
@@ -315,7 +315,7 @@ def _time(records: Sequence[Record]) -> Section:
     learned = [each for each in _one_seed(records) if each["seconds"] is not None]
     rows = []
     for each in learned:
-        parsed = [one for one in each["scores"].values()]
+        parsed = list(each["scores"].values())
         n = sum(one["sentences"] for one in parsed)
         spent = sum(one["seconds"] for one in parsed)
         rows.append(
