@@ -345,14 +345,20 @@ def test_malformed_training_trees(folder):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        (["--iterations", 3], "--iterations is for --method em and spectral+em, not spectral"),
+        (
+            ["--method", "spectral", "--iterations", 3],
+            "--iterations is for --method em and spectral+em, not spectral",
+        ),
         (["--method", "det", "--restarts", 3], "--restarts is for --method em"),
         (["--lexical", "none", "--lexical-weight", 2], "--lexical-weight needs a lexical model"),
         (["--method", "sibling"], "--method sibling has a state for each tag"),
         (["--tags", "pos"], "'pos' is no scheme of tags"),
         (["--tags", "xpos"], "no word has a tag by xpos"),
         (["--back-off", 1.5], "back_off is 1.5"),
-        (["--objective", "viterbi"], "objective viterbi is for automata of probabilities"),
+        (
+            ["--method", "spectral", "--objective", "viterbi"],
+            "objective viterbi is for automata of probabilities",
+        ),
         (["--dev", "missing.conllu"], "missing.conllu: can't be read"),
         (["-o", "train.conllu"], "train.conllu: holds trees, which the model would replace"),
         (["-o", "no/folder.egt"], "no/folder.egt: can't be written"),

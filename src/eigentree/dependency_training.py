@@ -75,7 +75,7 @@ class DependencyTrainingOptions:
     """
 
     automata: HeadAutomataOptions = field(default_factory=best_automata)
-    lexical: LexicalOptions | None = field(default_factory=lambda: LexicalOptions("one-state"))
+    lexical: LexicalOptions | None = field(default_factory=LexicalOptions)
     lexical_weight: float | None = None
     tag_scheme: str | None = None
     crossing: Crossing = "lift"

@@ -49,7 +49,7 @@ def train(
     lexical: Annotated[
         Literal["none", "lex", "lex+f", "lex+fcp"],
         typer.Option(help="The lexical model that is combined with the automata."),
-    ] = "lex",
+    ] = "lex+fcp",
     lexical_weight: Annotated[
         float | None,
         typer.Option(help="Its exponent; by default the best on --dev, else 1."),
