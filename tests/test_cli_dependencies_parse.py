@@ -258,6 +258,16 @@ def test_several_roots_when_asked(folder):
     assert heads[1].count(0) == 1
 
 
+def test_held_out_files_without_a_tree_are_refused(folder):
+    (folder / "nothing.conllu").write_text("\n", "utf-8")
+    done = train("train.conllu", "--dev", "nothing.conllu", "-o", "unmade.egt", "-q")
+    assert done.exit_code == 2
+    assert done.stderr == (
+        "eigentree: nothing.conllu: there is no tree to score on; at least one is needed\n"
+    )
+    assert not (folder / "unmade.egt").exists()
+
+
 def test_models_of_other_kinds_are_refused(folder):
     from tests.demo import demo_parser
 

@@ -50,6 +50,15 @@ def test_nothing_to_learn_from():
         train_dependencies(treebank(3), replace(options(), tag_scheme="xpos"))
 
 
+def test_relations_need_arcs_between_words(monkeypatch):
+    roots = [sentence("a/A", [0]), sentence("b/B", [0])]
+    assert train_dependencies(roots, options(relations=False)).parse(["a"], ["A"]).heads == [0]
+    # What takes long has not begun by then.
+    monkeypatch.delattr(dependency_training, "learn_head_automata")
+    with pytest.raises(GrammarError, match=r"every word of the trees is a root.*--no-relations"):
+        train_dependencies(roots, options(relations=True))
+
+
 def test_the_least_treebank_is_enough():
     parser = train_dependencies([PLAIN], options(lexical=True, tagger=True, relations=True))
     assert parser.automata.symbols == ("A", "C", UNKNOWN_TAG)

@@ -167,7 +167,8 @@ def train_dependencies(
     Raises
     ------
     GrammarError
-        When no sentence is left to learn from, or none of its words has a tag.
+        When no sentence is left to learn from, none of its words has a tag, or relations are to be
+        learnt and no word modifies another.
     ModelFileError
         When the checkpoint belongs to other work.
     """
@@ -183,6 +184,12 @@ def train_dependencies(
         raise GrammarError(
             f"no word has a tag by {options.tag_scheme or 'upos or xpos'}, and automata learn from "
             "tags; there must be some"
+        )
+    # Told before expectation maximisation, which takes long.
+    if options.relations and not any(head for tree in trees.sentences for head in tree.heads):
+        raise GrammarError(
+            "every word of the trees is a root, and relations are learnt from arcs between words "
+            "too; give trees with such arcs, or leave relations out with --no-relations"
         )
     judged = projective_trees(_spread(dev, MOST_JUDGED), scheme).sentences
     tell = progress or _tell_nobody

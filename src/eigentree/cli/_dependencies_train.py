@@ -137,6 +137,8 @@ def train(
     trees = read_dependencies(files, on_error=on_error, heads=heads)
     _tell_of(trees, quiet)
     held_out = [] if dev is None else read_dependencies(dev, heads=heads).sentences
+    if dev is not None and not held_out:
+        raise TreebankFormatError(f"{dev}: there is no tree to score on; at least one is needed")
     warn_of_compilation(quiet=quiet, parsing=False, dependencies=bool(held_out))
     with Stages(quiet) as stages:
         parser = train_dependencies(
