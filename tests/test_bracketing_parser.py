@@ -26,6 +26,7 @@ from eigentree.learn.constituent_context import (
 from eigentree.learn.taught_contexts import TEACHER, learn_taught_contexts
 from eigentree.model_files import open_model, save_model
 from eigentree.words.brown import BrownOptions, learn_brown
+from eigentree.words.vectors import parse_vectors
 from tests.demo import TREEBANK, demo_trees, run_verb
 
 
@@ -429,6 +430,21 @@ def test_sentences_without_tags_are_told(model, tmp_path):
         "induce", "train", "--input", "conllu", path, "-o", tmp_path / "m.egt", "--vectors", "-"
     )
     assert code == 2
+
+
+def test_untagged_text_is_told_where_no_clusters_can_be_made(tmp_path):
+    path, output = tmp_path / "plain.txt", tmp_path / "m.egt"
+    path.write_text("the dog slept\n", encoding="utf-8")
+    code, _, err = run_verb("induce", "train", path, "-o", output)
+    assert code == 2
+    assert err.count("plain.txt:1:1: token 1 isn't word_TAG") == 1
+    assert not output.exists()
+
+
+def test_vectors_of_other_words_are_refused():
+    vectors = parse_vectors(["hund 1 0", "katze 0 1"])
+    with pytest.raises(GrammarError, match="no word of the first .* sentences has a vector"):
+        BracketingParser.train(demo_text(), vectors)
 
 
 def test_training_goes_on_after_what_cannot_be_read(tmp_path):

@@ -29,7 +29,7 @@ from eigentree.bracketing_models import BracketingModel, ContextModel, MetricMod
 from eigentree.corpus.top_bracket import RULES
 from eigentree.corpus.trees import FORBIDDEN_IN_LABEL, Tree
 from eigentree.corpus.universal_tags import TagMap, fitting_map
-from eigentree.errors import GrammarError, SettingsError
+from eigentree.errors import GrammarError, SettingsError, counted
 from eigentree.grammar.metric import TreeMetric, quartet_excess
 from eigentree.sentences import pieces_of, sentence_of
 
@@ -173,7 +173,7 @@ class BracketingParser:
         Raises
         ------
         GrammarError
-            When there is nothing to learn from.
+            When there is nothing to learn from, or no word of the first sentences has a vector.
         SettingsError
             When moments would need too much memory.
 
@@ -191,6 +191,11 @@ class BracketingParser:
 
         metric = metric or MetricOptions()
         first, rest, tag_map = _looked_at(sentences, tag_map)
+        if first and all(vectors.number(word) is None for words, _ in first for word in words):
+            raise GrammarError(
+                f"no word of the first {counted(len(first), 'sentence')} has a vector; vectors "
+                "must be of the text's language and spelling"
+            )
         moments = count_moments(
             chain(first, rest), vectors, tag_map, metric.largest_distance,
             jobs=jobs, progress=progress,

@@ -60,6 +60,14 @@ def test_predicates_are_verbs_but_no_participles():
     assert found.is_noun("NNP")
 
 
+def test_participles_may_have_a_star():
+    lines = ["V*\tVERB\tparticiple", "VBD\tVERB", "N*\tNOUN"]
+    found = read_tag_map(lines)
+    assert not found.is_predicate("VBN")
+    assert found.is_verb("VBN")
+    assert found.is_predicate("VBD")
+
+
 def test_a_map_that_fits_is_chosen():
     assert fitting_map(["DT", "NN", "VBZ", "RB", "."]).name == "penn"
     assert fitting_map(["ART", "NN", "VVFIN", "ADV", "$."]).name == "stts"

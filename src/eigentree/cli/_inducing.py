@@ -169,7 +169,10 @@ def train(
     trouble = Trouble()
     text = _tagged(_sentences(given, form, tag_column, trouble))
     if with_words:
-        known = _vectors(given, form, tag_column, vectors, brown, clusters, quiet)
+        if vectors is None and brown is None:
+            # Read twice, and told of when it is read first, since clusters may fail.
+            text = _tagged(_sentences(given, form, tag_column, None))
+        known = _vectors(given, form, tag_column, vectors, brown, clusters, quiet, trouble)
         warn_of_compilation(quiet=quiet, parsing=False, bracketing=taught)
         with progress("counting", quiet=quiet) as advance:
             if taught:
@@ -232,6 +235,7 @@ def _vectors(
     brown: str | None,
     clusters: int,
     quiet: bool,
+    trouble: Trouble,
 ) -> WordVectors:
     """Vectors from a file, or of clusters that are made of the text."""
     if vectors is not None:
@@ -249,8 +253,8 @@ def _vectors(
             "standard input can be read once only; give --brown or --vectors, or name a file"
         )
     warn_of_compilation(quiet=quiet, parsing=False, clusters=True)
-    # Told of once, when the text is read again; clusters don't care for capital letters.
-    sentences = _sentences(files, form, tag_column, None)
+    # Clusters don't care for capital letters.
+    sentences = _sentences(files, form, tag_column, trouble)
     words = ([word.lower() for word in each.words] for each in sentences)
     told = track(words, "clustering words", quiet=quiet)
     return learn_brown(told, BrownOptions(clusters)).vectors()

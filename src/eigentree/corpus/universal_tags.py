@@ -43,7 +43,7 @@ class TagMap:
         map that leaves tags as they are, and takes ``.``, ``PUNCT`` and whatever has no letter or
         digit for punctuation.
     participles
-        Tags of verbs that don't begin a predicate.
+        Tags of verbs that don't begin a predicate, perhaps with a star at their end.
 
     Raises
     ------
@@ -88,22 +88,24 @@ class TagMap:
         if not self.patterns:
             is_mark = tag == "PUNCT" or not any(character.isalnum() for character in tag)
             return PUNCTUATION if is_mark else tag
-        exact = dict(self.patterns)
-        if tag in exact:
-            return exact[tag]
-        fitting = [
-            (len(pattern), universal)
-            for pattern, universal in self.patterns
-            if pattern.endswith("*") and tag.startswith(pattern[:-1])
-        ]
-        return max(fitting)[1] if fitting else None
+        return dict(self.patterns).get(self._pattern(tag))
+
+    def _pattern(self, tag: str) -> str:
+        """The tag itself where it is listed, else the longest pattern that fits, else ``""``."""
+        listed = [pattern for pattern, _ in self.patterns]
+        if tag in listed:
+            return tag
+        fitting = (
+            each for each in listed if each.endswith("*") and tag.startswith(each.removesuffix("*"))
+        )
+        return max(fitting, key=len, default="")
 
     def is_punctuation(self, tag: str) -> bool:
         return self.find(tag) == PUNCTUATION
 
     def is_predicate(self, tag: str) -> bool:
         """Whether a tag is that of a verb, and not of a participle."""
-        return self(tag) in ("VERB", "AUX") and tag not in self.participles
+        return self.is_verb(tag) and self.participles.isdisjoint((tag, self._pattern(tag)))
 
     def is_verb(self, tag: str) -> bool:
         return self(tag) in ("VERB", "AUX")
