@@ -443,7 +443,7 @@ def test_untagged_text_is_told_where_no_clusters_can_be_made(tmp_path):
 
 def test_vectors_of_other_words_are_refused():
     vectors = parse_vectors(["hund 1 0", "katze 0 1"])
-    with pytest.raises(GrammarError, match="no word of the first .* sentences has a vector"):
+    with pytest.raises(GrammarError, match=r"no word of the first .* sentences has a vector"):
         BracketingParser.train(demo_text(), vectors)
 
 
