@@ -89,7 +89,7 @@ class MetricModel:
         self,
         tags: Sequence[str],
         top: int = 0,
-        marks: Sequence[int] = (),  # noqa: ARG002
+        marks: Sequence[int] = (),  # noqa: ARG002 - only some models look
     ) -> BestTree:
         """The shortest tree of a sentence; see `BracketingModel`."""
         distances = self.metric.distances(tags)
@@ -117,7 +117,7 @@ class ContextModel:
         self,
         tags: Sequence[str],
         top: int = 0,
-        marks: Sequence[int] = (),  # noqa: ARG002
+        marks: Sequence[int] = (),  # noqa: ARG002 - only some models look
     ) -> BestTree:
         """The most probable tree of a sentence; see `BracketingModel`."""
         best = self.constituents.best_tree(tags, top or None)

@@ -201,7 +201,7 @@ def _sentences(files: list[str] | None, form: str, trouble: Trouble) -> Iterator
     from eigentree.cli.parse import read
     from eigentree.corpus.cleaning import CleaningOptions
 
-    read_in = read(files or ["-"], form, "xpos", CleaningOptions())  # type: ignore[arg-type]
+    read_in = read(files or ["-"], form, "xpos", CleaningOptions())  # type: ignore[arg-type]  # a name of a form
     return (each.words for each in trouble.watch(read_in, ignore_tags=True))
 
 

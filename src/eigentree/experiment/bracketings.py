@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -40,6 +40,7 @@ from eigentree.evaluate.unlabelled import CONVENTIONS, match_by_words
 from eigentree.experiment.trials import (
     Record,
     Trial,
+    TrialStudyResult,
     Tried,
     data_of,
     run_trials,
@@ -57,6 +58,7 @@ from eigentree.words.vectors import WordVectors, read_vectors
 
 KIND = "bracketing"
 # Those that learn from the text; the others know nothing of it.
+Parses = tuple[list[Bracketing | None], float]
 LEARNED = ("metric", "constituent-context")
 
 Top = Literal["verbs", "free", "gold"]
@@ -283,14 +285,6 @@ def _numbered(name: str, paths: Sequence[Path]) -> dict[str, Path]:
     return {f"{name} {number}": path for number, path in enumerate(paths, start=1)}
 
 
-class BracketingStudyResult(NamedTuple):
-    """What came of a study: all figures, the trials that failed and why, and the page."""
-
-    figures: dict[str, Any]
-    failures: dict[str, str]
-    report: Path
-
-
 def make_bracketing_study(given: Mapping[str, Any], name: str = "study") -> BracketingStudy:
     """Check the tables of a study.
 
@@ -312,7 +306,7 @@ def run_bracketing_study(
     jobs: int = 1,
     progress: Callable[[Tried], None] | None = None,
     command: str = "",
-) -> BracketingStudyResult:
+) -> TrialStudyResult:
     """Do what is left of a study and write its report.
 
     Parameters
@@ -358,7 +352,7 @@ def run_bracketing_study(
         "records": list(outcome.records.values()),
         "failures": outcome.failures,
     }  # fmt: skip
-    return BracketingStudyResult(
+    return TrialStudyResult(
         figures, outcome.failures, write_results(figures, bracketing_report(figures), Path(output))
     )
 
@@ -484,7 +478,7 @@ def _attempt(settings: Mapping[str, Any], model: InducedModel, data: _Data) -> R
         else:
             tree_of = trees[model.method]
             parses = [Bracketing(one.words, tree_of(one)) for one in test.gold]
-        scores[name] = _scores(test, settings, lambda limit: (parses, 0.0))  # noqa: ARG005, B023
+        scores[name] = _scores(test, settings, partial(_same, (parses, 0.0)))
     return {"word_seconds": None, "seconds": None, "learned_from": None, "scores": scores}
 
 
@@ -514,7 +508,7 @@ def _of_metric(settings: Mapping[str, Any], model: InducedModel, data: _Data) ->
         ]
         spent = time.process_time() - began
         parses = [None if each.tree is None else bracketing_of(each.tree) for each in results]
-        return _scores(test, settings, lambda limit: (parses, spent))  # noqa: ARG005
+        return _scores(test, settings, partial(_same, (parses, spent)))
 
     return {
         "word_seconds": vectors.seconds,
@@ -588,10 +582,14 @@ def _of_contexts(settings: Mapping[str, Any], data: _Data) -> Record:
     }
 
 
+def _same(parses: Parses, limit: int | None) -> Parses:  # noqa: ARG001 - for any limit
+    return parses
+
+
 def _scores(
     test: _Test,
     settings: Mapping[str, Any],
-    parses_of: Callable[[int | None], tuple[list[Bracketing | None], float]],
+    parses_of: Callable[[int | None], Parses],
 ) -> dict[str, Any]:
     """Figures by convention and limit; a parser may be another one for each limit.
 

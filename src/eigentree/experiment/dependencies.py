@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 
@@ -24,6 +24,7 @@ from eigentree.evaluate.significance import bootstrap_interval
 from eigentree.experiment.trials import (
     Record,
     Trial,
+    TrialStudyResult,
     Tried,
     data_of,
     run_trials,
@@ -163,14 +164,6 @@ class DependencyStudy(Table):
         return trials
 
 
-class DependencyStudyResult(NamedTuple):
-    """What came of a study: all figures, the trials that failed and why, and the page."""
-
-    figures: dict[str, Any]
-    failures: dict[str, str]
-    report: Path
-
-
 def make_dependency_study(given: Mapping[str, Any], name: str = "study") -> DependencyStudy:
     """Check the tables of a study.
 
@@ -194,7 +187,7 @@ def run_dependency_study(
     jobs: int = 1,
     progress: Callable[[Tried], None] | None = None,
     command: str = "",
-) -> DependencyStudyResult:
+) -> TrialStudyResult:
     """Do what is left of a study and write its report.
 
     Parameters
@@ -231,7 +224,7 @@ def run_dependency_study(
         "records": list(outcome.records.values()),
         "failures": outcome.failures,
     }
-    return DependencyStudyResult(
+    return TrialStudyResult(
         figures, outcome.failures, write_results(figures, dependency_report(figures), Path(output))
     )
 

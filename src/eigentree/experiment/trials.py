@@ -64,6 +64,14 @@ class Tried(NamedTuple):
     problem: str | None
 
 
+class TrialStudyResult(NamedTuple):
+    """What came of a study: all figures, the trials that failed and why, and the page."""
+
+    figures: dict[str, Any]
+    failures: dict[str, str]
+    report: Path
+
+
 class Outcome(NamedTuple):
     """Records of the trials that were done, and why others failed, by name."""
 
