@@ -71,6 +71,10 @@ ARROWS = {
     | DEPENDENCIES
     | BRACKETING
     | {"words"},
+    "records": {"corpus", "parse_results", "dependency_parser", "bracketing_parser"},
+    "web": BASE
+    | {"corpus", "evaluate", "report", "ensemble", "records", "parsers"}
+    | {"dependency_parser", "bracketing_parser"},
     "judging": BASE | {"corpus", "ensemble", "evaluate", *PARSERS},
     "held_out": BASE | {"corpus", "grammar", "evaluate", *PARSERS},
     "training": BASE | {"corpus", "grammar", "chart", "learn", "words", "held_out", *PARSERS},
@@ -85,12 +89,15 @@ OUTSIDE = {
 }
 ONLY_IN = {
     "numba": {"_accel"},
-    "jinja2": {"report"},
+    "fastapi": {"web"},
+    "h11": {"web"},
+    "jinja2": {"report", "web"},
     "markupsafe": {"report"},
     "matplotlib": {"report"},
     "pycrfsuite": {"words"},
     "sklearn": {"learn"},
     "typer": {"cli"},
+    "uvicorn": {"web"},
 }
 IMPORT_NAMES = {"python-crfsuite": "pycrfsuite", "scikit-learn": "sklearn"}
 
@@ -207,7 +214,8 @@ def test_outside_packages_enter_where_they_belong():
 
 def test_dependencies_are_those_imported():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    names = [re.split(r"[<>=~!\[ ]", line)[0] for line in project["dependencies"]]
+    needed = [*project["dependencies"], *project["optional-dependencies"]["serve"]]
+    names = [re.split(r"[<>=~!\[ ]", line)[0] for line in needed]
     assert {IMPORT_NAMES.get(name, name) for name in names} == {each.target for each in OUTER}
 
 
@@ -277,7 +285,17 @@ def test_every_verb_has_its_file(verb):
     assert (PACKAGE / "cli" / f"{verb}.py").is_file()
 
 
-HEAVY = ("numpy", "numba", "scipy", "sklearn", "matplotlib", "pycrfsuite", "safetensors")
+HEAVY = (
+    "numpy",
+    "numba",
+    "scipy",
+    "sklearn",
+    "matplotlib",
+    "pycrfsuite",
+    "safetensors",
+    "fastapi",
+    "uvicorn",
+)
 
 
 @pytest.mark.parametrize(

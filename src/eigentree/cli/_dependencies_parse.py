@@ -24,8 +24,7 @@ from eigentree.cli.parse import in_lots, in_processes
 from eigentree.errors import SettingsError
 
 if TYPE_CHECKING:
-    from eigentree.corpus.conllu import Sentence, Word
-    from eigentree.corpus.tag_schemes import Column
+    from eigentree.corpus.conllu import Sentence
     from eigentree.dependency_parser import DependencyParser, DependencyResult
 
 InputForm = Literal["conllu", "tagged", "tokens"]
@@ -161,6 +160,7 @@ def _read(
     from eigentree.corpus.files import open_text
     from eigentree.corpus.tag_schemes import tags_of
     from eigentree.corpus.tokens import read_sentences
+    from eigentree.records import new_sentence
 
     number = 0
     for file in files:
@@ -183,7 +183,7 @@ def _read(
                     # Neither of these forms has weights of tags.
                     all_tags = None if each.tags is None else list(map(str, each.tags))
                     given = None if ignore_tags else all_tags
-                    sentence = _new(number, each.words)
+                    sentence = new_sentence(number, each.words)
                     yield _Asked(f"{name}:{each.line}", each.words, given, sentence, problem)
 
 
@@ -200,17 +200,10 @@ def _lacks_tags(sentence: Sentence, parser: DependencyParser) -> bool:
     return all(word.feats == EMPTY for word in sentence.words)
 
 
-def _new(number: int, words: list[str]) -> Sentence:
-    """A sentence with the comments that Universal Dependencies ask for."""
-    from eigentree.corpus.conllu import Sentence, Word
-
-    rows = (Word(place, form) for place, form in enumerate(words, start=1))
-    return Sentence(tuple(rows), (f"# sent_id = {number}", f"# text = {' '.join(words)}"))
-
-
 def _renderer(parser: DependencyParser, work: _Work) -> Callable[[_Asked], _Rendered]:
     from eigentree.corpus.conllu import format_sentence
     from eigentree.corpus.tag_schemes import parts_of_scheme
+    from eigentree.records import with_tree
 
     column, _ = parts_of_scheme(parser.tag_scheme)
 
@@ -222,69 +215,18 @@ def _renderer(parser: DependencyParser, work: _Work) -> Callable[[_Asked], _Rend
             return _Rendered(_in_json(result, asked.problem), note)
         if asked.sentence is None or not result.words:
             return _Rendered("", note)
-        sentence = _with_tree(asked.sentence, result, column, work.confidence)
+        sentence = with_tree(asked.sentence, result, column, confidence=work.confidence)
         return _Rendered(format_sentence(sentence), note)
 
     return render
 
 
-def _with_tree(
-    sentence: Sentence,
-    result: DependencyResult,
-    column: Column,
-    confidence: bool,
-) -> Sentence:
-    """The sentence with the tree, and with tags where it had none."""
-    from eigentree.corpus.conllu import EMPTY, ROOT, ROOT_RELATION, UNKNOWN_RELATION
-    from eigentree.corpus.tag_schemes import column_part
-
-    # Tags that the file has not got are the tagger's.
-    tagged = tuple(
-        _tagged(word, column, column_part(tag)) if getattr(word, column) == EMPTY else word
-        for word, tag in zip(sentence.words, result.tags, strict=True)
-    )
-    relations = result.relations or [
-        ROOT_RELATION if head == ROOT else UNKNOWN_RELATION for head in result.heads
-    ]
-    sentence = replace(sentence, words=tagged).with_heads(result.heads, relations)
-    if confidence:
-        sure = (
-            word
-            if arc.confidence is None
-            else word._replace(misc=_joined(word.misc, f"Confidence={arc.confidence:.4f}"))
-            for word, arc in zip(sentence.words, result.arcs, strict=True)
-        )
-        sentence = replace(sentence, words=tuple(sure))
-    if result.fallback:
-        sentence = replace(
-            sentence, comments=(*sentence.comments, f"# fallback = {result.fallback}")
-        )
-    return sentence
-
-
-def _tagged(word: Word, column: Column, tag: str) -> Word:
-    return word._replace(upos=tag) if column == "upos" else word._replace(xpos=tag)
-
-
-def _joined(misc: str, more: str) -> str:
-    kept = [part for part in misc.split("|") if part != "_" and not part.startswith("Confidence=")]
-    return "|".join([*kept, more])
-
-
 def _in_json(result: DependencyResult, problem: str | None) -> str:
     """One line: what a parse holds, and why it is empty where its sentence can't be read."""
+    from eigentree.records import dependency_record
+
     record: dict[str, object] = {} if problem is None else {"problem": problem}
-    record |= {
-        "words": result.words,
-        "tags": result.tags,
-        "heads": result.heads,
-        "relations": result.relations,
-        "confidences": [arc.confidence for arc in result.arcs],
-        "confidence": result.confidence,
-        "log_value": result.log_value,
-        "sign": None if result.log_value is None else result.sign,
-        "fallback": result.fallback,
-    }
+    record |= dependency_record(result)
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 
