@@ -25,6 +25,7 @@ from eigentree.web.guard import Guard
 from eigentree.web.limits import Limits
 from eigentree.web.metrics import Metrics
 from eigentree.web.served import Kind, Served
+from eigentree.web.timeouts import Timeouts
 from eigentree.web.worker import Doing, Job
 
 HERE = Path(__file__).parent
@@ -41,6 +42,7 @@ class Service:
         self.n_workers = n_workers
         self.limits = limits
         self.metrics = Metrics()
+        self.timeouts = Timeouts()
         self.n_waiting = 0
         self.is_stopping = False
         self._crew: Crew | None = None
@@ -54,7 +56,7 @@ class Service:
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
         """Have workers while this lasts."""
-        self._crew = Crew(self.models, self.n_workers, self.limits, self.metrics)
+        self._crew = Crew(self.models, self.n_workers, self.limits, self.metrics, self.timeouts)
         try:
             await self._crew.begin()
             yield
@@ -66,7 +68,7 @@ class Service:
         if not self.is_stopping:
             self.is_stopping = True
             loop = asyncio.get_running_loop()
-            loop.call_later(self.limits.stop_seconds, self.crew.stop)
+            loop.call_later(self.limits.stop_seconds, self.timeouts.end)
 
     def model_of(self, kind: Kind, name: str | None) -> str:
         """The model of a request.
@@ -97,7 +99,8 @@ class Service:
         """
         headers = {name.lower(): value for name, value in request.headers.items()}
         check_content_type(headers)
-        return read_json(await read_body(request.receive, headers, self.limits))
+        body = await read_body(request.receive, headers, self.limits, self.timeouts)
+        return read_json(body)
 
     async def worked(self, request: Request, work: Callable[[float], Awaitable[bytes]]) -> Response:
         """The answer to a request that workers are asked for.
@@ -173,7 +176,7 @@ class Service:
         if errors and len(errors) == len(results):
             raise errors[0]
         for each in errors:
-            self.metrics.count("limits_hit", code=each.code)
+            self.metrics.count("errors", code=each.code)
         records = (
             as_json({"index": index, "error": each.record})
             if isinstance(each, ServiceError)
@@ -331,7 +334,7 @@ def make_app(service: Service, hosts: Sequence[str] | None) -> Guard:
 
     @app.exception_handler(ServiceError)
     async def refuse(_: Request, error: ServiceError) -> Response:
-        service.metrics.count("limits_hit", code=error.code)
+        service.metrics.count("errors", code=error.code)
         return _json({"error": error.record}, error.status, error.headers)
 
     @app.exception_handler(404)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any, NoReturn
 
 from eigentree.web.errors import ServiceError
 from eigentree.web.limits import Limits
+from eigentree.web.timeouts import Timeouts
 
 Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 
@@ -20,7 +20,9 @@ class ClientGoneError(Exception):
     """Nobody waits for the answer any more."""
 
 
-async def read_body(receive: Receive, headers: Mapping[str, str], limits: Limits) -> bytes:
+async def read_body(
+    receive: Receive, headers: Mapping[str, str], limits: Limits, timeouts: Timeouts
+) -> bytes:
     """The body of a request.
 
     Parameters
@@ -31,11 +33,13 @@ async def read_body(receive: Receive, headers: Mapping[str, str], limits: Limits
         By names in lower case.
     limits
         `Limits.body_bytes` and `Limits.body_seconds`.
+    timeouts
+        Of all that waits.
 
     Raises
     ------
     ServiceError
-        When it is too large, as told or as counted, or too slow.
+        When it is too large, as told or as counted, or too slow, or the service ends.
     ClientGoneError
         When the client has gone.
     """
@@ -49,7 +53,7 @@ async def read_body(receive: Receive, headers: Mapping[str, str], limits: Limits
     parts: list[bytes] = []
     n_read = 0
     try:
-        async with asyncio.timeout(limits.body_seconds):
+        async with timeouts.within(limits.body_seconds):
             more = True
             while more and n_read <= most * _READ_ON:
                 message = await receive()
@@ -61,7 +65,8 @@ async def read_body(receive: Receive, headers: Mapping[str, str], limits: Limits
                     parts.append(part)
                 more = message.get("more_body", False)
     except TimeoutError:
-        raise _with(limits.passed("body_seconds"), last) from None
+        name = "stop_seconds" if timeouts.have_ended else "body_seconds"
+        raise _with(limits.passed(name), last) from None
     if n_read > most:
         raise _with(limits.passed("body_bytes", max(n_read, n_told)), last)
     return b"".join(parts)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager, suppress
+from contextlib import suppress
 from multiprocessing import connection, get_context
 from typing import Any
 
@@ -20,13 +20,21 @@ from eigentree.web.errors import ServiceError
 from eigentree.web.limits import Limits
 from eigentree.web.metrics import Metrics
 from eigentree.web.served import Served
-from eigentree.web.worker import Answer, Job, Opened, Ready, Refused, start
+from eigentree.web.timeouts import Timeouts
+from eigentree.web.worker import Answer, Doing, Job, Opened, Ready, Refused, start
 
 # Seconds that work for nobody may go on, since a new worker takes longer to come.
 GRACE = 1.0
 # Seconds before a worker is started again after one that didn't get ready, doubled each time.
 _PAUSE = 0.5
 _LONGEST_PAUSE = 30.0
+
+# Status and code of what workers refuse, where it is no sentence.
+_REFUSED: dict[Doing, tuple[int, str]] = {
+    "symbols": (404, "no_symbols"),
+    "symbol": (404, "no_such_symbol"),
+    "evaluate": (422, "bad_trees"),
+}
 
 
 class WorkerDiedError(Exception):
@@ -88,10 +96,17 @@ class Crew:
         `Limits.sentence_seconds` and `Limits.request_seconds`.
     metrics
         Told of restarts.
+    timeouts
+        Of all that waits.
     """
 
     def __init__(
-        self, models: Sequence[Served], n_workers: int, limits: Limits, metrics: Metrics
+        self,
+        models: Sequence[Served],
+        n_workers: int,
+        limits: Limits,
+        metrics: Metrics,
+        timeouts: Timeouts,
     ) -> None:
         self.models = list(models)
         self.n_workers = n_workers
@@ -99,6 +114,7 @@ class Crew:
         self.n_queued = 0
         self._limits = limits
         self._metrics = metrics
+        self._timeouts = timeouts
         self._idle: asyncio.Queue[Worker] = asyncio.Queue()
         self._workers: dict[int, Worker] = {}
         self._ready: set[int] = set()
@@ -107,8 +123,6 @@ class Crew:
         self._threads = ThreadPoolExecutor(2 * n_workers, "eigentree-worker")
         self._is_open = asyncio.get_running_loop().create_future()
         self._is_ready = asyncio.Event()
-        self._has_stopped = False
-        self._timeouts: set[asyncio.Timeout] = set()
 
     @property
     def n_ready(self) -> int:
@@ -134,7 +148,7 @@ class Crew:
 
     async def end(self) -> None:
         """Kill all workers; nobody may be waiting for an answer by then."""
-        self.stop()
+        self._timeouts.end()
         for task in self._tasks:
             task.cancel()
         for worker in self._workers.values():
@@ -143,12 +157,6 @@ class Crew:
         self._threads.shutdown()
         for worker in self._workers.values():
             worker.process.join()
-
-    def stop(self) -> None:
-        """Let all that is asked end now, with what it has."""
-        self._has_stopped = True
-        for timeout in self._timeouts:
-            timeout.reschedule(asyncio.get_running_loop().time())
 
     def _spawn(self, work: Any) -> None:
         task = asyncio.create_task(work)
@@ -210,13 +218,13 @@ class Crew:
         call = asyncio.ensure_future(self._in_thread(worker.call, job))
         left = deadline - time.monotonic()
         try:
-            async with self._within(min(left, self._limits.sentence_seconds)):
+            async with self._timeouts.within(min(left, self._limits.sentence_seconds)):
                 answer = await asyncio.shield(call)
         except TimeoutError:
-            worker.kill("stopped" if self._has_stopped else "time")
+            worker.kill("stopped" if self._timeouts.have_ended else "time")
             with suppress(WorkerDiedError):
                 await call
-            if self._has_stopped or left < self._limits.sentence_seconds:
+            if self._timeouts.have_ended or left < self._limits.sentence_seconds:
                 raise self._out_of_time() from None
             raise self._limits.passed("sentence_seconds") from None
         except WorkerDiedError:
@@ -227,31 +235,21 @@ class Crew:
             self._spawn(self._let_go(worker, call))
             raise
         self._idle.put_nowait(worker)
-        return _json_of(answer)
+        return _json_of(job, answer)
 
     async def _free(self, deadline: float) -> Worker:
         """The next worker that is free and alive."""
         self.n_queued += 1
         try:
-            async with self._within(deadline - time.monotonic()):
+            async with self._timeouts.within(deadline - time.monotonic()):
                 while not (worker := await self._idle.get()).is_alive:
                     pass  # another will come in its place
                 return worker
         finally:
             self.n_queued -= 1
 
-    @asynccontextmanager
-    async def _within(self, seconds: float) -> AsyncIterator[None]:
-        """A time-out that ends when the service does."""
-        async with asyncio.timeout(0.0 if self._has_stopped else seconds) as timeout:
-            self._timeouts.add(timeout)
-            try:
-                yield
-            finally:
-                self._timeouts.discard(timeout)
-
     def _out_of_time(self) -> ServiceError:
-        name = "stop_seconds" if self._has_stopped else "request_seconds"
+        name = "stop_seconds" if self._timeouts.have_ended else "request_seconds"
         return self._limits.passed(name)
 
     async def _let_go(self, worker: Worker, call: asyncio.Future[Answer]) -> None:
@@ -266,9 +264,9 @@ class Crew:
         self._idle.put_nowait(worker)
 
 
-def _json_of(answer: Answer) -> bytes:
+def _json_of(job: Job, answer: Answer) -> bytes:
     if answer.refused is not None:
-        raise ServiceError(422, "bad_sentence", answer.refused)
+        raise ServiceError(*_REFUSED.get(job.doing, (422, "bad_sentence")), answer.refused)
     if answer.no_memory:
         raise ServiceError(500, "no_memory", "the sentence needs more memory than there is")
     if answer.failed is not None:

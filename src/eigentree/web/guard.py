@@ -27,6 +27,8 @@ _SECURITY = {
     "cross-origin-resource-policy": "same-origin",
 }
 
+_METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
+
 log = logging.getLogger("eigentree.web")
 
 
@@ -99,6 +101,8 @@ class Guard:
 
     def _count(self, scope: Scope, method: str, status: int) -> None:
         route = getattr(scope.get("route"), "path", "other")
+        if method not in _METHODS:
+            method = "other"  # or anybody could fill the memory with counters
         self._metrics.count("requests", method=method, route=route, status=str(status))
 
 

@@ -15,7 +15,7 @@ _COUNTERS = {
     "requests": "Requests answered, by route and status.",
     "sentences": "Sentences by what was asked and what came of it.",
     "worker_restarts": "Workers started in place of others, by the reason.",
-    "limits_hit": "Errors by their code, limits among them.",
+    "errors": "Errors of requests and of sentences by their code, as those of limits.",
     "clients_gone": "Requests whose client went away before the answer.",
 }
 

@@ -21,9 +21,10 @@ from eigentree.web.app import Service, make_app
 from eigentree.web.errors import as_json
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-# Seconds that a client may leave a connection without a request, and that those have who read
-# their answers when the service stops.
+# Seconds that a client may leave a connection without a request, that the head of one may take, and
+# that those have who read their answers when the service stops.
 _KEEP_ALIVE = 30
+_HEAD_SECONDS = 30
 _LAST_SECONDS = 2
 
 
@@ -32,7 +33,33 @@ class PortError(SettingsError):
 
 
 class _Protocol(H11Protocol):
-    """HTTP whose own refusals have the service's shape."""
+    """HTTP whose own refusals have the service's shape, and that waits for no half requests."""
+
+    _head: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._time_head()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._time_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._forget_head()
+
+    def _time_head(self) -> None:
+        """Close the connection unless a request's head comes in time."""
+        if self.cycle is not None and not self.cycle.response_complete:  # type: ignore[redundant-expr]
+            self._forget_head()
+        elif self._head is None:
+            self._head = self.loop.call_later(_HEAD_SECONDS, self.transport.close)
+
+    def _forget_head(self) -> None:
+        if self._head is not None:
+            self._head.cancel()
+            self._head = None
 
     def send_400_response(self, msg: str) -> None:
         body = as_json({"error": {"code": "malformed_http", "message": msg}})
