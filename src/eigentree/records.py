@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -37,11 +38,16 @@ def parse_record(
     *,
     several: bool = False,
     constrained: bool = False,
+    where: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """What a parse holds; given up constraints and alternatives where they were asked for."""
+    """What a parse holds; given up constraints and alternatives where they were asked for.
+
+    What is told of ``where`` its words stand comes after them.
+    """
     record: dict[str, Any] = {
         "words": result.words,
         "tags": result.tags,
+        **(where or {}),
         "tree": in_brackets(result, wrapper, root_name) or None,
         "confidence": result.confidence,
         "exact": result.exact,
@@ -68,11 +74,14 @@ def parse_record(
     return record
 
 
-def dependency_record(result: DependencyResult) -> dict[str, Any]:
-    """What a dependency parse holds."""
+def dependency_record(
+    result: DependencyResult, where: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """What a dependency parse holds; ``where`` its words stand comes after them."""
     return {
         "words": result.words,
         "tags": result.tags,
+        **(where or {}),
         "heads": result.heads,
         "relations": result.relations,
         "confidences": [arc.confidence for arc in result.arcs],
@@ -93,12 +102,6 @@ def bracketing_record(result: BracketingResult) -> dict[str, Any]:
         "top": result.top,
         "fallback": result.fallback,
     }
-
-
-def new_sentence(number: int, words: list[str]) -> Sentence:
-    """A sentence with the comments that Universal Dependencies ask for."""
-    rows = (Word(place, form) for place, form in enumerate(words, start=1))
-    return Sentence(tuple(rows), (f"# sent_id = {number}", f"# text = {' '.join(words)}"))
 
 
 def with_tree(

@@ -71,7 +71,9 @@ class Running:
     def metric(self, name: str) -> float:
         """The value of a metric, 0 where nothing was counted."""
         lines = self.get("/api/metrics").body.decode().splitlines()
-        return sum(float(line.split()[-1]) for line in lines if line.startswith(f"eigentree_{name}"))
+        return sum(
+            float(line.split()[-1]) for line in lines if line.startswith(f"eigentree_{name}")
+        )
 
     def workers(self) -> list[int]:
         return [child for child in children_of(self.process.pid) if "spawn_main" in told_of(child)]

@@ -118,13 +118,21 @@ def in_json(
     several: bool = False,
     constrained: bool = False,
     number: int | None = None,
+    line: int | None = None,
 ) -> str:
     """A parse as one line of JSON; what can't be read is told apart from an empty sentence."""
     from eigentree.records import parse_record
 
     record = {
         **({} if number is None else {"number": number}),
-        **parse_record(result, wrapper, root_name, several=several, constrained=constrained),
+        **parse_record(
+            result,
+            wrapper,
+            root_name,
+            several=several,
+            constrained=constrained,
+            where={} if line is None else {"line": line, "offsets": result.offsets},
+        ),
     }
     if not readable:
         record["fallback"] = "unreadable"

@@ -225,7 +225,7 @@ def _given(doing: Doing, sentence: Wanted) -> dict[str, Any]:
     """What the worker's function is told of a sentence."""
     parts: dict[Doing, tuple[str, ...]] = {
         "parse": ("words", "tags", "constraints", "offsets"),
-        "dependencies": ("words", "tags", "text", "offsets"),
+        "dependencies": ("words", "tags", "surface", "offsets"),
         "brackets": ("words", "tags"),
     }
     return {name: getattr(sentence, name) for name in parts[doing]}

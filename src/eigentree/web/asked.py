@@ -147,13 +147,14 @@ def _shown(value: Any) -> str:
 class Wanted(NamedTuple):
     """One sentence on its way to a worker.
 
-    ``text`` and ``offsets`` are of raw sentences, half-open spans of characters of the text.
+    Of raw sentences, ``surface`` is their part of the text, and ``offsets`` are the half-open
+    characters of their words in all of it.
     """
 
     words: list[str]
     tags: list[str | dict[str, float]] | None = None
     constraints: ConstraintRows | None = None
-    text: str | None = None
+    surface: str | None = None
     offsets: list[tuple[int, int]] | None = None
 
 

@@ -89,8 +89,7 @@ class Guard:
         except Exception:
             log.exception("%s %s failed", method, scope["path"])
             if not has_begun:
-                message = "the service failed at this request; its log says more"
-                await _answer(send_own, ServiceError(500, "internal_error", message))
+                await _answer(send_own, _own(500))
 
     def _check_host(self, scope: Scope) -> None:
         named = [value for name, value in scope["headers"] if name == b"host"]
@@ -120,6 +119,9 @@ def _is_foreign(message: Message) -> bool:
 
 
 def _own(status: int) -> ServiceError:
+    if status == 500:
+        message = "the service failed at this request; its log says more"
+        return ServiceError(status, "internal_error", message)
     phrase = HTTPStatus(status).phrase.lower()
     return ServiceError(status, phrase.replace(" ", "_"), f"the request failed: {phrase}")
 

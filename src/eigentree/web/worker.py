@@ -18,6 +18,7 @@ from eigentree.web.errors import as_json
 from eigentree.workers import begin
 
 if TYPE_CHECKING:
+    from eigentree.text.tokens import RawSentence
     from eigentree.web.served import AnyParser, Served
 
 Doing = Literal["split", "parse", "dependencies", "brackets", "evaluate", "symbols", "symbol"]
@@ -134,22 +135,24 @@ def _warm_up(parser: Any) -> None:
 def _split(
     parser: Any, text: str | None = None, sentences: Sequence[str | None] = ()
 ) -> list[dict[str, Any] | None]:
-    """Tokens with their places, of the sentences of a text or of sentences one by one."""
+    """Words with their characters: of the sentences of a text, or of sentences one by one."""
+    from eigentree.text.sentences import split_text
+    from eigentree.text.tokenise import tokenise
+    from eigentree.text.tokens import RawSentence
+
+    if text is not None:
+        return [_raw(text, each) for each in split_text(text, parser.convention)]
     return [
-        None if each is None else _tokens(each)
-        for each in (sentences if text is None else text.splitlines())
+        None if each is None else _raw(each, RawSentence(tokenise(each, parser.convention), 0, 0))
+        for each in sentences
     ]
 
 
-def _tokens(raw: str) -> dict[str, Any]:
-    import re
-
-    found = list(re.finditer(r"\S+", raw))
+def _raw(text: str, sentence: RawSentence) -> dict[str, Any]:
+    first, last = (sentence.offsets[0][0], sentence.offsets[-1][1]) if sentence.tokens else (0, 0)
     return {
-        "text": raw,
-        "words": [each.group() for each in found],
-        "offsets": [each.span() for each in found],
-    }
+        "words": sentence.words, "offsets": sentence.offsets, "surface": text[first:last]
+    }  # fmt: skip
 
 
 def _parse(
@@ -173,8 +176,9 @@ def _parse(
     record = parse_record(
         result, parser.wrapper, parser.cleaning.root_name,
         several=best is not None, constrained=constraints is not None,
+        where={"offsets": offsets},
     )  # fmt: skip
-    record = {"index": index, **record, "offsets": offsets}
+    record = {"index": index, **record}
     if marginals is not None:
         record["marginals"] = [each._asdict() for each in result.marginals]
     return record
@@ -185,18 +189,20 @@ def _dependencies(
     index: int,
     words: list[str],
     tags: list[str] | None,
-    text: str | None,
+    surface: str | None,
     offsets: list[tuple[int, int]] | None,
 ) -> dict[str, Any]:
-    from eigentree.corpus.conllu import format_sentence
+    from eigentree.corpus.conllu import format_sentence, new_sentence
     from eigentree.corpus.tag_schemes import parts_of_scheme
-    from eigentree.records import dependency_record, new_sentence, with_tree
+    from eigentree.records import dependency_record, with_tree
 
     result = parser.parse(words, tags)
-    record = {"index": index, **dependency_record(result), "offsets": offsets}
+    record = {"index": index, **dependency_record(result, {"offsets": offsets})}
+    first = offsets[0][0] if offsets else 0
+    places = offsets and [(start - first, end - first) for start, end in offsets]
+    sentence = new_sentence(words, places, surface, sent_id=str(index + 1))
     column, _ = parts_of_scheme(parser.tag_scheme)
-    row = with_tree(new_sentence(index + 1, words), result, column)
-    record["conllu"] = format_sentence(row) if words else ""
+    record["conllu"] = format_sentence(with_tree(sentence, result, column)) if words else ""
     return record
 
 
