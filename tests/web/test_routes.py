@@ -419,6 +419,13 @@ def test_too_many_requests_are_sent_away(inside):
     assert inside.post("/api/parse", GOOD).status_code == 200
 
 
+def test_a_request_out_of_time_has_nothing_begun(inside, monkeypatch):
+    limits = Limits(request_seconds=1e-9)
+    monkeypatch.setattr(inside.service, "limits", limits)
+    answer = inside.post("/api/parse", GOOD)
+    assert (answer.status_code, code_of(answer)) == (504, "request_out_of_time")
+
+
 def test_bodies_are_counted_while_they_come(inside):
     n_taken = 0
 

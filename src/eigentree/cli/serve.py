@@ -114,13 +114,13 @@ def serve(
         if status >= 400:
             raise typer.Exit(FAILED)
         return
-    if not is_loopback(host):
-        message(f"others can reach the service at {host}: it asks nobody who they are", quiet=quiet)
     n_workers = workers or min(os.cpu_count() or 1, _MOST_WORKERS)
     service = Service(models, n_workers, limits)
 
     def tell(address: str) -> None:
         message(f"serving at {address}, until Ctrl-C")
+        if not is_loopback(host):
+            message(f"others may reach {host}, and the service asks nobody who they are")
 
     serve_until_signal(service, host, port, allow_host or [], tell)
 

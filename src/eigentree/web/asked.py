@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Discriminator,
@@ -19,8 +20,19 @@ from pydantic import (
 from eigentree.web.errors import ServiceError
 from eigentree.web.limits import Limits
 
+
+def _whole(text: str) -> str:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(f"has half a character, {text[error.start]!a}") from None
+    return text
+
+
+Text = Annotated[str, AfterValidator(_whole)]
+
 # Each row is [start, end], [start, end, label] or [position, tag].
-ConstraintRows = dict[str, list[list[int | str | None]]]
+ConstraintRows = dict[Text, list[list[int | Text | None]]]
 
 _STRING, _OBJECT = "a string", "an object"
 
@@ -32,9 +44,9 @@ class _Strict(BaseModel):
 class AskedSentence(_Strict):
     """A sentence as words or as raw text."""
 
-    words: list[str] | None = Field(default=None, description="Tokens; they are not split again.")
-    text: str | None = Field(default=None, description="One raw sentence, in place of words.")
-    tags: list[str | dict[str, FiniteFloat]] | None = Field(
+    words: list[Text] | None = Field(default=None, description="Tokens; they are not split again.")
+    text: Text | None = Field(default=None, description="One raw sentence, in place of words.")
+    tags: list[Text | dict[Text, FiniteFloat]] | None = Field(
         default=None, description="One a word, or several with weights."
     )
     constraints: ConstraintRows | None = Field(
@@ -49,7 +61,7 @@ def _kind_of(value: Any) -> str | None:
 
 
 Asked = Annotated[
-    Annotated[str, Tag(_STRING)] | Annotated[AskedSentence, Tag(_OBJECT)],
+    Annotated[Text, Tag(_STRING)] | Annotated[AskedSentence, Tag(_OBJECT)],
     Discriminator(
         _kind_of, custom_error_type="sentence", custom_error_message="should be a string or object"
     ),
@@ -59,11 +71,11 @@ Asked = Annotated[
 class AskedSentences(_Strict):
     """What all ways to parse share."""
 
-    text: str | None = Field(default=None, description="Raw text, which is split into sentences.")
+    text: Text | None = Field(default=None, description="Raw text, which is split into sentences.")
     sentences: list[Asked] | None = Field(
         default=None, description="In place of text: sentences, raw or as objects."
     )
-    model: str | None = Field(
+    model: Text | None = Field(
         default=None, description="A model's name; the first of its kind if none."
     )
 
@@ -96,8 +108,8 @@ class BracketRequest(AskedSentences):
 class EvaluateRequest(_Strict):
     """The body of /api/evaluate."""
 
-    gold: str = Field(description="Gold trees in brackets.")
-    parsed: str = Field(description="Parsed trees, one for each gold tree.")
+    gold: Text = Field(description="Gold trees in brackets.")
+    parsed: Text = Field(description="Parsed trees, one for each gold tree.")
 
 
 Model = TypeVar("Model", bound=_Strict)
@@ -123,7 +135,7 @@ def validated(kind: type[Model], value: Any) -> Model:
                 problem += f"; known are {', '.join(kind.model_fields)}"
         elif first["type"] == "missing":
             problem = "is missing"
-        elif first["type"] != "string_unicode":
+        elif first["type"] != "value_error":
             problem += f", but is {_shown(first['input'])}"
         message = f"{where or 'the body'} {problem[:1].lower()}{problem[1:]}"
         raise ServiceError(422, "wrong_request", message, where=where or None) from None

@@ -87,7 +87,7 @@ def about(served: Served, parser: AnyParser) -> dict[str, Any]:
         "method": "ensemble" if Path(served.path).is_dir() else card.get("method"),
         "bytes": _bytes_of(Path(served.path)),
         "has_tagger": getattr(parser, "tagger", None) is not None,
-        "sizes": _sizes(parser),
+        "sizes": _sizes(served.kind, parser),
         "card": card,
     }
 
@@ -97,21 +97,18 @@ def _bytes_of(path: Path) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
-def _sizes(parser: AnyParser) -> dict[str, int]:
-    from eigentree.bracketing_parser import BracketingParser
-    from eigentree.dependency_parser import DependencyParser
-    from eigentree.parsers import Parser
-
-    if isinstance(parser, BracketingParser):
+def _sizes(kind: Kind, parser: Any) -> dict[str, int]:
+    if kind == "brackets":
         return {}
-    if isinstance(parser, DependencyParser):
+    if kind == "dependencies":
         return {"tags": len(parser.automata.symbols)}
-    if isinstance(parser, Parser):
+    members = parser.description.get("members")
+    if members is None:
         backbone = parser.grammar.backbone
         own = {"latent_states": int(parser.grammar.n_states.sum())}
     else:
         backbone = parser.backbones[0].grammar.backbone
-        own = {"members": len(parser.description.get("members", ()))}
+        own = {"members": len(members)}
     return own | {
         "nonterminals": len(backbone.symbols),
         "binary_rules": backbone.n_rules,

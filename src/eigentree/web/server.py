@@ -25,6 +25,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 # that those have who read their answers when the service stops.
 _KEEP_ALIVE = 30
 _HEAD_SECONDS = 30
+_BACKLOG = 128
 _LAST_SECONDS = 2
 
 
@@ -148,6 +149,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _open(host: str, port: int) -> socket.socket:
+    opened: socket.socket | None = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -155,12 +157,15 @@ def _open(host: str, port: int) -> socket.socket:
         opened = socket.socket(family, kind, protocol)
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind(address)
-        return opened
+        opened.listen(_BACKLOG)  # who comes before the models are open waits for them
     except OSError as error:
+        if opened is not None:
+            opened.close()
         why = "is in use; name another with --port, or 0 for any that is free"
         if error.errno != errno.EADDRINUSE:
             why = f"can't be opened: {error.strerror or error}"
         raise PortError(f"port {port} of {host} {why}") from error
+    return opened
 
 
 def get_once(service: Service, path: str) -> tuple[int, bytes]:
