@@ -144,10 +144,14 @@ def test_dependencies(inside):
 
 def test_brackets(inside):
     words, tags = ["the", "man", "slept", "."], ["DT", "NN", "VBD", "."]
-    asked = {"sentences": [{"words": words, "tags": tags}, {"words": words}]}
+    asked = {"sentences": [{"words": words, "tags": tags}, {"words": words, "tags": []}]}
     result, bad = results_of(inside.post("/api/brackets", asked))
     assert result["tree"].count("(X") == 2
-    assert "no tags" in bad["error"]["message"]
+    assert bad["error"] == {
+        "code": "bad_sentence",
+        "message": "there are 4 words but 0 tags",
+        "where": "sentences[1]",
+    }
 
 
 def test_evaluate_says_what_the_verb_says(inside, tmp_path):
@@ -347,6 +351,8 @@ def test_what_is_no_json(inside, body, told):
         ('{"text": "a", "bset": 3}', "bset"),
         ('{"text": "a", "best": 0}', "best"),
         ('{"text": "a", "best": 2.0}', "best"),
+        ('{"text": "a", "best": 1' + "0" * 4000 + "}", "best"),
+        ('{"text": ' + "[" * 900 + "]" * 900 + "}", "text"),
         ('{"text": "a", "best": "2"}', "best"),
         ('{"text": "a", "best": true}', "best"),
         ('{"text": "a", "marginals": -1}', "marginals"),
@@ -363,6 +369,25 @@ def test_what_is_no_request(inside, body, where):
     answer = inside.raw("/api/parse", body.encode())
     assert (answer.status_code, code_of(answer)) == (422, "wrong_request")
     assert answer.json()["error"].get("where") == where
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "where"),
+    [
+        ("dependencies", {"text": "a", "best": 2}, "best"),
+        ("dependencies", {"sentences": [{"words": ["a"], "tags": [{"N": 1}]}]}, "tags[0]"),
+        ("dependencies", {"sentences": [{"words": ["a"], "constraints": {}}]}, "constraints"),
+        ("brackets", {"text": "a"}, "sentences"),
+        ("brackets", {"sentences": ["a"]}, "sentences[0]"),
+        ("brackets", {"sentences": [{"words": ["a"]}]}, "sentences[0].tags"),
+        ("evaluate", {"gold": "(A a)"}, "parsed"),
+        ("evaluate", {"gold": "\ud800", "parsed": ""}, "gold"),
+    ],
+)
+def test_what_other_routes_do_not_take(inside, path, asked, where):
+    answer = inside.raw(f"/api/{path}", json.dumps(asked).encode())
+    assert (answer.status_code, code_of(answer)) == (422, "wrong_request")
+    assert answer.json()["error"]["where"].endswith(where)
 
 
 @pytest.mark.parametrize(
@@ -396,7 +421,6 @@ def long_sentence(**given: object) -> dict:
         ("tokens", {"sentences": [{"words": ["a"] * 201}]}),
         ("tokens", {"text": "a " * 201}),
         ("best", {**GOOD, "best": 51}),
-        ("best", {**GOOD, "best": 10**30}),
         ("constraints", long_sentence(constraints={"forbidden": [[0, 1]] * 201})),
     ],
 )
@@ -424,6 +448,7 @@ def test_a_request_out_of_time_has_nothing_begun(inside, monkeypatch):
     monkeypatch.setattr(inside.service, "limits", limits)
     answer = inside.post("/api/parse", GOOD)
     assert (answer.status_code, code_of(answer)) == (504, "request_out_of_time")
+    assert 'reason="time"' not in inside.get("/api/metrics").text
 
 
 def test_bodies_are_counted_while_they_come(inside):

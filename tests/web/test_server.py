@@ -172,7 +172,8 @@ def test_names_of_this_machine(running, host, status):
 # The end -------------------------------------------------------------------------------
 
 
-def test_ends(demo: Path, folder: Path, running: Running):
+@pytest.mark.usefixtures("running")
+def test_ends(demo: Path, folder: Path):
     """Three ways to end, at the same time, since each takes a start."""
     options = ["-m", demo, "-m", folder / "slow.egt", "--workers", "1", "--max-tokens", "2000"]
     ways: list[Callable[[Running], None]] = [ends_well, ends_in_time, is_killed]

@@ -118,9 +118,10 @@ def serve(
     service = Service(models, n_workers, limits)
 
     def tell(address: str) -> None:
-        message(f"serving at {address}, until Ctrl-C")
+        message(f"serving at {address}, until Ctrl-C", quiet=quiet)
         if not is_loopback(host):
-            message(f"others may reach {host}, and the service asks nobody who they are")
+            warning = f"others may reach {host}, and the service asks nobody who they are"
+            message(warning, quiet=quiet)
 
     serve_until_signal(service, host, port, allow_host or [], tell)
 

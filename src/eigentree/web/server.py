@@ -128,19 +128,20 @@ def serve(
     async def run() -> None:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
-        signals = (signal.SIGINT, signal.SIGTERM)
-        for each in signals:
-            loop.add_signal_handler(each, task.cancel)
+        _at_signals(lambda: loop.call_soon_threadsafe(task.cancel))
         async with service.running():
-            for each in signals:
-                loop.remove_signal_handler(each)
-                # Uvicorn sends itself the signal again at its end, when it has been obeyed.
-                signal.signal(each, lambda *_: None)
+            # Uvicorn obeys, and sends itself the signal again at its end.
+            _at_signals(lambda: None)
             tell(f"http://{named}:{own_port}")
             await _Server(config, service).serve([opened])
 
     with opened, suppress(asyncio.CancelledError):
         asyncio.run(run())
+
+
+def _at_signals(do: Callable[[], object]) -> None:
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, lambda *_: do())
 
 
 def is_loopback(host: str) -> bool:

@@ -204,12 +204,9 @@ def _dependencies(
     return record
 
 
-def _brackets(parser: Any, index: int, words: list[str], tags: list[str] | None) -> dict[str, Any]:
-    from eigentree.errors import SettingsError
+def _brackets(parser: Any, index: int, words: list[str], tags: list[str]) -> dict[str, Any]:
     from eigentree.records import bracketing_record
 
-    if tags is None:
-        raise SettingsError("the sentence has no tags; they are needed")
     return {"index": index, **bracketing_record(parser.parse(words, tags))}
 
 
