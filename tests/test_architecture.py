@@ -21,7 +21,7 @@ SOURCE = ROOT / "src"
 PACKAGE = SOURCE / "eigentree"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-BASE = {"errors", "shapes", "_random", "_accel", "workers"}
+BASE = {"errors", "shapes", "_random", "_accel", "workers", "extras", "shown"}
 # A sentence's way to its result, from the first step to the last.
 PARSING = {"calibration", "sentences", "parse_results", "attempts", "search"}
 # A parser, its learning and its file know one another, but only the first loads at once.
@@ -38,7 +38,9 @@ ARROWS = {
     "_random": {"errors"},
     "_accel": {"errors"},
     "data": set(),
-    "corpus": {"errors"},
+    "extras": {"errors"},
+    "shown": set(),
+    "corpus": {"errors", "shown"},
     "linalg": BASE,
     "calibration": BASE,
     "model_files": {"errors", "shapes", "corpus"},
@@ -72,6 +74,8 @@ ARROWS = {
     | BRACKETING
     | {"words"},
     "judging": BASE | {"corpus", "ensemble", "evaluate", *PARSERS},
+    "plugs": BASE
+    | {"corpus", "grammar", "evaluate", "report", "parsers", "parse_results", "dependency_parser"},
     "held_out": BASE | {"corpus", "grammar", "evaluate", *PARSERS},
     "training": BASE | {"corpus", "grammar", "chart", "learn", "words", "held_out", *PARSERS},
 }
@@ -88,11 +92,19 @@ ONLY_IN = {
     "jinja2": {"report"},
     "markupsafe": {"report"},
     "matplotlib": {"report"},
+    "nltk": {"plugs"},
+    "pandas": {"plugs"},
     "pycrfsuite": {"words"},
+    "resvg_py": {"report"},
     "sklearn": {"learn"},
+    "spacy": {"plugs"},
     "typer": {"cli"},
 }
-IMPORT_NAMES = {"python-crfsuite": "pycrfsuite", "scikit-learn": "sklearn"}
+IMPORT_NAMES = {
+    "python-crfsuite": "pycrfsuite",
+    "resvg-py": "resvg_py",
+    "scikit-learn": "sklearn",
+}
 
 
 class Import(NamedTuple):
@@ -207,7 +219,9 @@ def test_outside_packages_enter_where_they_belong():
 
 def test_dependencies_are_those_imported():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    names = [re.split(r"[<>=~!\[ ]", line)[0] for line in project["dependencies"]]
+    extras = project["optional-dependencies"].values()
+    lines = [*project["dependencies"], *(line for lines in extras for line in lines)]
+    names = [re.split(r"[<>=~!\[ ]", line)[0] for line in lines]
     assert {IMPORT_NAMES.get(name, name) for name in names} == {each.target for each in OUTER}
 
 
@@ -277,7 +291,10 @@ def test_every_verb_has_its_file(verb):
     assert (PACKAGE / "cli" / f"{verb}.py").is_file()
 
 
-HEAVY = ("numpy", "numba", "scipy", "sklearn", "matplotlib", "pycrfsuite", "safetensors")
+HEAVY = (
+    *("numpy", "numba", "scipy", "sklearn", "matplotlib", "pycrfsuite", "safetensors"),
+    *("nltk", "pandas", "resvg_py", "spacy"),
+)
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,7 @@ from eigentree.corpus.tag_schemes import column_part
 from eigentree.errors import GrammarError, SettingsError
 from eigentree.grammar.head_automata import HeadAutomata
 from eigentree.grammar.lexical_modifiers import LexicalModifiers
+from eigentree.shown import Shown
 
 if TYPE_CHECKING:
     from eigentree.corpus.conllu import Sentence
@@ -66,7 +67,7 @@ class Arc(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class DependencyResult:
+class DependencyResult(Shown):
     """The dependency tree of one sentence.
 
     Attributes

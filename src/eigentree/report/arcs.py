@@ -197,11 +197,11 @@ def draw_arcs_text(tree: Arcs, *, ascii_only: bool = False) -> str:
     widths = [max(map(columns, column), default=0) for column in cells_of]
     rows = []
     for row, arrows in enumerate(drawn):
-        cells = [
+        shown = [
             column[row] + " " * (width - columns(column[row]))
             for column, width in zip(cells_of, widths, strict=True)
         ]
-        rows.append(f"{arrows} {'  '.join(cells)}".rstrip(" "))
+        rows.append(f"{arrows} {'  '.join(shown)}".rstrip(" "))
     return "\n".join(rows)
 
 

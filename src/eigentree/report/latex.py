@@ -1,8 +1,8 @@
 r"""Trees and arcs for LaTeX: the packages forest, tikz-qtree and tikz-dependency.
 
 Every character of a label or word is printed as it is: what TeX would obey is escaped, and
-letters that fonts would join to other signs (``--`` to a dash, two backquotes to a quote) are kept apart.
-Letters beyond Latin want XeLaTeX or LuaLaTeX, and a font that has them.
+letters that fonts would join to other signs (``--`` to a dash, two backquotes to a quote) are kept
+apart.  Letters beyond Latin want XeLaTeX or LuaLaTeX, and a font that has them.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ def _nested(tree: Tree, opening: str, leaf: str, closing: str) -> str:
 def _dependency(tree: Arcs) -> str:
     rows = [tree.words, *([] if tree.tags is None else [tree.tags])]
     relations = tree.relations or [""] * len(tree.words)
-    lines = ["\\begin{dependency}", "  \\begin{deptext}"]
+    lines = ["\\begin{dependency}", "  \\begin{deptext}[column sep=1em]"]
     for row in rows:
         cells = r" \& ".join(f"{{{escape(cell)}}}" for cell in row)
         lines.append(f"    {cells} \\\\")
