@@ -75,7 +75,8 @@ ARROWS = {
     | {"words"},
     "judging": BASE | {"corpus", "ensemble", "evaluate", *PARSERS},
     "plugs": BASE
-    | {"corpus", "grammar", "evaluate", "report", "parsers", "parse_results", "dependency_parser"},
+    | {"corpus", "grammar", "evaluate", "report", "parsers", "parse_results", "dependency_parser"}
+    | {"bracketing_parser"},
     "held_out": BASE | {"corpus", "grammar", "evaluate", *PARSERS},
     "training": BASE | {"corpus", "grammar", "chart", "learn", "words", "held_out", *PARSERS},
 }

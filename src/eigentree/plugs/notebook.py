@@ -10,6 +10,7 @@ import html
 from collections.abc import Sequence
 from itertools import islice
 
+from eigentree.bracketing_parser import BracketingResult
 from eigentree.corpus.trees import Tree
 from eigentree.dependency_parser import DependencyResult
 from eigentree.evaluate import AttachmentResult, ParsevalResult, UnlabelledResult
@@ -32,6 +33,8 @@ def as_svg(shown: object) -> str | None:
     """The picture of an object; None for what has none, or one too large for a page."""
     if isinstance(shown, Tree):
         return draw_svg(shown) if _fits(shown) else None
+    if isinstance(shown, BracketingResult) and shown.tree is not None:
+        return as_svg(shown.tree)
     if isinstance(shown, ParseResult) and shown.tree is not None and _fits(shown.tree):
         sure = node_confidences(shown)
         has_any = any(value is not None for value in sure)
@@ -53,7 +56,7 @@ def as_html(shown: object) -> str | None:
         return None
     if isinstance(shown, DependencyResult):
         return _text(draw_arcs_text(arcs_of_result(shown))) if shown.words else _NONE
-    tree = shown.tree if isinstance(shown, ParseResult) else shown
+    tree = shown.tree if isinstance(shown, ParseResult | BracketingResult) else shown
     return _text(draw_text(tree, style="indented")) if isinstance(tree, Tree) else _NONE
 
 

@@ -162,10 +162,10 @@ def draw_arcs_text(tree: Arcs, *, ascii_only: bool = False) -> str:
     Examples
     --------
     >>> print(draw_arcs_text(Arcs("the dog saw it".split(), [2, 3, 0, 3])))
-      ┌─▶ 1  the  2
-    ┌─┴─▶ 2  dog  3
-    ├───▶ 3  saw  0
-    └───▶ 4  it   3
+    ┌─▶ 1  the  2
+    ├─▶ 2  dog  3
+    ├─▶ 3  saw  0
+    └─▶ 4  it   3
     """
     arcs = _laid_out(tree)
     confidence = check_confidence(tree.confidence, len(tree.words))
@@ -186,7 +186,7 @@ def draw_arcs_text(tree: Arcs, *, ascii_only: bool = False) -> str:
     drawn = []
     for cells in arms:
         text = "".join(BOXES.get((up, down, left, right), " ") for up, down, left, right in cells)
-        drawn.append(f"{text}─{_HEAD}".translate(lines) if n_levels else "")
+        drawn.append(f"{text}{_HEAD}".translate(lines) if n_levels else "")
     table = [[str(number) for number in range(1, len(tree.words) + 1)], map(visible, tree.words)]
     table += [map(visible, each) for each in (tree.tags,) if each is not None]
     table.append(map(str, tree.heads))
