@@ -22,7 +22,7 @@ SOURCE = ROOT / "src"
 PACKAGE = SOURCE / "eigentree"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-BASE = {"errors", "shapes", "_random", "_accel", "workers"}
+BASE = {"errors", "shapes", "_random", "_accel", "workers", "extras", "shown"}
 # A sentence's way to its result, from the first step to the last.
 PARSING = {"calibration", "sentences", "parse_results", "attempts", "search"}
 # A parser, its learning and its file know one another, but only the first loads at once.
@@ -41,7 +41,9 @@ ARROWS = {
     "_random": {"errors"},
     "_accel": {"errors"},
     "data": set(),
-    "corpus": {"errors"},
+    "extras": {"errors"},
+    "shown": set(),
+    "corpus": {"errors", "shown"},
     "linalg": BASE,
     "calibration": BASE,
     "models": {"errors", "model_files"},
@@ -77,6 +79,9 @@ ARROWS = {
     | BRACKETING
     | {"words"},
     "judging": BASE | {"corpus", "ensemble", "evaluate", *PARSERS},
+    "plugs": BASE
+    | {"corpus", "grammar", "evaluate", "report", "parsers", "parse_results", "dependency_parser"}
+    | {"bracketing_parser"},
     "held_out": BASE | {"corpus", "grammar", "evaluate", *PARSERS},
     "training": BASE | {"corpus", "grammar", "chart", "learn", "words", "held_out", *PARSERS},
 }
@@ -93,13 +98,20 @@ ONLY_IN = {
     "jinja2": {"report"},
     "markupsafe": {"report"},
     "matplotlib": {"report"},
+    "nltk": {"plugs"},
+    "pandas": {"plugs"},
     "pycrfsuite": {"words"},
     "regex": {"text"},
+    "resvg_py": {"report"},
     "sklearn": {"learn"},
-    "spacy": {"text"},
+    "spacy": {"plugs", "text"},
     "typer": {"cli"},
 }
-IMPORT_NAMES = {"python-crfsuite": "pycrfsuite", "scikit-learn": "sklearn"}
+IMPORT_NAMES = {
+    "python-crfsuite": "pycrfsuite",
+    "resvg-py": "resvg_py",
+    "scikit-learn": "sklearn",
+}
 
 
 class Import(NamedTuple):
@@ -285,7 +297,10 @@ def test_every_verb_has_its_file(verb):
     assert (PACKAGE / "cli" / f"{verb}.py").is_file()
 
 
-HEAVY = ("numpy", "numba", "scipy", "sklearn", "matplotlib", "pycrfsuite", "safetensors")
+HEAVY = (
+    *("numpy", "numba", "scipy", "sklearn", "matplotlib", "pycrfsuite", "safetensors"),
+    *("nltk", "pandas", "resvg_py", "spacy"),
+)
 
 
 @pytest.mark.parametrize(
