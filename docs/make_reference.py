@@ -1,8 +1,8 @@
 """Write the pages that are made: docs/reference.md, and docs/bibliography.md.
 
-Run it after changing what they tell of: ``python docs/make_reference.py``.  All text of the reference
-comes from help lines and docstrings, so it can't say anything else than the program; the
-bibliography is docs/references.bib for people to read.
+Run it after changing what they tell of: ``python docs/make_reference.py``.  All text of the
+reference comes from help lines and docstrings, so it can't say anything else than the program;
+the bibliography is docs/references.bib for people to read.
 """
 
 from __future__ import annotations

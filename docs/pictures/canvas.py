@@ -1,7 +1,7 @@
 """What pictures are drawn on: lines, boxes and texts that become one SVG document.
 
-The document is as large as what was drawn.  Texts take as much room as in the widest of the fonts that
-`eigentree.report.svg` names, since fonts can't be asked here.
+The document is as large as what was drawn.  Texts take as much room as in the widest of the fonts
+that `eigentree.report.svg` names, since fonts can't be asked here.
 """
 
 from __future__ import annotations
@@ -209,8 +209,8 @@ def draw_tree(
 ) -> list[Node]:
     """Draw a tree with its words in one line, and tell where its nodes are.
 
-    Nodes are numbered in the order of ``tree.nodes()``; `colour` is that of a node with the edge above
-    it, `dashed` whether that edge is.
+    Nodes are numbered in the order of ``tree.nodes()``; `colour` is that of a node and the
+    edge above it, `dashed` whether that edge is.
     """
 
     def width(_: int, node: Tree) -> float:

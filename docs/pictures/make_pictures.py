@@ -1,7 +1,7 @@
-"""Draw the pictures of the docs: ``python docs/pictures/make_pictures.py [FOLDER]``.
+"""Draw the pictures of the docs: ``python docs/pictures/make_pictures.py [FOLDER [NAME ...]]``.
 
-Whatever a picture shows of data is computed here, by the package: nothing is drawn by hand that could be
-wrong.
+Whatever a picture shows of data is computed here, by the package, so that nothing is drawn by hand
+that could be wrong.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import of_charts
 import of_grammars
+import of_words
 from canvas import Canvas
 
 import eigentree
@@ -21,6 +23,17 @@ PICTURES: dict[str, Callable[[], Canvas]] = {
     "em": of_grammars.em,
     "clustering": of_grammars.clustering,
     "unseen-rules": of_grammars.unseen,
+    "parsing": of_charts.parsing,
+    "prefix-probabilities": of_charts.prefix,
+    "kruskal-form": of_charts.kruskal,
+    "tensor-decomposition": of_charts.decomposition,
+    "constituent-context": of_words.constituents,
+    "head-automata": of_words.heads,
+    "operators": of_words.operators,
+    "lexical-modifiers": of_words.lexical,
+    "tree-metrics": of_words.metric,
+    "word-representations": of_words.brown,
+    "ensembles": of_words.ensemble,
 }
 
 
@@ -30,13 +43,14 @@ def baker() -> str:
     return eigentree.draw_svg(eigentree.parse_tree(text))
 
 
-def main(folder: Path) -> None:
-    """Write every picture into a folder."""
+def main(folder: Path, *only: str) -> None:
+    """Write every picture into a folder, or only some."""
     folder.mkdir(parents=True, exist_ok=True)
-    drawn = {"baker": baker()} | {name: make().document() for name, make in PICTURES.items()}
-    for name, document in drawn.items():
-        (folder / f"{name}.svg").write_text(document, encoding="utf-8")
+    for name, make in PICTURES.items():
+        if not only or name in only:
+            (folder / f"{name}.svg").write_text(make().document(), encoding="utf-8")
+    (folder / "baker.svg").write_text(baker(), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parent)
+    main(Path(sys.argv[1]) if sys.argv[1:] else Path(__file__).parent, *sys.argv[2:])

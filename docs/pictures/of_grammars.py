@@ -38,9 +38,7 @@ def spectral() -> Canvas:
         "A tree is cut at a noun phrase into an inside and an outside tree. Each is described by "
         "features; their cross-moment is decomposed, and each part gets a short vector."
     )
-    tree = parse_tree(
-        "(S (NP (DT the) (NN cat)) (VP (VBD saw) (NP (DT the) (NN dog))))"
-    )
+    tree = parse_tree("(S (NP (DT the) (NN cat)) (VP (VBD saw) (NP (DT the) (NN dog))))")
     inside = range(6, 9)
     picture.area((126, 98), (206, 98), (228, 198), (122, 198), fill=draw.BLUE_FILL)
     nodes = draw_tree(
@@ -57,8 +55,15 @@ def spectral() -> Canvas:
     picture.note(0, 232, "outside tree o: all but the phrase")
     picture.text(0, 254, "inside tree t: the phrase", at="start", size=12, colour=draw.BLUE)
 
-    def features(x: float, y: float, name: str, kind: str, ones: list[int], lines: list[str],
-                 colour: str, fill: str) -> None:
+    def features(
+        x: float,
+        y: float,
+        name: str,
+        kind: str,
+        ones: list[int],
+        lines: list[str],
+        colour: str,
+    ) -> None:
         picture.text(x, y - 8, name, at="start", bold=True, colour=colour)
         for row in range(8):
             picture.box(
@@ -68,11 +73,24 @@ def spectral() -> Canvas:
             picture.text(x + 26, y + 13 * row + 11, line, at="start", size=12)
         picture.text(x + 38, y - 8, kind, at="start", size=12, colour=draw.FAINT)
 
-    features(282, 26, "ψ(o)", "features of the outside", [1, 4, 6],
-             ["VP above, foot right", "S above the VP", "three words before"],
-             draw.ORANGE, draw.ORANGE_FILL)
-    features(282, 172, "φ(t)", "features of the inside", [0, 3, 5],
-             ["NP → DT NN", "head word NN", "two words"], draw.BLUE, draw.BLUE_FILL)
+    features(
+        282,
+        26,
+        "ψ(o)",
+        "features of the outside",
+        [1, 4, 6],
+        ["VP above, foot right", "S above the VP", "three words before"],
+        draw.ORANGE,
+    )
+    features(
+        282,
+        172,
+        "φ(t)",
+        "features of the inside",
+        [0, 3, 5],
+        ["NP → DT NN", "head word NN", "two words"],
+        draw.BLUE,
+    )
     for y, label, name, colour, fill in (
         (70, "S⁻¹ Vᵀ", "Z", draw.ORANGE, draw.ORANGE_FILL),
         (216, "Uᵀ", "Y", draw.BLUE, draw.BLUE_FILL),
@@ -101,9 +119,11 @@ def spectral() -> Canvas:
     picture.text(360, top - 12, "Vᵀ", bold=True, colour=draw.ORANGE)
     picture.box(302, top, 116, 48, fill=draw.ORANGE_FILL, colour=draw.ORANGE)
     picture.note(
-        302, top + 70, "Given the state of the NP, inside and outside are independent:",
+        302,
+        top + 70,
+        "Given the state of the NP, inside and outside are independent:",
         "so a cross-moment of many thousand features has the rank of",
-        "the number of states, and S shows how many there are."
+        "the number of states, and S shows how many there are.",
     )
     return picture
 
@@ -128,11 +148,16 @@ def states() -> Canvas:
         kept = values**2 / (values**2 + shrinkage**2)
         for number, value in enumerate(values / values[0]):
             picture.box(
-                left + step * number, base - height * value, step - 5, height * value,
-                fill=draw.BLUE_FILL, colour=draw.BLUE,
+                left + step * number,
+                base - height * value,
+                step - 5,
+                height * value,
+                fill=draw.BLUE_FILL,
+                colour=draw.BLUE,
             )
-        points = [(left + step * number + 7, base - height * share)
-                  for number, share in enumerate(kept)]
+        points = [
+            (left + step * number + 7, base - height * share) for number, share in enumerate(kept)
+        ]
         if len(points) > 1:
             picture.line(*points, colour=draw.ORANGE, width=1.6)
         for point in points:
@@ -145,8 +170,9 @@ def states() -> Canvas:
     picture.text(20, 411, "singular value, as a part of the largest", at="start", size=12)
     picture.line((296, 406), (316, 406), colour=draw.ORANGE, width=1.6)
     picture.dot(306, 406, 2.6, fill=draw.ORANGE)
-    picture.text(324, 411, "s² / (s² + r²), what shrinkage leaves of the direction", at="start",
-                 size=12)
+    picture.text(
+        324, 411, "s² / (s² + r²), what shrinkage leaves of the direction", at="start", size=12
+    )
     return picture
 
 
@@ -170,8 +196,14 @@ def em() -> Canvas:
     trees = sample_trees(pronoun_grammar(), 500, seed=1)
     examples = Examples.of(trees)
     backbone = count_pcfg(examples)
-    skeletons, layout = lay_out(examples, backbone, np.array(
-        [2 if str(symbol).startswith("NP") else 1 for symbol in examples.symbols], dtype=np.int32))
+    skeletons, layout = lay_out(
+        examples,
+        backbone,
+        np.array(
+            [2 if str(symbol).startswith("NP") else 1 for symbol in examples.symbols],
+            dtype=np.int32,
+        ),
+    )
     counts = perturbed(layout, 0.5, 3)
     values = maximise(layout, counts)
     found = {}
@@ -200,8 +232,10 @@ def em() -> Canvas:
                 picture.box(at, y, 24, height, fill=fill, colour=colour)
             picture.text(at + 12, 254, word, size=12)
     picture.note(
-        34, 284, "What part of a pronoun's uses is expected in which of the two states of NP, on 500 "
-        "trees", "of a grammar in which they are subject and object. The trees show neither."
+        34,
+        284,
+        "What part of a pronoun's uses is expected in which of the two states of NP, on 500 trees",
+        "of a grammar in which they are subject and object. The trees show neither.",
     )
     return picture
 
@@ -226,23 +260,23 @@ def clustering() -> Canvas:
         across = -across  # a direction has no sign
     for x, v, cluster in zip(across, up, own, strict=True):
         colour, fill = STATE_COLOURS[order.index(cluster)]
-        picture.dot(110 + 92 * x, 150 - 92 * v, 3, fill=fill, colour=colour)
-    left, right, top, bottom = -20, 340, -20, 292
+        picture.dot(106 + 88 * x, 158 - 78 * v, 3, fill=fill, colour=colour)
+    left, right, top, bottom = -20, 380, -66, 250
     picture.line((left, bottom), (right, bottom), arrow=True)
     picture.line((left, bottom), (left, top), arrow=True)
     picture.text(right, bottom + 20, "y₂: what is inside the phrase", at="end", size=12)
-    picture.text(left + 10, top + 4, "z₂: what is around it", at="start", size=12)
+    picture.text(left + 12, top + 6, "z₂: what is around it", at="start", size=12)
     captions = [
         ("of a sentence with its full stop", "(S NP VP .)", "slept on the bed"),
         ("of a clause within another", "(SBAR that (S NP VP))", "were sleeping"),
-        ("under an auxiliary", "(VP will VP)", "leave the keys"),
+        ("after an auxiliary or “to”", "(VP will VP)", "leave the keys"),
     ]
     for place, (title, where, phrase) in enumerate(captions):
         colour, fill = STATE_COLOURS[place]
-        y_place = 218 - 92 * place
-        picture.dot(384, y_place - 4, 6, fill=fill, colour=colour)
-        picture.text(400, y_place, title, at="start", bold=True, colour=colour)
-        picture.note(400, y_place + 19, f"mostly in {where}", f"such as: {phrase}")
+        y_place = 186 - 92 * place
+        picture.dot(414, y_place - 4, 6, fill=fill, colour=colour)
+        picture.text(430, y_place, title, at="start", bold=True, colour=colour)
+        picture.note(430, y_place + 19, f"mostly in {where}", f"such as: {phrase}")
     return picture
 
 
@@ -275,8 +309,15 @@ def unseen() -> Canvas:
             is_new = pair in new
             share = new[pair] if is_new else seen[pair] / sum(seen.values()) * 7 / 11
             colour, fill = STATE_COLOURS[is_new]
-            picture.box(x, y, width, height, colour=colour if is_new else draw.LINE, dashed=is_new,
-                        fill="#ffffff")
+            picture.box(
+                x,
+                y,
+                width,
+                height,
+                colour=colour if is_new else draw.LINE,
+                dashed=is_new,
+                fill="#ffffff",
+            )
             bar = share * (width - 20) * 2
             picture.box(x + 10, y + height - 16, bar, 8, fill=colour)
             told = "never seen" if is_new else f"seen {seen[pair]}×"
@@ -288,14 +329,28 @@ def unseen() -> Canvas:
         once = number >= 7
         colour, fill = STATE_COLOURS[once]
         picture.box(left + 22 * number, 14, 18, 18, fill=fill, colour=colour, radius=3)
-    picture.note(left, 54, "four of eleven are their rule's only one,",
-                 "so four in eleven that come are new:", "Good and Turing's estimate")
-    picture.text(left, 130, "7/11 stay with rules that were seen", at="start", size=12,
-                 colour=draw.BLUE)
-    picture.text(left, 150, "4/11 go to pairs that were not, by how", at="start", size=12,
-                 colour=draw.ORANGE)
-    picture.text(left, 167, "often each child stands on its side, and", at="start", size=12,
-                 colour=draw.ORANGE)
-    picture.text(left, 184, "by how well their labels go together", at="start", size=12,
-                 colour=draw.ORANGE)
+    picture.note(
+        left,
+        54,
+        "four of eleven are their rule's only one,",
+        "so four in eleven that come are new:",
+        "Good and Turing's estimate",
+    )
+    picture.text(
+        left, 130, "7/11 stay with rules that were seen", at="start", size=12, colour=draw.BLUE
+    )
+    picture.text(
+        left, 150, "4/11 go to pairs that were not, by how", at="start", size=12, colour=draw.ORANGE
+    )
+    picture.text(
+        left,
+        167,
+        "often each child stands on its side, and",
+        at="start",
+        size=12,
+        colour=draw.ORANGE,
+    )
+    picture.text(
+        left, 184, "by how well their labels go together", at="start", size=12, colour=draw.ORANGE
+    )
     return picture

@@ -1,7 +1,7 @@
 """The docs as a site: `make docs` builds it, and any warning ends the build.
 
-The source folder is the repository itself, so that a relative link leads to the same file here and on a
-page of the repository.  What is a page of the site is listed in ``docs/index.rst``.
+The source folder is the repository itself, so that a relative link leads to the same file here and
+on a page of the repository.  The order of pages is in ``docs/index.rst``.
 """
 
 import sys
@@ -10,9 +10,9 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 project = "eigentree"
-extensions = ["myst_parser", "citations"]
+extensions = ["myst_parser", "citations", "console"]
 root_doc = "docs/index"
-include_patterns = ["docs/**.md", "docs/index.rst", "validation/**.md", "CHANGELOG.md"]
+include_patterns = ["docs/**.md", "docs/*.rst", "validation/**.md", "CHANGELOG.md"]
 # The start page stands in index.rst, where the order of all others is.
 exclude_patterns = ["docs/README.md", "docs/_build", ".*", "src", "tests", "demo-output"]
 
