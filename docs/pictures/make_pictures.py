@@ -15,9 +15,11 @@ import of_grammars
 import of_words
 from canvas import Canvas
 
-import eigentree
+from eigentree import parse_tree
+from eigentree.report.svg import draw_svg_page
 
 PICTURES: dict[str, Callable[[], Canvas]] = {
+    "study": of_grammars.study,
     "spectral": of_grammars.spectral,
     "states": of_grammars.states,
     "em": of_grammars.em,
@@ -37,10 +39,18 @@ PICTURES: dict[str, Callable[[], Canvas]] = {
 }
 
 
-def baker() -> str:
-    """The first tree of the teacher's tutorial."""
-    text = "(S (NP (DT the) (NN baker)) (VP (VBD sold) (NP (DT the) (NN bread))))"
-    return eigentree.draw_svg(eigentree.parse_tree(text))
+LETTERS = "(NP (DT the) (NNS letters))"
+UNDER = "(PP (IN under) (NP (DT the) (NN bed)))"
+MOTHER = "(PP (IN under) (NP (NP (DT the) (NN bed)) (PP (IN of) (NP (PRP$ his) (NN mother)))))"
+# What commands of the tutorials draw.
+DRAWN = {
+    "baker": ["(S (NP (DT the) (NN baker)) (VP (VBD sold) (NP (DT the) (NN bread))))"],
+    "letters": [f"(S (NP (PRP We)) (VP (VBD found) (NP {LETTERS} {MOTHER})) (. .))"],
+    "two-trees": [
+        f"(S (NP (PRP We)) (VP (VBD found) {LETTERS} {UNDER}) (. .))",
+        f"(S (NP (PRP We)) (VP (VBD found) (NP {LETTERS} {UNDER})) (. .))",
+    ],
+}
 
 
 def main(folder: Path, *only: str) -> None:
@@ -49,7 +59,9 @@ def main(folder: Path, *only: str) -> None:
     for name, make in PICTURES.items():
         if not only or name in only:
             (folder / f"{name}.svg").write_text(make().document(), encoding="utf-8")
-    (folder / "baker.svg").write_text(baker(), encoding="utf-8")
+    for name, texts in DRAWN.items():
+        drawing = draw_svg_page([parse_tree(text) for text in texts])
+        (folder / f"{name}.svg").write_text(drawing, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A Sphinx extension: colours of ``console`` blocks, in which a line of output may begin with a bracket.
+"""A Sphinx extension: colours of ``console`` blocks, whose output may begin with a bracket.
 
 Pygments' own takes what stands in round brackets for the name of a virtual environment.
 """
