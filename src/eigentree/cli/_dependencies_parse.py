@@ -22,6 +22,7 @@ from eigentree.cli._common import (
 from eigentree.cli._models import warn_of_compilation
 from eigentree.cli.parse import in_lots, in_processes
 from eigentree.errors import SettingsError
+from eigentree.models import DEPENDENCIES, resolved
 
 if TYPE_CHECKING:
     from eigentree.corpus.conllu import Sentence, Word
@@ -63,7 +64,12 @@ def parse(
     files: Annotated[
         list[str] | None, typer.Argument(help="Files of sentences; standard input by default.")
     ] = None,
-    model: Annotated[str, typer.Option("--model", "-m", help="Model file.")] = "",
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model", "-m", help="A model file, or the name of one that comes with eigentree."
+        ),
+    ] = DEPENDENCIES,
     form: Annotated[InputForm, typer.Option("--input", help="What the files hold.")] = "conllu",
     output: Annotated[
         Literal["conllu", "json"], typer.Option(help="CoNLL-U, or one JSON object a line.")
@@ -97,10 +103,7 @@ def parse(
     """
     from eigentree.corpus.files import write_whole
 
-    if not model:
-        raise SettingsError(
-            "no model is named; give one with --model, as made by eigentree dependencies train"
-        )
+    model = str(resolved(model))
     inputs = files or ["-"]
     check_inputs([model, *inputs])
     keep_inputs(output_file, [model, *inputs])
