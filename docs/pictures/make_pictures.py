@@ -42,10 +42,14 @@ PICTURES: dict[str, Callable[[], Canvas]] = {
 LETTERS = "(NP (DT the) (NNS letters))"
 UNDER = "(PP (IN under) (NP (DT the) (NN bed)))"
 MOTHER = "(PP (IN under) (NP (NP (DT the) (NN bed)) (PP (IN of) (NP (PRP$ his) (NN mother)))))"
+HOUSE = "(NP (DT the) (NN house))"
+BISHOP = "(PP (IN of) (NP (DT the) (NN bishop)))"
+STREET = "(PP (IN in) (NP (DT the) (NN street)))"
 # What commands of the tutorials draw.
 DRAWN = {
     "baker": ["(S (NP (DT the) (NN baker)) (VP (VBD sold) (NP (DT the) (NN bread))))"],
     "letters": [f"(S (NP (PRP We)) (VP (VBD found) (NP {LETTERS} {MOTHER})) (. .))"],
+    "museum": [f"(S (NP (PRP He)) (VP (VBD left) (NP {HOUSE} {BISHOP}) {STREET}) (. .))"],
     "two-trees": [
         f"(S (NP (PRP We)) (VP (VBD found) {LETTERS} {UNDER}) (. .))",
         f"(S (NP (PRP We)) (VP (VBD found) (NP {LETTERS} {UNDER})) (. .))",

@@ -18,6 +18,8 @@ exclude_patterns = ["docs/README.md", "docs/_build", ".*", "src", "tests", "demo
 
 myst_heading_anchors = 4
 nitpicky = True
+# A command in which another language stands, such as awk's, is only coloured less.
+suppress_warnings = ["misc.highlighting_failure"]
 
 html_theme = "furo"
 html_title = "eigentree"
@@ -26,5 +28,6 @@ html_css_files = ["site.css"]
 html_extra_path = ["extra"]
 html_copy_source = False
 html_use_index = False
+html_show_copyright = False
 pygments_style = "friendly"
 pygments_dark_style = "github-dark"
