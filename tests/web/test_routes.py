@@ -188,8 +188,9 @@ def test_models_are_told(inside):
     assert told["demo"]["method"] == "spectral"
     assert told["demo"]["sizes"]["binary_rules"] > 100
     assert told["many"]["sizes"]["members"] == 2
-    assert told["demo"]["card"]["trees"] == 490
-    assert "singular_values" not in told["demo"]["card"]
+    assert told["demo"]["card"] is None
+    assert told["demo"]["description"]["trees"] == 490
+    assert "singular_values" not in told["demo"]["description"]
 
 
 def test_symbols_can_be_looked_at(inside):

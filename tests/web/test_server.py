@@ -248,7 +248,6 @@ def test_get_needs_no_port(demo):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        ([], "no model is named; give one with --model, --dependencies or --brackets"),
         (["-m", "none.egt"], "none.egt: there is no such model"),
         (["-m", "demo.egt", "-m", "demo.egt"], "would both be called demo; rename one of them"),
         (["-m", "text.egt"], "text.egt: isn't an eigentree model"),

@@ -10,6 +10,7 @@ import typer
 
 from eigentree.cli._common import FAILED, QuietOption, message
 from eigentree.errors import SettingsError
+from eigentree.models import CONSTITUENTS, DEPENDENCIES
 
 _NEEDED = ("fastapi", "uvicorn")
 _MOST_WORKERS = 4
@@ -82,8 +83,8 @@ def serve(
 ) -> None:
     """Serve models over HTTP: JSON in and out, and a page for the browser.
 
-    Each kind of model may be given several times; requests name one by its file, the first is the
-    default.  Only this machine can reach the service unless --host says otherwise.  /docs tells
+    Without any model they are the English ones of the package.  Each kind may be given several
+    times; requests name one by its file, the first is the default.  Only this machine can reach the service unless --host says otherwise.  /docs tells
     what can be asked for, /api/limits the limits.  Needs the extra: pip install 'eigentree[serve]'.
     """
     _check_installed()
@@ -99,15 +100,13 @@ def serve(
         sentence_seconds=sentence_seconds, request_seconds=request_seconds, waiting=waiting,
         stop_seconds=stop_seconds,
     )  # fmt: skip
+    if not (model or dependencies or brackets):
+        model, dependencies = [CONSTITUENTS], [DEPENDENCIES]
     models = name_models(
         [("constituents", path) for path in model or ()]
         + [("dependencies", path) for path in dependencies or ()]
         + [("brackets", path) for path in brackets or ()]
     )
-    if not models:
-        raise SettingsError(
-            "no model is named; give one with --model, --dependencies or --brackets"
-        )
     if get is not None:
         status, body = get_once(Service(models, 1, limits), get)
         typer.echo(body.decode("utf-8"))
