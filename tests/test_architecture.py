@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -25,11 +26,13 @@ BASE = {"errors", "shapes", "_random", "_accel", "workers"}
 # A sentence's way to its result, from the first step to the last.
 PARSING = {"calibration", "sentences", "parse_results", "attempts", "search"}
 # A parser, its learning and its file know one another, but only the first loads at once.
-PARSERS = PARSING | {"parsers", "training", "parser_files"}
+PARSERS = PARSING | {"parsers", "training", "parser_files", "text"}
 # The parser without a treebank, with what it shares with the others.
 BRACKETING = {"bracketing_parser", "bracketing_models", "bracketing_files", "sentences"}
 # The parser of dependencies, its learning and its file.
-DEPENDENCIES = {"dependency_parser", "dependency_training", "dependency_files", "parsers"}
+DEPENDENCIES = {
+    "dependency_parser", "dependency_training", "dependency_files", "parsers", "sentences", "text"
+}  # fmt: skip
 # Layer -> the layers that it may import; a layer always may import itself.
 ARROWS = {
     "errors": set(),
@@ -41,6 +44,7 @@ ARROWS = {
     "corpus": {"errors"},
     "linalg": BASE,
     "calibration": BASE,
+    "text": {"errors", "corpus"},
     "model_files": {"errors", "shapes", "corpus"},
     "words": BASE | {"corpus", "linalg", "model_files"},
     "grammar": BASE | {"corpus", "linalg"},
@@ -50,7 +54,7 @@ ARROWS = {
     "report": BASE | {"corpus", "evaluate", "learn"},
     "operator_files": BASE | {"grammar", "model_files"},
     "simulate": BASE | {"corpus", "linalg", "grammar"},
-    "sentences": BASE | {"corpus", "words", "calibration"},
+    "sentences": BASE | {"corpus", "words", "calibration", "text"},
     "parse_results": BASE | {"corpus", "chart", "calibration"},
     "attempts": BASE | {"corpus", "grammar", "chart", "sentences", "parse_results"},
     "search": BASE | {"corpus", "grammar", "chart", "parse_results", "attempts"},
@@ -71,6 +75,10 @@ ARROWS = {
     | DEPENDENCIES
     | BRACKETING
     | {"words"},
+    "records": {"corpus", "parse_results", "dependency_parser", "bracketing_parser"},
+    "web": BASE
+    | {"corpus", "evaluate", "report", "ensemble", "grammar", "records", "parsers", "text"}
+    | {"dependency_parser", "bracketing_parser"},
     "judging": BASE | {"corpus", "ensemble", "evaluate", *PARSERS},
     "held_out": BASE | {"corpus", "grammar", "evaluate", *PARSERS},
     "training": BASE | {"corpus", "grammar", "chart", "learn", "words", "held_out", *PARSERS},
@@ -85,12 +93,17 @@ OUTSIDE = {
 }
 ONLY_IN = {
     "numba": {"_accel"},
-    "jinja2": {"report"},
+    "fastapi": {"web"},
+    "h11": {"web"},
+    "jinja2": {"report", "web"},
     "markupsafe": {"report"},
     "matplotlib": {"report"},
     "pycrfsuite": {"words"},
+    "regex": {"text"},
     "sklearn": {"learn"},
+    "spacy": {"text"},
     "typer": {"cli"},
+    "uvicorn": {"web"},
 }
 IMPORT_NAMES = {"python-crfsuite": "pycrfsuite", "scikit-learn": "sklearn"}
 
@@ -207,7 +220,8 @@ def test_outside_packages_enter_where_they_belong():
 
 def test_dependencies_are_those_imported():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    names = [re.split(r"[<>=~!\[ ]", line)[0] for line in project["dependencies"]]
+    lines = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
+    names = [re.split(r"[<>=~!\[ ]", line)[0] for line in lines]
     assert {IMPORT_NAMES.get(name, name) for name in names} == {each.target for each in OUTER}
 
 
@@ -277,7 +291,17 @@ def test_every_verb_has_its_file(verb):
     assert (PACKAGE / "cli" / f"{verb}.py").is_file()
 
 
-HEAVY = ("numpy", "numba", "scipy", "sklearn", "matplotlib", "pycrfsuite", "safetensors")
+HEAVY = (
+    "numpy",
+    "numba",
+    "scipy",
+    "sklearn",
+    "matplotlib",
+    "pycrfsuite",
+    "safetensors",
+    "fastapi",
+    "uvicorn",
+)
 
 
 @pytest.mark.parametrize(

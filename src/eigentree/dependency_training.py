@@ -32,6 +32,7 @@ from eigentree.learn.lexical_modifiers import (
     search_weight,
 )
 from eigentree.parsers import Progress
+from eigentree.text.convention import TokenConvention
 from eigentree.words.tagger import Tagger
 
 Crossing = Literal["lift", "skip"]
@@ -245,6 +246,7 @@ def train_dependencies(
             "words": sum(len(tree.words) for tree in trees.sentences),
             "tag_counts": Counter(tag for tags, _ in pairs for tag in tags),
             "crossing": {"trees": trees.n_crossing, "lifted": trees.n_lifted},
+            "text": TokenConvention.of_words(each.forms() for each in sentences).to_json(),
             "seed": seed,
             "automata": asdict(options.automata),
             "lexical": None if options.lexical is None else options.lexical.states,

@@ -113,6 +113,8 @@ class ParseResult:
         Calibrated confidences, where the parser has a calibration and there are brackets.
     marginals
         Labelled spans of all trees, where they were asked for, by start, then end.
+    offsets
+        The characters of each word, half-open, where the sentence came as text; None otherwise.
     """
 
     words: list[str]
@@ -128,6 +130,7 @@ class ParseResult:
     conflict: str | None = None
     calibrated: Calibrated | None = None
     marginals: tuple[Marginal, ...] = ()
+    offsets: tuple[tuple[int, int], ...] | None = None
 
     @property
     def exact(self) -> float | None:
