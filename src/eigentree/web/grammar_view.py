@@ -1,4 +1,3 @@
-<<<<<<< HEAD
 """What is in a grammar, as records to browse: nonterminals, their states, and their choices.
 
 The value of a choice (a word or a rule) in state h of a nonterminal a is
@@ -40,28 +39,10 @@ def symbols(parser: object) -> list[dict[str, Any]]:
         ``label``, a name that is unique; ``kind``; ``chain``, the collapsed labels from the top
         down; ``n_states``; ``n_choices``, rules or words; ``count`` in training, None if unknown;
         ``singular_values``, empty for what was not learned from projections.
-=======
-"""What the page shows of a grammar: its symbols, and what the states of each are made of."""
-
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-from eigentree.errors import SettingsError
-from eigentree.parsers import Parser
-
-if TYPE_CHECKING:
-    from eigentree.web.served import AnyParser
-
-
-def symbols(parser: AnyParser) -> list[dict[str, Any]]:
-    """Label, kind and number of states of each nonterminal.
->>>>>>> e709dd6e84e4c4e8325e6d53c7594e636394ce5b
 
     Raises
     ------
     SettingsError
-<<<<<<< HEAD
         When the model has no grammar of its own, as ensembles and dependency models.
     """
     parser = _with_grammar(parser)
@@ -210,28 +191,3 @@ def _rule_values(grammar: LPCFG, rule: int) -> Floats:
     # Summed over all trees below a node, inside vectors give the mean outside projection.
     left, right = p.outside_mean[b], p.outside_mean[c]
     return np.asarray(grammar.tensor(rule) @ right @ left)
-=======
-        When the model has no nonterminals to show.
-    """
-    if not isinstance(parser, Parser):
-        raise SettingsError("only models of constituents that are no ensembles have symbols")
-    known = parser.grammar.backbone.symbols
-    return [
-        {"label": str(known[a]), "kind": known[a].kind, "n_states": int(parser.grammar.n_states[a])}
-        for a in range(len(known))
-    ]
-
-
-def symbol(parser: AnyParser, label: str) -> dict[str, Any]:
-    """One nonterminal.
-
-    Raises
-    ------
-    SettingsError
-        When there is none of this label.
-    """
-    found = next((each for each in symbols(parser) if each["label"] == label), None)
-    if found is None:
-        raise SettingsError(f"the model has no symbol {label[:60]!r}")
-    return found
->>>>>>> e709dd6e84e4c4e8325e6d53c7594e636394ce5b
