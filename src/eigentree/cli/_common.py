@@ -193,19 +193,27 @@ def keep_inputs(output: str, inputs: Iterable[str]) -> None:
             raise SettingsError(f"{output}: is read, so it can't be written; name another")
 
 
-def by_lines(
-    parsed: list[Item | None], lines: list[int], n_lines: int, n_gold: int
-) -> list[Item | None]:
-    """Let empty lines stand for missing parses where that alone explains the number of parses.
+def write_picture(svg: str, file: str, *, as_png: bool, scale: float = 2.0) -> None:
+    """Write a drawing as SVG or as PNG.
 
-    Parsers that print one tree a line often leave the line empty when they find none.
+    Raises
+    ------
+    SettingsError
+        When a PNG is too large, would go to a terminal, or wants a package that is missing.
     """
-    if n_lines != n_gold or len(set(lines)) < len(lines):
-        return parsed
-    placed: list[Item | None] = [None] * n_gold
-    for one, line in zip(parsed, lines, strict=True):
-        placed[line - 1] = one
-    return placed
+    from eigentree.corpus.files import write_whole
+
+    if not as_png:
+        with write_whole(file) as text:
+            text.write(svg)
+        return
+    from eigentree.report import png
+
+    pixels = png.as_png(svg, scale=scale)
+    with write_whole(file, binary=True) as out:
+        if out.isatty():
+            raise SettingsError("a terminal can't show a PNG; name a file with --output-file")
+        out.write(pixels)
 
 
 def result_console() -> Any:
