@@ -45,6 +45,8 @@ CASES = [
     (PENN, "Great! :-) | Thanks."),
     (PENN, "See http://a.org/b.c?d=e. | Then go."),
     (PENN, "( Who left ? ) | He said `` yes . '' | OK ."),
+    (PENN, 'He said: " It rained . " | " We left . " | OK'),
+    (PENN, "Regards, Ann | ---------- | It rained | __________ | so"),
     (PENN, "no end"),
     (PENN, "... and so on"),
     (PENN, "e.g. this, i.e. that."),
