@@ -22,6 +22,7 @@ from eigentree.cli import app
 
 PAGE = Path(__file__).with_name("reference.md")
 PICTURE = Path(__file__).parent / "pictures" / "baker.svg"
+ARCS = Path(__file__).parent / "pictures" / "arcs.svg"
 INTRODUCTION = """\
 # Reference
 
@@ -33,7 +34,8 @@ how-to pages: [train](how-to/train.md), [partial trees](how-to/train-on-partial-
 [bracket without a treebank](how-to/induce.md),
 [word representations](how-to/word-representations.md),
 [learn from sequences](how-to/learn-sequences.md),
-[parse to dependencies](how-to/dependencies.md).
+[parse to dependencies](how-to/dependencies.md), [draw](how-to/draw.md),
+[use with NLTK, spaCy and pandas](how-to/use-with-nltk-and-spacy.md).
 """
 
 
@@ -151,7 +153,16 @@ def picture() -> str:
     return eigentree.draw_svg(eigentree.parse_tree(text))
 
 
+def arcs() -> str:
+    """The dependency tree of the page on drawing."""
+    words = "the old baker sold fresh bread to her .".split()
+    relations = "det amod nsubj root amod obj case obl punct".split()
+    heads = [3, 3, 4, 0, 6, 4, 8, 4, 4]
+    return eigentree.draw_arcs_svg([eigentree.Arcs(words, heads, relations)])
+
+
 if __name__ == "__main__":
     PICTURE.parent.mkdir(exist_ok=True)
     PICTURE.write_text(picture(), encoding="utf-8")
+    ARCS.write_text(arcs(), encoding="utf-8")
     PAGE.write_text(reference(), encoding="utf-8")

@@ -177,6 +177,7 @@ def test_reference_and_pictures_are_those_of_the_program():
     hint = "run python docs/make_reference.py"
     assert made.PAGE.read_text("utf-8") == made.reference(), hint
     assert made.PICTURE.read_text("utf-8") == made.picture(), hint
+    assert made.ARCS.read_text("utf-8") == made.arcs(), hint
 
 
 def test_reference_has_every_option():
