@@ -114,6 +114,8 @@ class ParseResult(Shown):
         Calibrated confidences, where the parser has a calibration and there are brackets.
     marginals
         Labelled spans of all trees, where they were asked for, by start, then end.
+    offsets
+        The characters of each word, half-open, where the sentence came as text; None otherwise.
     """
 
     words: list[str]
@@ -129,6 +131,7 @@ class ParseResult(Shown):
     conflict: str | None = None
     calibrated: Calibrated | None = None
     marginals: tuple[Marginal, ...] = ()
+    offsets: tuple[tuple[int, int], ...] | None = None
 
     @property
     def exact(self) -> float | None:

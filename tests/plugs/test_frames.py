@@ -12,7 +12,11 @@ from eigentree.plugs.frames import BracketRow, to_frame, to_rows
 from tests.demo import any_length_parser, demo_parser
 from tests.samples import plain_parser, treebank, whole_parser
 
-SENTENCES = [("The old man saw the dog .".split(), None), ([], None), (["The", "cat"], None)]
+SENTENCES = [
+    (["The", "old", "man", "saw", "the", "dog", "."], None),
+    ([], None),
+    (["The", "cat"], None),
+]
 
 
 @pytest.fixture(scope="module")

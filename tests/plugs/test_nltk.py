@@ -19,7 +19,7 @@ from eigentree.plugs.nltk_trees import from_nltk, read_nltk, to_nltk
 from tests.demo import any_length_parser, demo_parser, demo_trees
 from tests.report.test_drawing import deep, trees
 
-WORDS = "The old man saw the dog .".split()
+WORDS = ["The", "old", "man", "saw", "the", "dog", "."]
 
 
 @given(trees())

@@ -51,10 +51,10 @@ def test_chains_of_one_label_keep_their_confidences_apart():
 
 def test_real_parses_are_shown():
     assert BracketingResult(["ice", "melts"], ["N", "V"], TREE)._repr_svg_() == TREE._repr_svg_()
-    result = demo_parser().parse("The old man saw the dog .".split(), marginals=0.01)
+    result = demo_parser().parse(["The", "old", "man", "saw", "the", "dog", "."], marginals=0.01)
     assert isinstance(result.marginals[0], Marginal)
     assert result._repr_svg_().count("<title>") == len(result.brackets)
-    arcs = whole_parser().parse("the old dog saw it .".split())
+    arcs = whole_parser().parse(["the", "old", "dog", "saw", "it", "."])
     drawn = arcs._repr_svg_()
     assert drawn.count("marker-end") == 6
     assert "nsubj: " in drawn

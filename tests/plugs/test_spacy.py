@@ -15,8 +15,10 @@ from spacy.tokens import Doc, Span
 
 from eigentree.corpus.brackets import format_tree
 from eigentree.errors import ModelFileError, SettingsError
+from eigentree.parsers import Parser
 from eigentree.plugs import spacy_component
 from eigentree.plugs.spacy_component import EigentreeComponent, NoConstituentError
+from eigentree.text.convention import TokenConvention
 from tests.demo import demo_parser
 from tests.samples import whole_parser
 
@@ -131,6 +133,24 @@ def test_merged_tokens(nlp):
     assert next(doc.sents)._.parse_string.count("The\u00a0cat") == 1
 
 
+def test_quotes_are_written_as_the_treebank_s(nlp, monkeypatch):
+    given = []
+    parse = Parser.parse
+
+    def watched(self, words, tags=None, **more):
+        given.append(list(words))
+        return parse(self, words, tags, **more)
+
+    monkeypatch.setattr(Parser, "parse", watched)
+    monkeypatch.setattr(
+        Parser, "convention", property(lambda _: TokenConvention(marks=("``", "''")))
+    )
+    doc = nlp('The man saw "the dog" .')
+    assert given == [["The", "man", "saw", "``", "the", "dog", "''", "."]]
+    # Nodes stand over tokens, and these keep their text.
+    assert ' ")' in next(doc.sents)._.parse_string
+
+
 def test_sentences_are_found_and_told_once(model):
     nlp = pipeline(sentencizer=False, model=model)
     with pytest.warns(UserWarning, match='add_pipe."sentencizer", before="eigentree"') as told:
@@ -143,7 +163,7 @@ def test_sentences_are_found_and_told_once(model):
 
 
 def test_sentences_that_are_there_stay(nlp):
-    doc = Doc(nlp.vocab, words="The cat . slept .".split(), sent_starts=[True, *[False] * 4])
+    doc = Doc(nlp.vocab, words=["The", "cat", ".", "slept", "."], sent_starts=[True, *[False] * 4])
     component = nlp.get_pipe("eigentree")
     assert len(component(doc)._.eigentree) == 1
 
@@ -156,7 +176,7 @@ def test_empty_docs(nlp, both):
 
 def test_tags_are_set_where_there_are_none(nlp):
     doc = nlp("The cat slept .")
-    assert [token.tag_ for token in doc] == demo_parser().parse("The cat slept .".split()).tags
+    assert [token.tag_ for token in doc] == demo_parser().parse(["The", "cat", "slept", "."]).tags
     tagged = Doc(nlp.vocab, words=["The", "cat"], tags=["X", "Y"], sent_starts=[True, False])
     assert [token.tag_ for token in nlp.get_pipe("eigentree")(tagged)] == ["X", "Y"]
 
@@ -164,7 +184,7 @@ def test_tags_are_set_where_there_are_none(nlp):
 def test_tags_of_the_doc_are_used_on_demand(model, dependencies):
     component = EigentreeComponent("it", model, use_tags=True)
     vocab = spacy.blank("en").vocab
-    words = "The cat slept".split()
+    words = ["The", "cat", "slept"]
     doc = Doc(vocab, words=words, tags=["DT", "NN", "NN"], sent_starts=[True, False, False])
     assert "(NN slept)" in component(doc)[2]._.parse_string
     with pytest.raises(SettingsError, match="token 0, 'The', has no tag_, which use_tags asks for"):

@@ -34,6 +34,7 @@ VERBS = {
         "eigentree.cli.retrain", "Improve a model with trees in which phrases may be missing."
     ),
     "parse": Verb("eigentree.cli.parse", "Parse sentences with a model."),
+    "models": Verb("eigentree.cli.models", "List the models that come with eigentree."),
     "surprisal": Verb(
         "eigentree.cli.surprisal", "Say how surprising each word of a sentence is to a model."
     ),
