@@ -57,9 +57,9 @@ DRAWN = {
     ],
 }
 ARCS = Arcs(
-    "the old baker sold fresh bread to her .".split(),
+    ["the", "old", "baker", "sold", "fresh", "bread", "to", "her", "."],
     [3, 3, 4, 0, 6, 4, 8, 4, 4],
-    "det amod nsubj root amod obj case obl punct".split(),
+    ["det", "amod", "nsubj", "root", "amod", "obj", "case", "obl", "punct"],
 )
 
 
