@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,15 +22,17 @@ SOURCE = ROOT / "src"
 PACKAGE = SOURCE / "eigentree"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-BASE = {"errors", "shapes", "_random", "_accel", "workers"}
+BASE = {"errors", "shapes", "_random", "_accel", "workers", "extras", "shown"}
 # A sentence's way to its result, from the first step to the last.
 PARSING = {"calibration", "sentences", "parse_results", "attempts", "search"}
 # A parser, its learning and its file know one another, but only the first loads at once.
-PARSERS = PARSING | {"parsers", "training", "parser_files"}
+PARSERS = PARSING | {"parsers", "training", "parser_files", "text"}
 # The parser without a treebank, with what it shares with the others.
 BRACKETING = {"bracketing_parser", "bracketing_models", "bracketing_files", "sentences"}
 # The parser of dependencies, its learning and its file.
-DEPENDENCIES = {"dependency_parser", "dependency_training", "dependency_files", "parsers"}
+DEPENDENCIES = {
+    "dependency_parser", "dependency_training", "dependency_files", "parsers", "sentences", "text"
+}  # fmt: skip
 # Layer -> the layers that it may import; a layer always may import itself.
 ARROWS = {
     "errors": set(),
@@ -38,10 +41,13 @@ ARROWS = {
     "_random": {"errors"},
     "_accel": {"errors"},
     "data": set(),
-    "corpus": {"errors"},
+    "extras": {"errors"},
+    "shown": set(),
+    "corpus": {"errors", "shown"},
     "linalg": BASE,
     "calibration": BASE,
     "models": {"errors", "model_files"},
+    "text": {"errors", "corpus"},
     "model_files": {"errors", "shapes", "corpus", "models"},
     "words": BASE | {"corpus", "linalg", "model_files"},
     "grammar": BASE | {"corpus", "linalg"},
@@ -51,7 +57,7 @@ ARROWS = {
     "report": BASE | {"corpus", "evaluate", "learn"},
     "operator_files": BASE | {"grammar", "model_files"},
     "simulate": BASE | {"corpus", "linalg", "grammar"},
-    "sentences": BASE | {"corpus", "words", "calibration"},
+    "sentences": BASE | {"corpus", "words", "calibration", "text"},
     "parse_results": BASE | {"corpus", "chart", "calibration"},
     "attempts": BASE | {"corpus", "grammar", "chart", "sentences", "parse_results"},
     "search": BASE | {"corpus", "grammar", "chart", "parse_results", "attempts"},
@@ -73,6 +79,9 @@ ARROWS = {
     | BRACKETING
     | {"words"},
     "judging": BASE | {"corpus", "ensemble", "evaluate", *PARSERS},
+    "plugs": BASE
+    | {"corpus", "grammar", "evaluate", "report", "parsers", "parse_results", "dependency_parser"}
+    | {"bracketing_parser"},
     "held_out": BASE | {"corpus", "grammar", "evaluate", *PARSERS},
     "training": BASE | {"corpus", "grammar", "chart", "learn", "words", "held_out", *PARSERS},
 }
@@ -89,11 +98,20 @@ ONLY_IN = {
     "jinja2": {"report"},
     "markupsafe": {"report"},
     "matplotlib": {"report"},
+    "nltk": {"plugs"},
+    "pandas": {"plugs"},
     "pycrfsuite": {"words"},
+    "regex": {"text"},
+    "resvg_py": {"report"},
     "sklearn": {"learn"},
+    "spacy": {"plugs", "text"},
     "typer": {"cli"},
 }
-IMPORT_NAMES = {"python-crfsuite": "pycrfsuite", "scikit-learn": "sklearn"}
+IMPORT_NAMES = {
+    "python-crfsuite": "pycrfsuite",
+    "resvg-py": "resvg_py",
+    "scikit-learn": "sklearn",
+}
 
 
 class Import(NamedTuple):
@@ -208,7 +226,8 @@ def test_outside_packages_enter_where_they_belong():
 
 def test_dependencies_are_those_imported():
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
-    names = [re.split(r"[<>=~!\[ ]", line)[0] for line in project["dependencies"]]
+    lines = [*project["dependencies"], *chain(*project["optional-dependencies"].values())]
+    names = [re.split(r"[<>=~!\[ ]", line)[0] for line in lines]
     assert {IMPORT_NAMES.get(name, name) for name in names} == {each.target for each in OUTER}
 
 
@@ -278,7 +297,10 @@ def test_every_verb_has_its_file(verb):
     assert (PACKAGE / "cli" / f"{verb}.py").is_file()
 
 
-HEAVY = ("numpy", "numba", "scipy", "sklearn", "matplotlib", "pycrfsuite", "safetensors")
+HEAVY = (
+    *("numpy", "numba", "scipy", "sklearn", "matplotlib", "pycrfsuite", "safetensors"),
+    *("nltk", "pandas", "resvg_py", "spacy"),
+)
 
 
 @pytest.mark.parametrize(

@@ -240,7 +240,7 @@ def test_the_demonstration_shows_what_it_promises(tmp_path):
     assert f1 is not None, printed
     assert 80 < float(f1[1]) < 100
     assert len(re.findall(r"^confidence \d+ %$", printed, re.MULTILINE)) == 3
-    drawing = xml.etree.ElementTree.parse(tmp_path / "sentences.svg")
+    drawing = xml.etree.ElementTree.parse(tmp_path / "text.svg")
     words = {text.text for text in drawing.iter("{http://www.w3.org/2000/svg}text")}
     assert words >= {"S", "NP", "VP", "children"}
     assert (tmp_path / "demo.egt").stat().st_size > 100_000

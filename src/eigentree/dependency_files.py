@@ -16,6 +16,7 @@ from eigentree.errors import EigentreeError, ModelFileError
 from eigentree.grammar.head_automata import HeadAutomata
 from eigentree.grammar.lexical_modifiers import LexicalModifiers
 from eigentree.model_files import ModelFile, header_problem, open_model, save_model
+from eigentree.text.convention import TokenConvention
 from eigentree.words.arc_labels import ArcLabels
 from eigentree.words.tagger import Tagger
 
@@ -26,6 +27,11 @@ _BACK_OFF = "back_off."
 def _scheme(text: str) -> str:
     parts_of_scheme(text)
     return text
+
+
+def _description(stored: dict[str, Any]) -> dict[str, Any]:
+    TokenConvention.from_json(stored.get("text", {}))
+    return stored
 
 
 class _Lexical(BaseModel):
@@ -42,7 +48,7 @@ class _Header(BaseModel):
     lexical: _Lexical | None
     relations: list[str] | None
     options: DependencyOptions
-    description: dict[str, Any]
+    description: Annotated[dict[str, Any], AfterValidator(_description)]
 
 
 def save_dependency_parser(parser: DependencyParser, path: str | Path) -> None:

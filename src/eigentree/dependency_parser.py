@@ -22,9 +22,9 @@ always answers, and `DependencyResult.fallback` says what was given up:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
 
 import numpy as np
 
@@ -37,11 +37,16 @@ from eigentree.corpus.tag_schemes import column_part
 from eigentree.errors import GrammarError, SettingsError
 from eigentree.grammar.head_automata import HeadAutomata
 from eigentree.grammar.lexical_modifiers import LexicalModifiers
+from eigentree.sentences import said
+from eigentree.shown import Shown
+from eigentree.text.convention import TokenConvention, convention_of
+from eigentree.text.sentences import split_text
 
 if TYPE_CHECKING:
     from eigentree.corpus.conllu import Sentence
     from eigentree.dependency_training import DependencyTrainingOptions
     from eigentree.parsers import Progress
+    from eigentree.sentences import Words
     from eigentree.words.arc_labels import ArcLabels
     from eigentree.words.tagger import Tagger
 
@@ -66,7 +71,7 @@ class Arc(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class DependencyResult:
+class DependencyResult(Shown):
     """The dependency tree of one sentence.
 
     Attributes
@@ -85,6 +90,8 @@ class DependencyResult:
         Marginals of any arcs that lie outside 0 to 1, as those of signed automata may.
     fallback
         What had to be given up; None for an ordinary parse.
+    offsets
+        The characters of each word, half-open, where the sentence came as text; None otherwise.
     """
 
     words: list[str]
@@ -94,6 +101,7 @@ class DependencyResult:
     sign: int = 1
     n_outside: int = 0
     fallback: DependencyFallback | None = None
+    offsets: tuple[tuple[int, int], ...] | None = None
 
     @property
     def heads(self) -> list[int]:
@@ -193,6 +201,7 @@ class DependencyParser:
     options: DependencyOptions = DependencyOptions()
     description: dict[str, Any] = field(default_factory=dict)
     _known: frozenset[str] = field(init=False, repr=False)
+    _convention: TokenConvention | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_known", frozenset(self.automata.symbols))
@@ -214,6 +223,15 @@ class DependencyParser:
         """Whether values of sentences may be negative, and so no probabilities."""
         parts = (self.automata.initial, self.automata.final, self.automata.operators)
         return any(bool(np.any(part < 0.0)) for part in parts)
+
+    @property
+    def convention(self) -> TokenConvention:
+        """What the treebank that the parser was trained on takes for a word."""
+        if self._convention is None:
+            entries = () if self.lexical is None else self.lexical.lexicon.entries
+            object.__setattr__(self, "_convention", convention_of(self.description, entries))
+        assert self._convention is not None
+        return self._convention
 
     @classmethod
     def train(
@@ -248,12 +266,30 @@ class DependencyParser:
 
         save_dependency_parser(self, path)
 
-    def parse(self, words: Sequence[str], tags: Sequence[str] | None = None) -> DependencyResult:
+    def parse_text(self, text: str) -> list[DependencyResult]:
+        """The dependency trees of the sentences of a text, which are found by `convention`.
+
+        Parameters
+        ----------
+        text
+            Any text; an empty line ends a sentence, another end of a line is white space.
+
+        Returns
+        -------
+        list of DependencyResult
+            One for each sentence, in order; `DependencyResult.offsets` are characters of the text.
+        """
+        sentences = split_text(text, self.convention)
+        return [replace(self.parse(each.words), offsets=each.offsets) for each in sentences]
+
+    def parse(self, words: Words, tags: Sequence[str] | None = None) -> DependencyResult:
         """The dependency tree of a sentence.
 
         Parameters
         ----------
         words
+            Words, or pairs of a word and its tag, or one sentence as text, which `convention` cuts
+            into words.
         tags
             One for each word, by the parser's scheme; None for the tagger's.  Tags that were
             never seen are allowed: they count as those without their features, or as unknown.
@@ -262,17 +298,18 @@ class DependencyParser:
         ------
         GrammarError
             When there are more or fewer tags than words, or none and no tagger.
-        TypeError
-            When `words` is one string.
+        SettingsError
+            When there are tags for text, or twice.
 
         Cost
         ----
         O(N^3 K + N^2 K^2) for N words and K states of an automaton, those of a lexical model
         multiplied with them.
         """
-        if isinstance(words, str):
-            raise TypeError("words: a list of words is expected, not one string")
-        words = list(words)
+        found_words, found_tags, offsets = said(words, tags, lambda: self.convention)
+        words = list(found_words)
+        # Weights are for parsers of constituents.
+        tags = None if found_tags is None else cast("list[str]", list(found_tags))
         if tags is not None and len(tags) != len(words):
             raise GrammarError(
                 f"a sentence has {len(words)} words and {len(tags)} tags; "
@@ -283,10 +320,9 @@ class DependencyParser:
                 "the sentence has no tags, and the parser has no tagger to find them"
             )
         if not words:
-            return DependencyResult([], [], fallback="empty")
+            return DependencyResult([], [], fallback="empty", offsets=offsets)
         if tags is None:
             tags = self.tagger.tag(words) if self.tagger is not None else []
-        tags = list(tags)
         found = self._in_pieces(words, tags)
         relations: Sequence[str | None] = [None] * len(words)
         if self.relations is not None:
@@ -300,13 +336,15 @@ class DependencyParser:
             found.sign,
             found.n_outside,
             found.fallback,
+            offsets,
         )
 
     def parse_many(
-        self, sentences: Iterable[tuple[Sequence[str], Sequence[str] | None]]
+        self, sentences: Iterable[str | tuple[Words, Sequence[str] | None]]
     ) -> Iterator[DependencyResult]:
-        """The trees of sentences, in order; each is a pair of words, and tags or None."""
-        for words, tags in sentences:
+        """The trees of sentences, in order; each a text or a pair of words, and tags or None."""
+        for sentence in sentences:
+            words, tags = (sentence, None) if isinstance(sentence, str) else sentence
             yield self.parse(words, tags)
 
     def marginals(self, words: Sequence[str], tags: Sequence[str]) -> HeadMarginals | None:

@@ -26,6 +26,7 @@ from eigentree.grammar.symbols import SymbolTable
 from eigentree.model_files import ModelFile, header_problem, open_model, save_model
 from eigentree.parsers import Parser, ParserOptions
 from eigentree.shapes import check_types
+from eigentree.text.convention import TokenConvention
 from eigentree.words.tagger import Tagger
 
 KIND = "parser"
@@ -40,6 +41,11 @@ def _label(text: str) -> str:
     if not FORBIDDEN_IN_LABEL.isdisjoint(text):
         raise ValueError(f"label {text!r} holds white space or a bracket")
     return text
+
+
+def _convention(stored: dict[str, Any]) -> dict[str, Any]:
+    TokenConvention.from_json(stored)
+    return stored
 
 
 _Label = Annotated[str, AfterValidator(_label)]
@@ -88,6 +94,7 @@ class _Description(_Open):
     symbol_counts: list[int] | None = None
     singular_values: list[list[float]] | None = None
     treebank: _TreebankSettings = _TreebankSettings()
+    text: Annotated[dict[str, Any], AfterValidator(_convention)] | None = None
     spectral: dict[str, Any] = {}
     clustering: dict[str, Any] = {}
     noise: dict[str, Any] = {}

@@ -64,12 +64,17 @@ from eigentree.search import Found, search
 from eigentree.sentences import (
     Given,
     Sentence,
+    Words,
     calibration_for,
+    each_of,
     parts_of,
     pieces_of,
+    said,
     sentence_of,
     wanted_of,
 )
+from eigentree.text.convention import TokenConvention, convention_of
+from eigentree.text.sentences import split_text
 
 if TYPE_CHECKING:
     from eigentree.learn.decomposition import DecompositionOptions
@@ -151,6 +156,7 @@ class Parser:
     calibrations: Calibrations = field(default_factory=dict)
     _factors: Factors | None = field(init=False, repr=False, compare=False, default=None)
     _left_corners: LeftCorners | None = field(init=False, repr=False, compare=False, default=None)
+    _convention: TokenConvention | None = field(init=False, repr=False, compare=False, default=None)
 
     def __post_init__(self) -> None:
         backbone = self.grammar.backbone
@@ -187,6 +193,15 @@ class Parser:
     def cleaning(self) -> CleaningOptions:
         """How the trees that the parser was trained on were cleaned; the default if unknown."""
         return cleaning_of(self.description)
+
+    @property
+    def convention(self) -> TokenConvention:
+        """What the trees that the parser was trained on take for a word."""
+        if self._convention is None:
+            entries = self.grammar.backbone.lexicon.entries
+            object.__setattr__(self, "_convention", convention_of(self.description, entries))
+        assert self._convention is not None
+        return self._convention
 
     @classmethod
     def train(
@@ -316,16 +331,43 @@ class Parser:
         marginals: float | None = None,
         soft: bool = False,
     ) -> Iterator[ParseResult]:
-        """Parse sentences one by one, each as (words, tags or None) or with constraints besides."""
-        for sentence in sentences:
+        """Parse sentences one by one: text, or (words, tags or None), perhaps with constraints."""
+        for sentence in each_of(sentences):
             words, tags, constraints = parts_of(sentence)
             yield self.parse(
                 words, tags, best=best, marginals=marginals, constraints=constraints, soft=soft
             )
 
+    def parse_text(
+        self,
+        text: str,
+        *,
+        best: int | None = None,
+        marginals: float | None = None,
+    ) -> list[ParseResult]:
+        """Parse the sentences of a text, which are found by `convention`.
+
+        Parameters
+        ----------
+        text
+            Any text; an empty line ends a sentence, another end of a line is white space.
+        best, marginals
+            As of `parse`.
+
+        Returns
+        -------
+        list of ParseResult
+            One for each sentence, in order; `ParseResult.offsets` are characters of the text.
+        """
+        results = []
+        for sentence in split_text(text, self.convention):
+            found = self.parse(sentence.words, best=best, marginals=marginals)
+            results.append(replace(found, offsets=sentence.offsets))
+        return results
+
     def parse(
         self,
-        words: Sequence[str],
+        words: Words,
         tags: Sequence[Tag] | None = None,
         *,
         best: int | None = None,
@@ -338,7 +380,8 @@ class Parser:
         Parameters
         ----------
         words
-            Tokens; an empty list gives a result without a tree.
+            Words, or pairs of a word and its tag, or one sentence as text, which `convention` cuts
+            into words; without words there is a result without a tree.
         tags
             Their tags, if known; otherwise the tagger gives them.  In place of a tag there may be
             several with weights, such as ``{"NN": 0.7, "VB": 0.3}``: they go into the chart as the
@@ -364,7 +407,7 @@ class Parser:
         Raises
         ------
         TypeError
-            When words or tags are one string, or not all of them strings or weights.
+            When tags are one string, or not all words and tags are strings or weights.
         SettingsError
             When there are more or fewer tags than words, or one is nothing that a tree can
             hold, when weights are negative, not finite, all 0 or of tags unknown, when best is
@@ -375,17 +418,20 @@ class Parser:
         Where constraints conflict, one inside pass of the plain PCFG for each to find the least
         set that does, and with ``soft`` another for each to find which are kept.
         """
+        words, tags, offsets = said(words, tags, lambda: self.convention)
         sentence = sentence_of(words, tags, self.tagger, self.grammar.backbone.symbols.tags)
         wanted = wanted_of(constraints or Constraints(), sentence, self.wrapper)
         if wanted:
-            return self._constrained(sentence, wanted, best, marginals, soft)
-        if not sentence.words:
-            return ParseResult([], [], None, fallback="empty")
-        result = self.parse_attempts(sentence, self.attempts, best, marginals)
-        return calibrated(result, calibration_for(tags, self.calibrations))
+            result = self._constrained(sentence, wanted, best, marginals, soft)
+        elif not sentence.words:
+            result = ParseResult([], [], None, fallback="empty")
+        else:
+            result = self.parse_attempts(sentence, self.attempts, best, marginals)
+            result = calibrated(result, calibration_for(tags, self.calibrations))
+        return result if offsets is None else replace(result, offsets=offsets)
 
     def rule_marginals(
-        self, words: Sequence[str], tags: Sequence[Tag] | None = None, *, least: float = 0.01
+        self, words: Words, tags: Sequence[Tag] | None = None, *, least: float = 0.01
     ) -> list[RuleMarginal]:
         """The marginals of all uses of binary rules in a sentence.
 
@@ -414,6 +460,7 @@ class Parser:
         if self.kruskal is not None:
             raise SettingsError("a grammar in Kruskal form has no marginals of rules")
         check_least(least)
+        words, tags, _ = said(words, tags, lambda: self.convention)
         sentence = sentence_of(words, tags, self.tagger, self.grammar.backbone.symbols.tags)
         uses: list[RuleMarginal] = []
         start = 0
@@ -486,13 +533,13 @@ class Parser:
         heads = head_rules(treebank["heads"]) if options.direction == "head" else Rightmost()
         return on_tree(binarise(tree, options, heads), self.kruskal or self.grammar)
 
-    def surprisal(self, words: Sequence[str], tags: Sequence[Tag] | None = None) -> Surprisal:
+    def surprisal(self, words: Words, tags: Sequence[Tag] | None = None) -> Surprisal:
         """How surprising each word of a sentence is, given the words before it.
 
         Parameters
         ----------
         words
-            Tokens, at least one.
+            As of `parse`, at least one.
         tags
             Their tags, which then count as part of the words.  Without them every tag is summed
             over that a word was seen with; no tagger is asked.
@@ -514,6 +561,7 @@ class Parser:
         ----
         As of `eigentree.chart.prefix.LeftCorners`, which the first call makes and the parser keeps.
         """
+        words, tags, _ = said(words, tags, lambda: self.convention)
         sentence = sentence_of(words, tags, None)
         if not sentence.words:
             raise SettingsError("there are no words; surprisal wants at least one")

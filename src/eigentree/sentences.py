@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from eigentree.calibration import Calibration, Calibrations
 from eigentree.corpus.constraints import Constraints
 from eigentree.corpus.tokens import Tag, check_tags, check_words
+from eigentree.errors import SettingsError
+from eigentree.text.convention import TokenConvention
+from eigentree.text.tokenise import tokenise
 
 if TYPE_CHECKING:
     from eigentree.words.tagger import Tagger, TagProbability
 
 # Tags that the tagger finds less probable than this stay out of the chart.
 LEAST_TAG = 0.01
+
+
+# The characters of each word, half-open.
+Offsets = tuple[tuple[int, int], ...]
+# A sentence as text, or its words, or each with its tag.
+Words = str | Sequence[str] | Sequence[tuple[str, Tag]]
 
 
 class Sentence(NamedTuple):
@@ -63,19 +72,80 @@ class Sentence(NamedTuple):
 
 
 Given = (
-    tuple[Sequence[str], Sequence[Tag] | None]
-    | tuple[Sequence[str], Sequence[Tag] | None, Constraints | None]
+    str
+    | tuple[Words, Sequence[Tag] | None]
+    | tuple[Words, Sequence[Tag] | None, Constraints | None]
 )
 
 
-def parts_of(sentence: Given) -> tuple[Sequence[str], Sequence[Tag] | None, Constraints | None]:
+class Said(NamedTuple):
+    """What somebody said of a sentence: its words, and perhaps tags and where they stand."""
+
+    words: Sequence[str]
+    tags: Sequence[Tag] | None
+    offsets: Offsets | None
+
+
+def said(
+    words: Words, tags: Sequence[Tag] | None, convention: Callable[[], TokenConvention]
+) -> Said:
+    """The words of a sentence that came as text, as words or as words with tags.
+
+    Parameters
+    ----------
+    words
+        Text is one sentence, cut into words by the convention.
+    tags
+        None where words are text or have tags beside them.
+    convention
+        Asked for text alone.
+
+    Raises
+    ------
+    SettingsError
+        When there are tags for text or for words that have some.
+    """
+    if isinstance(words, str):
+        if tags is not None:
+            raise SettingsError("tags are given for a text; give its words, one for each tag")
+        tokens = tokenise(words, convention())
+        offsets = tuple((token.start, token.end) for token in tokens)
+        return Said([token.text for token in tokens], None, offsets)
+    if not isinstance(words, Iterable):
+        return Said(words, tags, None)  # refused where words are checked
+    listed: list[Any] = list(words)
+    if listed and all(isinstance(each, tuple) and len(each) == 2 for each in listed):
+        if tags is not None:
+            raise SettingsError("tags are given twice: with the words and besides them")
+        return Said([word for word, _ in listed], [tag for _, tag in listed], None)
+    return Said(listed, tags, None)
+
+
+def each_of(sentences: Iterable[Given]) -> Iterator[Given]:
+    """Many sentences one by one.
+
+    Raises
+    ------
+    TypeError
+        When they are one text, whose characters nobody wants to parse.
+    """
+    if isinstance(sentences, str):
+        raise TypeError(
+            "sentences is one string; a list of sentences is expected, or else ask parse_text"
+        )
+    return iter(sentences)
+
+
+def parts_of(sentence: Given) -> tuple[Words, Sequence[Tag] | None, Constraints | None]:
     """One of many sentences as somebody gave them: words, tags or None, and perhaps constraints.
 
     Raises
     ------
     TypeError
-        When it is no pair, but perhaps the words alone.
+        When it is neither a text nor a pair, but perhaps a list of words alone.
     """
+    if isinstance(sentence, str):
+        return sentence, None, None
     if not isinstance(sentence, tuple):
         raise TypeError(
             f"a sentence is {type(sentence).__name__} {str(sentence)[:40]!r}; a pair of a list of "

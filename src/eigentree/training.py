@@ -43,6 +43,7 @@ from eigentree.learn.state_search import STAGE, StateSearchOptions, search_state
 from eigentree.learn.states import capped_states, most_states
 from eigentree.learn.unseen import UnseenOptions, unseen_rules, widen
 from eigentree.parsers import METHODS, Method, Parser, ParserOptions, Progress, Retrained
+from eigentree.text.convention import TokenConvention
 from eigentree.words.tagger import Tagger, jackknife
 
 # Tables that are tried on a treebank, and the share of phrases that one has to know.
@@ -562,6 +563,7 @@ def train(
         "words": int((examples.pair >= 0).sum()),
         "symbol_counts": np.bincount(examples.symbol, minlength=len(examples.symbols)).tolist(),
         "treebank": asdict(treebank),
+        "text": TokenConvention.of_words(words for words, _ in sentences).to_json(),
         "jackknife": options.jackknife,
         **details,
     }

@@ -20,28 +20,42 @@ from eigentree.cli._common import (
     track,
 )
 from eigentree.cli._models import warn_of_compilation
-from eigentree.cli.parse import in_lots, in_processes
+from eigentree.cli.parse import (
+    TokeniserOption,
+    WrappedOption,
+    how_to_cut,
+    in_lots,
+    in_processes,
+)
 from eigentree.errors import SettingsError
 from eigentree.models import DEPENDENCIES, resolved
 
 if TYPE_CHECKING:
+    from eigentree.cli.parse import HowToCut
     from eigentree.corpus.conllu import Sentence, Word
     from eigentree.corpus.tag_schemes import Column
     from eigentree.dependency_parser import DependencyParser, DependencyResult
+    from eigentree.sentences import Offsets
+    from eigentree.text.reading import ReadText
 
-InputForm = Literal["conllu", "tagged", "tokens"]
+InputForm = Literal["raw", "conllu", "tagged", "tokens"]
 
 _LOT = 32
 
 
 class _Asked(NamedTuple):
-    """A sentence to be parsed, with what its file had besides; words are empty for a problem."""
+    """A sentence to be parsed, with what its file had besides; words are empty for a problem.
+
+    ``line`` and ``offsets`` say where the words of raw text stand.
+    """
 
     place: str
     words: list[str]
     tags: list[str] | None
     sentence: Sentence | None = None
     problem: str | None = None
+    line: int | None = None
+    offsets: Offsets | None = None
 
 
 class _Rendered(NamedTuple):
@@ -70,7 +84,16 @@ def parse(
             "--model", "-m", help="A model file, or the name of one that comes with eigentree."
         ),
     ] = DEPENDENCIES,
-    form: Annotated[InputForm, typer.Option("--input", help="What the files hold.")] = "conllu",
+    form: Annotated[
+        InputForm,
+        typer.Option(
+            "--input",
+            help="raw text, each line of its own; CoNLL-U; tagged (word_TAG) sentences or tokens, "
+            "one a line.",
+        ),
+    ] = "raw",
+    wrapped: WrappedOption = False,
+    tokeniser: TokeniserOption = None,
     output: Annotated[
         Literal["conllu", "json"], typer.Option(help="CoNLL-U, or one JSON object a line.")
     ] = "conllu",
@@ -110,14 +133,15 @@ def parse(
     work = _Work(model, output, confidence, objective, several_roots, max_words)
     # Opened here in any case, so that a bad model is told before any worker starts.
     parser = _open(work)
-    if parser.tagger is None and (ignore_tags or form == "tokens"):
+    if parser.tagger is None and (ignore_tags or form in ("raw", "tokens")):
         raise SettingsError(f"{model} has no tagger; give tags with --input tagged or conllu")
+    how = how_to_cut(parser, form, tokeniser, wrapped=wrapped)
     warn_of_compilation(quiet=quiet, parsing=False, dependencies=True)
     n_bad = 0
 
     def watched() -> Iterator[_Asked]:
         nonlocal n_bad
-        for asked in _read(inputs, form, parser, ignore_tags):
+        for asked in _read(inputs, form, parser, ignore_tags, how):
             if asked.words and asked.tags is None and parser.tagger is None:
                 what = f"{asked.place}: no tags by {parser.tag_scheme}, and the model has no tagger"
                 asked = _Asked(asked.place, [], None, problem=what)
@@ -158,12 +182,17 @@ def _open(work: _Work, *, verify: bool = True) -> DependencyParser:
 
 
 def _read(
-    files: Iterable[str], form: InputForm, parser: DependencyParser, ignore_tags: bool
+    files: Iterable[str],
+    form: InputForm,
+    parser: DependencyParser,
+    ignore_tags: bool,
+    how: HowToCut | None,
 ) -> Iterator[_Asked]:
-    from eigentree.corpus.conllu import read_conllu
+    from eigentree.corpus.conllu import new_sentence, read_conllu
     from eigentree.corpus.files import open_text
     from eigentree.corpus.tag_schemes import tags_of
     from eigentree.corpus.tokens import read_sentences
+    from eigentree.text.reading import read_text
 
     number = 0
     for file in files:
@@ -179,6 +208,11 @@ def _read(
                     ignored = ignore_tags or _lacks_tags(record.sentence, parser)
                     given = None if ignored else tags_of(record.sentence, parser.tag_scheme)
                     yield _Asked(place, record.sentence.forms(), given, record.sentence)
+            elif form == "raw":
+                assert how is not None
+                for found in read_text(lines, how.convention, name=name, wrapped=how.wrapped):
+                    number += 1
+                    yield _of_text(number, name, found)
             else:
                 for each in read_sentences(lines, form, name=name, on_error="skip"):
                     number += 1
@@ -186,7 +220,7 @@ def _read(
                     # Neither of these forms has weights of tags.
                     all_tags = None if each.tags is None else list(map(str, each.tags))
                     given = None if ignore_tags else all_tags
-                    sentence = _new(number, each.words)
+                    sentence = new_sentence(each.words, sent_id=str(number))
                     yield _Asked(f"{name}:{each.line}", each.words, given, sentence, problem)
 
 
@@ -203,12 +237,15 @@ def _lacks_tags(sentence: Sentence, parser: DependencyParser) -> bool:
     return all(word.feats == EMPTY for word in sentence.words)
 
 
-def _new(number: int, words: list[str]) -> Sentence:
-    """A sentence with the comments that Universal Dependencies ask for."""
-    from eigentree.corpus.conllu import Sentence, Word
+def _of_text(number: int, name: str, found: ReadText) -> _Asked:
+    from eigentree.corpus.conllu import new_sentence
 
-    rows = (Word(place, form) for place, form in enumerate(words, start=1))
-    return Sentence(tuple(rows), (f"# sent_id = {number}", f"# text = {' '.join(words)}"))
+    place, raw = f"{name}:{found.line}", found.sentence
+    if raw is None:
+        problem = None if found.problem is None else str(found.problem)
+        return _Asked(place, [], None, problem=problem, line=found.line)
+    sentence = new_sentence(raw.words, raw.offsets, found.text, sent_id=str(number))
+    return _Asked(place, raw.words, None, sentence, line=found.line, offsets=raw.offsets)
 
 
 def _renderer(parser: DependencyParser, work: _Work) -> Callable[[_Asked], _Rendered]:
@@ -222,7 +259,7 @@ def _renderer(parser: DependencyParser, work: _Work) -> Callable[[_Asked], _Rend
         fallback = result.fallback if asked.problem is None else None
         note = f"{asked.place}: fall-back: {fallback}" if fallback else ""
         if work.output == "json":
-            return _Rendered(_in_json(result, asked.problem), note)
+            return _Rendered(_in_json(result, asked), note)
         if asked.sentence is None or not result.words:
             return _Rendered("", note)
         sentence = _with_tree(asked.sentence, result, column, work.confidence)
@@ -274,12 +311,14 @@ def _joined(misc: str, more: str) -> str:
     return "|".join([*kept, more])
 
 
-def _in_json(result: DependencyResult, problem: str | None) -> str:
+def _in_json(result: DependencyResult, asked: _Asked) -> str:
     """One line: what a parse holds, and why it is empty where its sentence can't be read."""
-    record: dict[str, object] = {} if problem is None else {"problem": problem}
+    record: dict[str, object] = {} if asked.problem is None else {"problem": asked.problem}
+    where = {} if asked.line is None else {"line": asked.line, "offsets": asked.offsets}
     record |= {
         "words": result.words,
         "tags": result.tags,
+        **where,
         "heads": result.heads,
         "relations": result.relations,
         "confidences": [arc.confidence for arc in result.arcs],

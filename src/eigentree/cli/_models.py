@@ -136,6 +136,7 @@ def in_json(
     several: bool = False,
     constrained: bool = False,
     number: int | None = None,
+    line: int | None = None,
 ) -> str:
     """A parse as one line of JSON; what can't be read is told apart from an empty sentence."""
     from eigentree.corpus.brackets import format_tree
@@ -144,6 +145,7 @@ def in_json(
         **({} if number is None else {"number": number}),
         "words": result.words,
         "tags": result.tags,
+        **({} if line is None else {"line": line, "offsets": result.offsets}),
         "tree": in_brackets(result, wrapper, root_name) or None,
         "confidence": result.confidence,
         "exact": result.exact,

@@ -61,7 +61,7 @@ VERBS = {
     "dependencies": Verb("eigentree.cli.dependencies", "Work with dependency trees."),
     "inspect": Verb("eigentree.cli.inspect", "Say what is in a model."),
     "experiment": Verb("eigentree.cli.experiment", "Compare estimators on a treebank."),
-    "draw": Verb("eigentree.cli.draw", "Draw trees as text or SVG."),
+    "draw": Verb("eigentree.cli.draw", "Draw trees as text, as a picture or for LaTeX."),
 }
 
 

@@ -11,7 +11,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
 from io import StringIO
-from itertools import chain, count
+from itertools import chain, count, repeat
 from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TextIO, TypeVar
@@ -36,8 +36,12 @@ if TYPE_CHECKING:
     from eigentree.corpus.cleaning import CleaningOptions
     from eigentree.corpus.constraints import Constraints
     from eigentree.corpus.tokens import Tag, TaggedSentence
+    from eigentree.dependency_parser import DependencyParser
     from eigentree.ensemble.parser import EnsembleParser
     from eigentree.parsers import Parser
+    from eigentree.sentences import Offsets
+    from eigentree.text.convention import TokenConvention
+    from eigentree.text.reading import ReadText
 
 Asked = TypeVar("Asked")
 Rendered = TypeVar("Rendered")
@@ -48,10 +52,30 @@ _LOTS_AHEAD = 4
 # A marginal that is so little outside 0..1 is none of a signed grammar's values.
 _ROUNDING = 1e-9
 
-InputForm = Literal["tokens", "tagged", "conllu", "trees", "bracketed", "half-trees", "json"]
+InputForm = Literal[
+    "raw", "tokens", "tagged", "conllu", "trees", "bracketed", "half-trees", "json"
+]  # fmt: skip
 OutputForm = Literal["brackets", "json", "drawing"]
 Objective = Literal["rules", "spans", "brackets", "max-rule", "viterbi", "free"]
 Order = Literal["objective", "value"]
+
+
+WrappedOption = Annotated[
+    bool,
+    typer.Option(
+        "--wrapped",
+        help="Sentences of raw text go on over ends of lines; an empty line ends them.",
+    ),
+]
+TokeniserOption = Annotated[
+    str | None,
+    typer.Option(
+        "--tokeniser",
+        help="How raw text is cut into words: penn, unicode, or spacy: with a language, such as "
+        "spacy:de.",
+        show_default="as the model's treebank",
+    ),
+]
 
 
 class _Work(NamedTuple):
@@ -105,12 +129,15 @@ def parse(
         InputForm,
         typer.Option(
             "--input",
-            help="tokens or tagged (word_TAG) sentences, one a line; CoNLL-U; the words and "
+            help="raw text, each line of its own; tokens or tagged (word_TAG) sentences, one a "
+            "line; CoNLL-U; the words and "
             "tags of trees, in brackets or NEGRA export; sentences with some phrases in square "
             "brackets, or trees that lack some brackets, one a line, to be kept in the parse; an "
             "object of JSON a line with words, and perhaps tags, weights of tags and constraints.",
         ),
-    ] = "tokens",
+    ] = "raw",
+    wrapped: WrappedOption = False,
+    tokeniser: TokeniserOption = None,
     constraints: Annotated[
         str | None,
         typer.Option(
@@ -201,8 +228,8 @@ def parse(
     """Parse sentences with a model.
 
     Each sentence gives one tree, in order unless sorted; what can't be read gives an empty line, a
-    message and exit code 2, and the rest is parsed.  A sentence whose constraints conflict is
-    parsed without them, with a message and exit code 2.
+    message and exit code 2, and the rest is parsed.  A line of raw text may hold several.  A
+    sentence whose constraints conflict is parsed without them, with a message and exit code 2.
     """
     from eigentree.cli._constraints import from_file, known_to
     from eigentree.cli._models import warn_of_compilation
@@ -245,7 +272,8 @@ def parse(
     signed = parser.signed
     trouble = Trouble()
     known = known_to(parser, form)
-    found = read(files or ["-"], form, tag_column, parser.cleaning, known)
+    how = how_to_cut(parser, form, tokeniser, wrapped=wrapped)
+    found = read(files or ["-"], form, tag_column, parser.cleaning, known, how)
     sentences = trouble.watch(found, ignore_tags)
     if constraints:
         sentences = from_file(sentences, constraints, trouble.tell)
@@ -298,7 +326,8 @@ def _table(path: str | None, *, signed: bool) -> Iterator[TextIO]:
 class Sentence(NamedTuple):
     """A sentence with its number and place, for messages; what can't be read has no words.
 
-    ``refused`` says what was wrong with its constraints where they can't be read.
+    ``refused`` says what was wrong with its constraints where they can't be read; ``line`` and
+    ``offsets`` say where the words of raw text stand.
     """
 
     number: int
@@ -308,6 +337,38 @@ class Sentence(NamedTuple):
     readable: bool = True
     constraints: Constraints | None = None
     refused: str | None = None
+    line: int | None = None
+    offsets: Offsets | None = None
+
+
+class HowToCut(NamedTuple):
+    """How raw text becomes sentences and words."""
+
+    convention: TokenConvention
+    wrapped: bool
+
+
+def how_to_cut(
+    parser: Parser | EnsembleParser | DependencyParser,
+    form: str,
+    tokeniser: str | None,
+    *,
+    wrapped: bool,
+) -> HowToCut | None:
+    """By the parser's convention, or another; None for words that are given."""
+    from eigentree.errors import SettingsError
+    from eigentree.text.tokenise import tokenise
+
+    if form != "raw":
+        option = "--wrapped" if wrapped else "--tokeniser"
+        if wrapped or tokeniser is not None:
+            raise SettingsError(f"{option} is for raw text, but --input is {form}")
+        return None
+    convention = parser.convention
+    if tokeniser is not None:
+        convention = convention.with_mode(tokeniser)
+        tokenise("", convention)  # tells at once of a spaCy that isn't there
+    return HowToCut(convention, wrapped)
 
 
 class Trouble:
@@ -322,13 +383,30 @@ class Trouble:
         message(f"eigentree: {problem}")
 
     def watch(
-        self, sentences: Iterable[tuple[str, TaggedSentence]], ignore_tags: bool
+        self, sentences: Iterable[tuple[str, TaggedSentence | ReadText]], ignore_tags: bool
     ) -> Iterator[Sentence]:
-        for name, (words, tags, line, problem, constraints) in sentences:
+        from eigentree.text.reading import ReadText
+
+        for name, each in sentences:
+            if isinstance(each, ReadText):
+                yield self._raw(name, each)
+                continue
+            words, tags, line, problem, constraints = each
             if problem is not None:
                 self.tell(str(problem))
             place, tags = f"{name}:{line}", None if ignore_tags else tags
             yield Sentence(next(self._seen), place, words, tags, problem is None, constraints)
+
+    def _raw(self, name: str, found: ReadText) -> Sentence:
+        if found.problem is not None:
+            self.tell(str(found.problem))
+        words, offsets = [], None
+        if found.sentence is not None:
+            words, offsets = found.sentence.words, found.sentence.offsets
+        return Sentence(
+            next(self._seen), f"{name}:{found.line}", words, None, found.problem is None,
+            line=found.line, offsets=offsets,
+        )  # fmt: skip
 
 
 def read(
@@ -337,15 +415,22 @@ def read(
     tag_column: Literal["xpos", "upos"],
     cleaning: CleaningOptions,
     labels: Collection[str] = (),
-) -> Iterator[tuple[str, TaggedSentence]]:
+    how: HowToCut | None = None,
+) -> Iterator[tuple[str, TaggedSentence | ReadText]]:
     """The sentences of files, each with the name that messages give its file."""
     from eigentree.corpus.files import open_text
     from eigentree.corpus.tokens import read_sentences
+    from eigentree.text.reading import read_text
 
     for file in files:
         name = "<standard input>" if file == "-" else file
         # A line is a sentence or a part of one, so that a bad one need not end the rest.
         with open_text(file, keep_bad_bytes=True) as lines:
+            if how is not None or form == "raw":
+                assert how is not None
+                found = read_text(lines, how.convention, name=name, wrapped=how.wrapped)
+                yield from zip(repeat(name), found)
+                continue
             for sentence in read_sentences(
                 lines, form, name=name, on_error="skip", tag_column=tag_column, cleaning=cleaning,
                 labels=labels,
@@ -447,6 +532,8 @@ def _renderer(
                 note += f", given up: {', '.join(map(str, result.given_up))}: {result.conflict}"
             if sentence.refused:
                 result = with_given_up(result, result.given_up, sentence.refused)
+            if sentence.offsets is not None:
+                result = replace(result, offsets=sentence.offsets)
             if work.order == "value":
                 result = _models.by_value(result)
             number = sentence.number if work.numbered else None
@@ -455,6 +542,7 @@ def _renderer(
                     result, parser.wrapper, root_name,
                     readable=sentence.readable, several=work.kbest is not None,
                     constrained=work.constrained, number=number,
+                    line=sentence.line,
                 )  # fmt: skip
             elif work.output == "drawing":
                 text = _models.in_drawing(result)

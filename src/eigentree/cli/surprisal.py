@@ -19,7 +19,16 @@ from eigentree.cli._common import (
     message,
     track,
 )
-from eigentree.cli.parse import Sentence, Trouble, in_lots, in_processes, read
+from eigentree.cli.parse import (
+    Sentence,
+    TokeniserOption,
+    Trouble,
+    WrappedOption,
+    how_to_cut,
+    in_lots,
+    in_processes,
+    read,
+)
 
 if TYPE_CHECKING:
     from eigentree.chart.prefix import Surprisal
@@ -67,13 +76,16 @@ def surprisal(
         str, typer.Option("--model", "-m", help="A model file made by train; no ensemble.")
     ] = "",
     form: Annotated[
-        Literal["tokens", "tagged", "conllu", "trees"],
+        Literal["raw", "tokens", "tagged", "conllu", "trees"],
         typer.Option(
             "--input",
-            help="tokens or tagged (word_TAG) sentences, one a line; CoNLL-U; the words and "
+            help="raw text, each line of its own; tokens or tagged (word_TAG) sentences, one a "
+            "line; CoNLL-U; the words and "
             "tags of trees, in brackets or NEGRA export.",
         ),
     ] = "tokens",
+    wrapped: WrappedOption = False,
+    tokeniser: TokeniserOption = None,
     use_tags: Annotated[
         bool,
         typer.Option(
@@ -108,8 +120,8 @@ def surprisal(
         raise SettingsError("no model is named; give one with --model, as made by eigentree train")
     if Path(model).is_dir():
         raise SettingsError(f"{model} is a folder; surprisal wants a single model, no ensemble")
-    if use_tags and form == "tokens":
-        raise SettingsError("--use-tags is for input with tags; tokens have none")
+    if use_tags and form in ("raw", "tokens"):
+        raise SettingsError(f"--use-tags is for input with tags; {form} has none")
     check_inputs(files or [])
     keep_inputs(output_file, [model, *(files or [])])
     # Opened here in any case, so that a bad model is told before any worker starts.
@@ -122,7 +134,9 @@ def surprisal(
             quiet=quiet,
         )
     trouble = Trouble()
-    sentences = trouble.watch(read(files or ["-"], form, tag_column, parser.cleaning), not use_tags)
+    how = how_to_cut(parser, form, tokeniser, wrapped=wrapped)
+    found = read(files or ["-"], form, tag_column, parser.cleaning, how=how)
+    sentences = trouble.watch(found, not use_tags)
     tables: Iterator[_Table]
     if jobs == 1:
         work = _worker(parser, max_words)

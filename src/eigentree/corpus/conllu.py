@@ -204,6 +204,55 @@ class Sentence:
         return Sentence(words, self.comments, ranges)
 
 
+def new_sentence(
+    forms: Sequence[str],
+    offsets: Sequence[tuple[int, int]] | None = None,
+    text: str | None = None,
+    *,
+    sent_id: str | None = None,
+) -> Sentence:
+    """A sentence without a tree, with the comments that Universal Dependencies ask for.
+
+    Parameters
+    ----------
+    forms
+        The words.
+    offsets : one for each word
+        The half-open characters of each in the text, so that ``# text`` and ``SpaceAfter=No`` are
+        exact.  Words with the same ones become a range.  Default: a space after each word.
+    text
+        Which the characters are of; needed with offsets.
+    sent_id
+        A name for the sentence.
+    """
+    comments = [] if sent_id is None else [f"# sent_id = {sent_id}"]
+    if offsets is None or text is None or not forms:
+        comments.append(f"# text = {' '.join(forms)}")
+        rows = (Word(place, form) for place, form in enumerate(forms, start=1))
+        return Sentence(tuple(rows), tuple(comments))
+    start, end = offsets[0][0], offsets[-1][1]
+    shown = re.sub(f"[{_WHITE}\n\r\x0b\x0c]", " ", text[start:end])
+    comments.append(f"# text = {shown}")
+    words: list[Word] = []
+    extras: list[Extra] = []
+    at = 0
+    while at < len(forms):
+        last = at
+        while last + 1 < len(forms) and offsets[last + 1] == offsets[at]:
+            last += 1
+        glued = last + 1 < len(forms) and offsets[last + 1][0] == offsets[at][1]
+        misc = _NO_SPACE_AFTER if glued else EMPTY
+        words += [Word(place + 1, forms[place]) for place in range(at, last + 1)]
+        if last > at:
+            surface = text[offsets[at][0] : offsets[at][1]]
+            cells = (f"{at + 1}-{last + 1}", surface, *([EMPTY] * 7), misc)
+            extras.append(Extra(at, cells))
+        else:
+            words[-1] = words[-1]._replace(misc=misc)
+        at = last + 1
+    return Sentence(tuple(words), tuple(comments), tuple(extras))
+
+
 class ConlluRecord(NamedTuple):
     """What stood at one place: a sentence or a problem.
 

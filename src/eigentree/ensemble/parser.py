@@ -38,12 +38,17 @@ from eigentree.parsers import IN_PIECES, Parser, ParserOptions, cleaning_of
 from eigentree.sentences import (
     Given,
     Sentence,
+    Words,
     calibration_for,
+    each_of,
     parts_of,
     pieces_of,
+    said,
     sentence_of,
     wanted_of,
 )
+from eigentree.text.convention import TokenConvention, convention_of
+from eigentree.text.sentences import split_text
 from eigentree.words.tagger import Tagger
 
 # Sentences that are parsed together: each member is asked about all of them in turn.
@@ -93,6 +98,7 @@ class EnsembleParser:
     description: dict[str, Any] = field(default_factory=dict)
     lot: int = LOT
     calibrations: Calibrations = field(default_factory=dict)
+    _convention: TokenConvention | None = field(init=False, repr=False, compare=False, default=None)
 
     def __repr__(self) -> str:
         parts = [
@@ -139,9 +145,30 @@ class EnsembleParser:
         """How the trees that the ensemble was trained on were cleaned."""
         return cleaning_of(self.description)
 
+    @property
+    def convention(self) -> TokenConvention:
+        """What the trees that the members were trained on take for a word."""
+        if self._convention is None:
+            entries = self.backbones[0].grammar.backbone.lexicon.entries
+            object.__setattr__(self, "_convention", convention_of(self.description, entries))
+        assert self._convention is not None
+        return self._convention
+
+    def parse_text(
+        self, text: str, *, best: int | None = None, marginals: float | None = None
+    ) -> list[ParseResult]:
+        """Parse the sentences of a text; as `eigentree.parsers.Parser.parse_text`."""
+        sentences = split_text(text, self.convention)
+        asked = ((sentence.words, None) for sentence in sentences)
+        results = self.parse_many(asked, best=best, marginals=marginals)
+        return [
+            replace(result, offsets=sentence.offsets)
+            for sentence, result in zip(sentences, results, strict=True)
+        ]
+
     def parse(
         self,
-        words: Sequence[str],
+        words: Words,
         tags: Sequence[Tag] | None = None,
         *,
         best: int | None = None,
@@ -170,20 +197,24 @@ class EnsembleParser:
         marginals: float | None = None,
         soft: bool = False,
     ) -> Iterator[ParseResult]:
-        """Parse sentences in lots, each as (words, tags or None) or with constraints besides."""
+        """Parse sentences in lots: text, or (words, tags or None), perhaps with constraints."""
         check_best(best)
         check_least(marginals)
-        waiting = iter(sentences)
+        waiting = each_of(sentences)
         while lot := list(islice(waiting, self.lot)):
-            asked, settled, calibrations = [], [], []
-            for words, tags, constraints in map(parts_of, lot):
+            asked, settled, calibrations, offsets = [], [], [], []
+            for given, its_tags, constraints in map(parts_of, lot):
+                words, tags, places = said(given, its_tags, lambda: self.convention)
+                offsets.append(places)
                 sentence = sentence_of(words, tags, self.tagger, self._tags_known)
                 settled.append(self._settled(sentence, constraints or Constraints(), soft))
                 asked.append(sentence.under(settled[-1].kept) if constraints else sentence)
                 known = None if constraints else calibration_for(tags, self.calibrations)
                 calibrations.append(known)
             results = self._parse(asked, best, marginals)
-            yield from map(_marked, map(calibrated, results, calibrations), settled)
+            marked = map(_marked, map(calibrated, results, calibrations), settled)
+            for result, places in zip(marked, offsets, strict=True):
+                yield result if places is None else replace(result, offsets=places)
 
     def _settled(self, sentence: Sentence, constraints: Constraints, soft: bool) -> Settled:
         """Which constraints some backbone has trees for."""

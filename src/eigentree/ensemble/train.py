@@ -53,6 +53,7 @@ from eigentree.linalg.threads import one_thread
 from eigentree.model_files import open_model
 from eigentree.parsers import Parser, Progress
 from eigentree.sentences import Sentence
+from eigentree.text.convention import TokenConvention
 from eigentree.training import (
     TrainingOptions,
     TreebankOptions,
@@ -333,6 +334,7 @@ class _Workshop:
             "trees": len(self.trees),
             "words": sum(len(tree.words()) for tree in self.trees),
             "treebank": asdict(self.members[0].options.treebank),
+            "text": TokenConvention.of_words(tree.words() for tree in self.trees).to_json(),
         }
         return dict(json.loads(json.dumps(about)))
 

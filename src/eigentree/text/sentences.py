@@ -1,0 +1,142 @@
+"""Text into sentences.
+
+A sentence ends at a full stop, question or exclamation mark, or several of them, with the closing
+quotes and brackets that follow, where white space comes next (in scripts without spaces anything
+may); and at an empty line.  A full stop after an abbreviation, an initial or a number ends it only
+where the next word says so: by a capital that it would not have otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+import regex
+
+from eigentree.text.convention import TokenConvention
+from eigentree.text.english import TITLES
+from eigentree.text.tokenise import WHITE, tokens_in
+from eigentree.text.tokens import RawSentence
+
+_PARAGRAPH = regex.compile(rf"(?:\r\n|[\n\r\x85\u2028\u2029])[^\S\n\r\x85\u2028\u2029]*"
+                           rf"(?:\r\n|[\n\r\x85\u2028\u2029])[{WHITE}]*|\u2029")  # fmt: skip
+_END = regex.compile(
+    rf"""(?P<marks>[.!?…؟۔।॥։።‼⁇⁈⁉]++) (?P<closing>["'’”»)\]}}]*+)
+         (?:(?=[{WHITE}])|$)
+       | (?P<wide>[。！？｡]++ ["'’”»)\]}}」』）】》〉]*+)""",
+    regex.VERSION1 | regex.VERBOSE,
+)
+_NEXT = regex.compile(
+    rf"""[{WHITE}]* (?P<opening>[^\p{{L}}\p{{N}}{WHITE}]{{0,8}}+) [{WHITE}]*
+         (?P<word>[\p{{L}}\p{{M}}\p{{N}}'’-]{{0,40}}+)""",
+    regex.VERSION1 | regex.VERBOSE,
+)
+_LONGEST_BEFORE = 40
+_BULLETS = "([*-–•· \t\r\n"
+_ITEM = regex.compile(r"\p{N}{1,3}|\p{L}|[ivxIVX]{1,5}")  # the number of one
+_INITIALS = regex.compile(r"\p{L}\p{M}*(?:\.\p{L}\p{M}*)*")
+_SMALL = regex.compile(r"\p{Ll}")
+_TITLES = frozenset(TITLES)
+
+
+def split_text(text: str, convention: TokenConvention = TokenConvention()) -> list[RawSentence]:
+    """The sentences of a text, with their words.
+
+    Parameters
+    ----------
+    text
+        Any text.  An end of a line is white space; an empty line ends a sentence.
+    convention
+        What counts as a word.
+
+    Returns
+    -------
+    list of RawSentence
+        In order, none without words; between them there is white space only.
+
+    Raises
+    ------
+    SettingsError
+        As of `eigentree.text.tokenise.tokenise`.
+
+    Cost
+    ----
+    Linear in the text.
+    """
+    found = []
+    for start, end in sentence_spans(text, convention):
+        tokens = tokens_in(text, start, end, convention)
+        if tokens:
+            found.append(RawSentence(tokens, start, end))
+    return found
+
+
+def sentence_spans(text: str, convention: TokenConvention) -> Iterator[tuple[int, int]]:
+    """The characters of each sentence, without white space round it."""
+    start = 0
+    for match in _PARAGRAPH.finditer(text):
+        yield from _in_paragraph(text, start, match.start(), convention)
+        start = match.end()
+    yield from _in_paragraph(text, start, len(text), convention)
+
+
+def _in_paragraph(
+    text: str, start: int, end: int, convention: TokenConvention
+) -> Iterator[tuple[int, int]]:
+    for match in _END.finditer(text, start, end):
+        if match.end() < end and _ends(text, start, match, end, convention):
+            yield from _stripped(text, start, match.end())
+            start = match.end()
+    yield from _stripped(text, start, end)
+
+
+def _stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    if start < end:
+        yield start, end
+
+
+@lru_cache(maxsize=64)
+def _words_of(convention: TokenConvention) -> tuple[frozenset[str], frozenset[str]]:
+    return frozenset(convention.abbreviations), frozenset(convention.common)
+
+
+def _ends(
+    text: str, start: int, match: regex.Match[str], end: int, convention: TokenConvention
+) -> bool:
+    """Whether marks end a sentence that begins at `start`."""
+    if match["wide"]:
+        return True
+    marks, place = match["marks"], match.start()
+    before = _word_before(text, start, place)
+    so_far = text[start:place].strip(_BULLETS) if place - start < _LONGEST_BEFORE else text
+    if not so_far:
+        return False  # nothing has been said yet
+    following = _NEXT.match(text, match.end(), end)
+    word = following["word"] if following else ""
+    small = _SMALL.match(word) is not None
+    if marks != ".":
+        return not small or (not match["closing"] and ("!" in marks or "?" in marks))
+    if so_far == before and _ITEM.fullmatch(before):
+        return False
+    if before.isdecimal():
+        return not small and not ("9." in convention.kept and len(before) < 3)
+    abbreviations, common = _words_of(convention)
+    low = before.lower() + "."
+    is_initials = _INITIALS.fullmatch(before) is not None and before != "I"
+    if low in abbreviations or is_initials:
+        is_title = low in _TITLES or (is_initials and len(before) == 1)
+        return not is_title and not small and word.lower() in common
+    return not small or before.islower()
+
+
+def _word_before(text: str, start: int, end: int) -> str:
+    """The word that a full stop follows: letters, digits and the stops and hyphens in it."""
+    first = end
+    least = max(start, end - _LONGEST_BEFORE)
+    while first > least and not text[first - 1].isspace() and text[first - 1] not in "([{\"'“‘«,;":
+        first -= 1
+    return text[first:end]
