@@ -78,6 +78,10 @@ ARROWS = {
     | DEPENDENCIES
     | BRACKETING
     | {"words"},
+    "records": {"corpus", "parse_results", "dependency_parser", "bracketing_parser"},
+    "web": BASE
+    | {"corpus", "evaluate", "report", "ensemble", "grammar", "records", "parsers", "text"}
+    | {"dependency_parser", "bracketing_parser", "models"},
     "judging": BASE | {"corpus", "ensemble", "evaluate", *PARSERS},
     "plugs": BASE
     | {"corpus", "grammar", "evaluate", "report", "parsers", "parse_results", "dependency_parser"}
@@ -95,7 +99,9 @@ OUTSIDE = {
 }
 ONLY_IN = {
     "numba": {"_accel"},
-    "jinja2": {"report"},
+    "fastapi": {"web"},
+    "h11": {"web"},
+    "jinja2": {"report", "web"},
     "markupsafe": {"report"},
     "matplotlib": {"report"},
     "nltk": {"plugs"},
@@ -106,6 +112,7 @@ ONLY_IN = {
     "sklearn": {"learn"},
     "spacy": {"plugs", "text"},
     "typer": {"cli"},
+    "uvicorn": {"web"},
 }
 IMPORT_NAMES = {
     "python-crfsuite": "pycrfsuite",
@@ -300,6 +307,7 @@ def test_every_verb_has_its_file(verb):
 HEAVY = (
     *("numpy", "numba", "scipy", "sklearn", "matplotlib", "pycrfsuite", "safetensors"),
     *("nltk", "pandas", "resvg_py", "spacy"),
+    *("fastapi", "uvicorn"),
 )
 
 

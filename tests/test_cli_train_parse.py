@@ -19,12 +19,12 @@ from pathlib import Path
 import pytest
 
 from eigentree.cli import _training
-from eigentree.cli._models import in_brackets, wrapped
 from eigentree.corpus.brackets import format_tree, parse_tree, read_brackets
 from eigentree.corpus.trees import Tree
 from eigentree.learn.em import STAGE
 from eigentree.learn.unseen import UnseenOptions
 from eigentree.parsers import Parser
+from eigentree.records import in_brackets, wrapped
 from tests.demo import HELD_OUT, blocks_of, demo_parser, demo_trees, run_verb
 
 EIGENTREE = [sys.executable, "-c", "from eigentree.cli.app import main; main()"]

@@ -30,7 +30,7 @@ def worker_pool(
     pool = ProcessPoolExecutor(
         processes,
         mp_context=get_context("spawn"),
-        initializer=_begin,
+        initializer=begin,
         initargs=(start, given),
     )
     try:
@@ -39,7 +39,7 @@ def worker_pool(
         pool.shutdown(cancel_futures=True)
 
 
-def _begin(start: Callable[..., object], given: tuple[object, ...]) -> None:
+def begin(start: Callable[..., object], given: tuple[object, ...]) -> None:
     """Begin a worker's life.
 
     It would wait for work for ever, even if whoever gave it was killed, so it ends with its

@@ -193,21 +193,6 @@ def keep_inputs(output: str, inputs: Iterable[str]) -> None:
             raise SettingsError(f"{output}: is read, so it can't be written; name another")
 
 
-def by_lines(
-    parsed: list[Item | None], lines: list[int], n_lines: int, n_gold: int
-) -> list[Item | None]:
-    """Let empty lines stand for missing parses where that alone explains the number of parses.
-
-    Parsers that print one tree a line often leave the line empty when they find none.
-    """
-    if n_lines != n_gold or len(set(lines)) < len(lines):
-        return parsed
-    placed: list[Item | None] = [None] * n_gold
-    for one, line in zip(parsed, lines, strict=True):
-        placed[line - 1] = one
-    return placed
-
-
 def write_picture(svg: str, file: str, *, as_png: bool, scale: float = 2.0) -> None:
     """Write a drawing as SVG or as PNG.
 

@@ -32,8 +32,7 @@ from eigentree.models import DEPENDENCIES, resolved
 
 if TYPE_CHECKING:
     from eigentree.cli.parse import HowToCut
-    from eigentree.corpus.conllu import Sentence, Word
-    from eigentree.corpus.tag_schemes import Column
+    from eigentree.corpus.conllu import Sentence
     from eigentree.dependency_parser import DependencyParser, DependencyResult
     from eigentree.sentences import Offsets
     from eigentree.text.reading import ReadText
@@ -251,6 +250,7 @@ def _of_text(number: int, name: str, found: ReadText) -> _Asked:
 def _renderer(parser: DependencyParser, work: _Work) -> Callable[[_Asked], _Rendered]:
     from eigentree.corpus.conllu import format_sentence
     from eigentree.corpus.tag_schemes import parts_of_scheme
+    from eigentree.records import with_tree
 
     column, _ = parts_of_scheme(parser.tag_scheme)
 
@@ -262,71 +262,19 @@ def _renderer(parser: DependencyParser, work: _Work) -> Callable[[_Asked], _Rend
             return _Rendered(_in_json(result, asked), note)
         if asked.sentence is None or not result.words:
             return _Rendered("", note)
-        sentence = _with_tree(asked.sentence, result, column, work.confidence)
+        sentence = with_tree(asked.sentence, result, column, confidence=work.confidence)
         return _Rendered(format_sentence(sentence), note)
 
     return render
 
 
-def _with_tree(
-    sentence: Sentence,
-    result: DependencyResult,
-    column: Column,
-    confidence: bool,
-) -> Sentence:
-    """The sentence with the tree, and with tags where it had none."""
-    from eigentree.corpus.conllu import EMPTY, ROOT, ROOT_RELATION, UNKNOWN_RELATION
-    from eigentree.corpus.tag_schemes import column_part
-
-    # Tags that the file has not got are the tagger's.
-    tagged = tuple(
-        _tagged(word, column, column_part(tag)) if getattr(word, column) == EMPTY else word
-        for word, tag in zip(sentence.words, result.tags, strict=True)
-    )
-    relations = result.relations or [
-        ROOT_RELATION if head == ROOT else UNKNOWN_RELATION for head in result.heads
-    ]
-    sentence = replace(sentence, words=tagged).with_heads(result.heads, relations)
-    if confidence:
-        sure = (
-            word
-            if arc.confidence is None
-            else word._replace(misc=_joined(word.misc, f"Confidence={arc.confidence:.4f}"))
-            for word, arc in zip(sentence.words, result.arcs, strict=True)
-        )
-        sentence = replace(sentence, words=tuple(sure))
-    if result.fallback:
-        sentence = replace(
-            sentence, comments=(*sentence.comments, f"# fallback = {result.fallback}")
-        )
-    return sentence
-
-
-def _tagged(word: Word, column: Column, tag: str) -> Word:
-    return word._replace(upos=tag) if column == "upos" else word._replace(xpos=tag)
-
-
-def _joined(misc: str, more: str) -> str:
-    kept = [part for part in misc.split("|") if part != "_" and not part.startswith("Confidence=")]
-    return "|".join([*kept, more])
-
-
 def _in_json(result: DependencyResult, asked: _Asked) -> str:
     """One line: what a parse holds, and why it is empty where its sentence can't be read."""
+    from eigentree.records import dependency_record
+
     record: dict[str, object] = {} if asked.problem is None else {"problem": asked.problem}
     where = {} if asked.line is None else {"line": asked.line, "offsets": asked.offsets}
-    record |= {
-        "words": result.words,
-        "tags": result.tags,
-        **where,
-        "heads": result.heads,
-        "relations": result.relations,
-        "confidences": [arc.confidence for arc in result.arcs],
-        "confidence": result.confidence,
-        "log_value": result.log_value,
-        "sign": None if result.log_value is None else result.sign,
-        "fallback": result.fallback,
-    }
+    record |= dependency_record(result, where)
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 

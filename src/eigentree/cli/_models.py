@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Literal
 from eigentree.cli._common import message
 
 if TYPE_CHECKING:
-    from eigentree.corpus.trees import Tree
     from eigentree.ensemble.parser import EnsembleParser
     from eigentree.parse_results import Alternative, ParseResult
     from eigentree.parsers import Parser
@@ -61,13 +60,6 @@ def open_parser(model: str) -> Parser | EnsembleParser:
     return Parser.load(model)
 
 
-def in_brackets(result: ParseResult, wrapper: str | None, root_name: str) -> str:
-    """A parse on one line, in the treebank's own outer bracket; empty for no tree."""
-    from eigentree.corpus.brackets import format_tree
-
-    return "" if result.tree is None else format_tree(wrapped(result.tree, wrapper, root_name))
-
-
 def by_value(result: ParseResult) -> ParseResult:
     """The result with its best trees ordered by the size of their values."""
 
@@ -86,6 +78,7 @@ def in_lines(
 ) -> str:
     """The best trees of a sentence, one a line after the number that orders them, if it has one."""
     from eigentree.corpus.brackets import format_tree
+    from eigentree.records import wrapped
 
     lines = []
     for each in result.alternatives:
@@ -116,17 +109,6 @@ def marginal_rows(result: ParseResult, number: int) -> str:
     return "".join(rows)
 
 
-def wrapped(tree: Tree, wrapper: str | None, root_name: str) -> Tree:
-    """A clean tree in an outer bracket, where the treebank has one."""
-    from eigentree.corpus.trees import Tree
-
-    if wrapper is None:
-        return tree
-    # A tag may have the same name.
-    is_root = tree.label == root_name and not tree.is_preterminal
-    return Tree(wrapper, tree.children if is_root else (tree,))
-
-
 def in_json(
     result: ParseResult,
     wrapper: str | None,
@@ -139,36 +121,21 @@ def in_json(
     line: int | None = None,
 ) -> str:
     """A parse as one line of JSON; what can't be read is told apart from an empty sentence."""
-    from eigentree.corpus.brackets import format_tree
+    from eigentree.records import parse_record
 
-    record: dict[str, object] = {
+    record = {
         **({} if number is None else {"number": number}),
-        "words": result.words,
-        "tags": result.tags,
-        **({} if line is None else {"line": line, "offsets": result.offsets}),
-        "tree": in_brackets(result, wrapper, root_name) or None,
-        "confidence": result.confidence,
-        "exact": result.exact,
-        "calibrated": None if result.calibrated is None else result.calibrated._asdict(),
-        "brackets": [bracket._asdict() for bracket in result.brackets],
-        "log_value": result.log_value,
-        "sign": None if result.log_value is None else result.sign,
-        "fallback": result.fallback if readable else "unreadable",
+        **parse_record(
+            result,
+            wrapper,
+            root_name,
+            several=several,
+            constrained=constrained,
+            where={} if line is None else {"line": line, "offsets": result.offsets},
+        ),
     }
-    if constrained:
-        record["given_up"] = [each._asdict() for each in result.given_up]
-        record["conflict"] = result.conflict
-    if several:
-        record["alternatives"] = [
-            {
-                **each._asdict(),
-                "tree": format_tree(wrapped(each.tree, wrapper, root_name)),
-                # JSON has no infinity; the sign tells that there is a value, of 0.
-                "log_value": None if each.sign == 0 else each.log_value,
-                "sign": None if each.log_value is None else each.sign,
-            }
-            for each in result.alternatives
-        ]
+    if not readable:
+        record["fallback"] = "unreadable"
     return json.dumps(record, ensure_ascii=False)
 
 

@@ -61,6 +61,7 @@ VERBS = {
     "dependencies": Verb("eigentree.cli.dependencies", "Work with dependency trees."),
     "inspect": Verb("eigentree.cli.inspect", "Say what is in a model."),
     "experiment": Verb("eigentree.cli.experiment", "Compare estimators on a treebank."),
+    "serve": Verb("eigentree.cli.serve", "Serve models over HTTP, with a page for the browser."),
     "draw": Verb("eigentree.cli.draw", "Draw trees as text, as a picture or for LaTeX."),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -11,17 +11,15 @@ from eigentree.cli._common import (
     FAILED,
     JsonOption,
     SeedOption,
-    by_lines,
     keep_inputs,
     message,
     show_table,
 )
-from eigentree.errors import counted
 
 if TYPE_CHECKING:
-    from eigentree.corpus.trees import Tree
     from eigentree.evaluate import PairedTest, ParsevalOptions
     from eigentree.report.scores import Scored
+    from eigentree.report.scoring import TreeFile
 
 
 def evaluate(
@@ -73,6 +71,8 @@ def evaluate(
 
     Sentences that can't be compared are listed, the others are scored, and the exit code is 1.
     """
+    from eigentree.report.scoring import scored
+
     options = _options(mode, parameters, cut_off, count_roots, separators)
     files = [parsed] if second is None else [parsed, second]
     if [gold, *files].count("-") > 1:
@@ -80,7 +80,8 @@ def evaluate(
     keep_inputs(per_sentence or "-", [gold, *files, *([] if parameters is None else [parameters])])
     reference = _read(gold, on_error)
     systems = [
-        _score(reference, _read(file, on_error), options, align, samples, seed) for file in files
+        scored(reference, _read(file, on_error), options, align=align, samples=samples, seed=seed)
+        for file in files
     ]
     test = _paired(systems, samples, seed) if len(systems) > 1 else None
     if per_sentence is not None:
@@ -103,16 +104,6 @@ def evaluate(
         raise typer.Exit(FAILED)
 
 
-class _File(NamedTuple):
-    """The trees of a file in their order, None for "no parse", and where each begins."""
-
-    name: str
-    trees: list[Tree | None]
-    lines: list[int]
-    n_lines: int
-    n_malformed: int
-
-
 def _options(
     mode: str, parameters: str | None, cut_off: int | None, count_roots: bool, separators: str
 ) -> ParsevalOptions:
@@ -131,65 +122,16 @@ def _options(
     return replace(options, root_labels=()) if count_roots else options
 
 
-def _read(path: str, on_error: Literal["raise", "skip"]) -> _File:
-    """Read trees as they stand: what to leave out of them is for the settings to say."""
+def _read(path: str, on_error: Literal["raise", "skip"]) -> TreeFile:
     from eigentree.corpus.files import open_text
-    from eigentree.corpus.treebank import read_trees
+    from eigentree.report.scoring import TreeFile
 
     name = "<standard input>" if path == "-" else path
-    with open_text(path, keep_bad_bytes=on_error == "skip") as stream:
-        text = list(stream)
-    trees: list[Tree | None] = []
-    lines: list[int] = []
-    n_malformed = 0
-    for record in read_trees(text, name=name, on_error=on_error):
-        if record.problem is not None:
-            n_malformed += 1
-            message(str(record.problem))
-        trees.append(record.tree)
-        lines.append(record.line)
-    return _File(name, trees, lines, len(text), n_malformed)
-
-
-def _score(
-    gold: _File, parsed: _File, options: ParsevalOptions, align: bool, samples: int, seed: int
-) -> Scored:
-    from eigentree.evaluate import align_by_words, bootstrap_interval, score
-    from eigentree.report.scores import Scored
-
-    remarks = [
-        f"{file.name}: {counted(file.n_malformed, 'malformed tree')}"
-        for file in (gold, parsed)
-        if file.n_malformed
-    ]
-    trees = parsed.trees
-    if align:
-        trees, left_over = align_by_words(gold.trees, trees, options)
-        if left_over:
-            lines = ", ".join(str(parsed.lines[place]) for place in left_over)
-            trees_with = counted(len(left_over), "tree has", "trees have")
-            remarks.append(
-                f"{parsed.name}: {trees_with} the words of no gold tree that is left, "
-                f"on {'line' if len(left_over) == 1 else 'lines'} {lines}"
-            )
-    elif len(trees) != len(gold.trees):
-        trees = by_lines(trees, parsed.lines, parsed.n_lines, len(gold.trees))
-        if len(trees) != len(gold.trees):
-            remarks.append(
-                f"{parsed.name} has {counted(len(trees), 'tree')} and {gold.name} "
-                f"{len(gold.trees)}, paired "
-                "from the first on; --align pairs them by their words"
-            )
-            trees = [*trees, *[None] * len(gold.trees)][: len(gold.trees)]
-    result = score(gold.trees, trees, options)
-    counts = result.counts()
-    return Scored(
-        name=parsed.name,
-        result=result,
-        interval=bootstrap_interval(counts, seed=seed, n_samples=samples) if len(counts) else None,
-        places=[f"{gold.name}:{line}" for line in gold.lines],
-        remarks=remarks,
-    )
+    with open_text(path, keep_bad_bytes=on_error == "skip") as lines:
+        file = TreeFile.of_lines(lines, name, on_error)
+    for problem in file.problems:
+        message(problem)
+    return file
 
 
 def _paired(systems: Sequence[Scored], samples: int, seed: int) -> PairedTest | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 import typer
 
 from eigentree.cli import _inducing
-from eigentree.cli._common import FAILED, JsonOption, SeedOption, by_lines, keep_inputs
+from eigentree.cli._common import FAILED, JsonOption, SeedOption, keep_inputs
 from eigentree.errors import SettingsError, counted
 
 if TYPE_CHECKING:
@@ -209,6 +209,7 @@ def _read_parsed(
 def _paired(gold: _Gold, given: _Parsed, align: bool) -> tuple[list[Bracketing | None], list[str]]:
     """A parse, or None, for each gold tree, and what was remarkable in reading and pairing."""
     from eigentree.evaluate import match_by_words
+    from eigentree.report.scoring import by_lines
 
     remarks = [*gold.remarks, *given.remarks]
     if align:

@@ -518,6 +518,7 @@ def _renderer(
     """A function from sentences to what is printed for each and what is told about it."""
     from eigentree.cli import _models
     from eigentree.parse_results import with_given_up
+    from eigentree.records import in_brackets
 
     root_name = parser.cleaning.root_name
 
@@ -549,7 +550,7 @@ def _renderer(
             elif work.kbest is not None:
                 text = _models.in_lines(result, parser.wrapper, root_name, work.order)
             else:
-                text = _models.in_brackets(result, parser.wrapper, root_name)
+                text = in_brackets(result, parser.wrapper, root_name)
             if work.columns:
                 text = _models.in_columns(text, result, number)
             values = [each.marginal for each in result.marginals]

@@ -14,15 +14,15 @@ from functools import lru_cache
 import regex
 
 from eigentree.text.convention import TokenConvention
-from eigentree.text.english import TITLES
-from eigentree.text.tokenise import WHITE, tokens_in
+from eigentree.text.english import NUMBERED, TITLES
+from eigentree.text.tokenise import FACE, WHITE, is_initials, tokens_in
 from eigentree.text.tokens import RawSentence
 
 _PARAGRAPH = regex.compile(rf"(?:\r\n|[\n\r\x85\u2028\u2029])[^\S\n\r\x85\u2028\u2029]*"
                            rf"(?:\r\n|[\n\r\x85\u2028\u2029])[{WHITE}]*|\u2029")  # fmt: skip
 _END = regex.compile(
     rf"""(?P<marks>[.!?…؟۔।॥։።‼⁇⁈⁉]++) (?P<closing>["'’”»)\]}}]*+)
-         (?:(?=[{WHITE}])|$)
+         (?:[{WHITE}]{{1,3}}{FACE}(?=[{WHITE}]|$))?+ (?:(?=[{WHITE}])|$)
        | (?P<wide>[。！？｡]++ ["'’”»)\]}}」』）】》〉]*+)""",
     regex.VERSION1 | regex.VERBOSE,
 )
@@ -34,7 +34,6 @@ _NEXT = regex.compile(
 _LONGEST_BEFORE = 40
 _BULLETS = "([*-–•· \t\r\n"
 _ITEM = regex.compile(r"\p{N}{1,3}|\p{L}|[ivxIVX]{1,5}")  # the number of one
-_INITIALS = regex.compile(r"\p{L}\p{M}*(?:\.\p{L}\p{M}*)*")
 _SMALL = regex.compile(r"\p{Ll}")
 _TITLES = frozenset(TITLES)
 
@@ -126,9 +125,11 @@ def _ends(
         return not small and not ("9." in convention.kept and len(before) < 3)
     abbreviations, common = _words_of(convention)
     low = before.lower() + "."
-    is_initials = _INITIALS.fullmatch(before) is not None and before != "I"
-    if low in abbreviations or is_initials:
-        is_title = low in _TITLES or (is_initials and len(before) == 1)
+    is_numbered = low in NUMBERED
+    if is_numbered and word[:1].isdecimal():
+        return False
+    if not is_numbered and (low in abbreviations or is_initials(before)):
+        is_title = low in _TITLES or len(before) == 1
         return not is_title and not small and word.lower() in common
     return not small or before.islower()
 

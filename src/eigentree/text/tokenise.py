@@ -26,6 +26,7 @@ from eigentree.text.convention import (
     TokenConvention,
     plain,
 )
+from eigentree.text.english import NUMBERED
 from eigentree.text.spacy_words import spacy_spans
 from eigentree.text.tokens import Token
 
@@ -33,7 +34,11 @@ from eigentree.text.tokens import Token
 WHITE = r"\s\x1c-\x1f"
 _LETTER = rf"[[\p{{L}}\p{{M}}\p{{Cf}}]--[{SPACELESS}]]"
 _BODY = rf"[[\p{{L}}\p{{N}}\p{{M}}\p{{Cf}}]--[{SPACELESS}]]"
+# Letters of a word in a script without spaces: a known one, and what is taken for one.
 _LONGEST_SPACELESS = 10
+_LONGEST_UNKNOWN = 4
+_LONGEST_ABBREVIATION = 40
+_INITIALS = regex.compile(r"\p{L}\p{M}*(?:\.\p{L}\p{M}*)+")
 
 # Repetitions have bounds where a scan may fail, so that a long line takes linear time.
 _ADDRESS = rf"""
@@ -44,7 +49,7 @@ _ADDRESS = rf"""
       (?![\p{{L}}\p{{N}}]|\.\p{{L}})(?:/[^{WHITE}<>"“”]{{0,2000}})?
   )"""
 _TRAILING = ".,;:!?'\"’”)]}*"  # of an address, where it is in a sentence
-_FACE = r"""(?:[<>]?[:;=8][-o^']?[()\[\]DPpOo/\\|*3]+(?![\p{L}\p{N}])
+FACE = r"""(?:[<>]?[:;=8][-o^']?[()\[\]DPpOo/\\|*3]+(?![\p{L}\p{N}])
   | <3+(?!\p{N}) | \^_+\^ | [xX]D+(?!\p{L}))"""
 _EMOJI = r"""(?:\p{Regional_Indicator}{2}
   | [0-9#*]\uFE0F?\u20E3
@@ -103,6 +108,13 @@ def _scanner(convention: TokenConvention) -> _Scanner:
     return _Scanner(convention)
 
 
+def is_initials(word: str) -> bool:
+    """Whether a word is made of letters with full stops between, or is one capital but for I."""
+    if len(word) == 1:
+        return word.isalpha() and not word.islower() and word != "I"
+    return _INITIALS.fullmatch(word) is not None
+
+
 class _Scanner:
     """What cuts a piece of text without white space, made once for a convention."""
 
@@ -125,13 +137,14 @@ class _Scanner:
             rf"(?:(?<=[\p{{L}}\p{{M}}])[{tail or chr(0)}]|(?<=\p{{N}})[{tail9 or chr(0)}])"
             rf"(?![\p{{L}}\p{{N}}])", _FLAGS
         )  # fmt: skip
+        runs = r"[!?]{2,}" if "!!" in kept else "(?!)"
         self._other = regex.compile(
-            rf"""(?P<address>{_ADDRESS}) | (?P<whole>{_ENTITY}|{_EMOJI}|{_FACE})
+            rf"""(?P<address>{_ADDRESS}) | (?P<whole>{_ENTITY}|{_EMOJI}|{FACE})
               | (?P<lead>{lead})
               | (?P<digits>\p{{N}}++(?={_LETTER}))
               | (?P<spaceless>[{SPACELESS}])
               | (?P<word>{_BODY})
-              | (?P<marks>``|''|[!?]{{2,}}|([^\p{{L}}\p{{N}}()\[\]{{}}"'‘’“”«»„`‚‹›,;])\5*+)
+              | (?P<marks>``|''|{runs}|([^\p{{L}}\p{{N}}()\[\]{{}}"'‘’“”«»„`‚‹›,;!?])\5*+)
               | (?P<mark>.)""".replace(r"\5", "(?P=same)").replace(
                 "|([^", "|(?P<same>[^"
             ),
@@ -144,7 +157,6 @@ class _Scanner:
               | [\p{Tibetan}\p{M}\p{Cf}]++""",
             _FLAGS,
         )  # fmt: skip
-        self._initials = regex.compile(r"\p{L}\p{M}*(?:\.\p{L}\p{M}*)*")
         self._ordinals = "9." in kept
         self._whole = frozenset(convention.whole) | {key for key, *_ in convention.contracted}
         self._prefixes = frozenset(convention.prefixes)
@@ -210,16 +222,24 @@ class _Scanner:
         ):
             at, stop = stop + 1, self._part_end(text, stop + 1, end)
         if text[stop : stop + 1] == "." and not _is_last(text, stop, last):
-            word = text[at:stop]
-            if (
-                (word.lower() + "." in self._abbreviations and len(word) < 40)
-                or (self._initials.fullmatch(word) and word != "I")
-                or (self._ordinals and word.isdecimal())
-            ) and text[stop : stop + 2] != "..":
+            if text[stop : stop + 2] != ".." and self._keeps_stop(text, at, stop, last):
                 return stop + 1
         elif self._tail.match(text, stop, end):
             return stop + 1
         return stop
+
+    def _keeps_stop(self, text: str, at: int, stop: int, last: int) -> bool:
+        """Whether the full stop after a word in a sentence belongs to it."""
+        if stop - at > _LONGEST_ABBREVIATION:
+            return False
+        word = text[at:stop]
+        if word.isdecimal():
+            return self._ordinals
+        low = word.lower() + "."
+        if low in NUMBERED:
+            following = text[stop + 1 : min(stop + 3, last)].strip()
+            return not following or not following[0].isalpha()
+        return low in self._abbreviations or is_initials(word)
 
     def _part_end(self, text: str, at: int, end: int) -> int:
         """The end of the word that begins at a place, by its joints and what is kept whole."""
@@ -258,20 +278,27 @@ class _Scanner:
         return None
 
     def _spaceless_end(self, text: str, at: int, end: int) -> int:
+        """The end of the word that begins with a letter of a script without spaces."""
+        if known := self._known_end(text, at, end):
+            return known
+        match = self._run.match(text, at, end)
+        stop = match.end() if match else at + 1
         if self._spaceless:
-            for stop in range(min(end, at + _LONGEST_SPACELESS), at + 1, -1):
+            last = min(at + _LONGEST_UNKNOWN, end)
+            stop = at + 1
+            while (
+                stop < last and self._run.match(text, stop) and not self._known_end(text, stop, end)
+            ):
+                stop += 1
+        return int(stop)
+
+    def _known_end(self, text: str, at: int, end: int) -> int | None:
+        """The end of the longest known word that begins at a place; None without one."""
+        if self._spaceless:
+            for stop in range(min(end, at + _LONGEST_SPACELESS), at, -1):
                 if text[at:stop] in self._spaceless:
                     return stop
-        match = self._run.match(text, at, end)
-        if match is None:
-            return at + 1
-        stop = match.end()
-        if self._spaceless:
-            # A run of letters ends where a known word of more than one begins.
-            for cut in range(at + 1, min(stop, at + _LONGEST_SPACELESS)):
-                if any(text[cut : cut + n] in self._spaceless for n in range(2, 5)):
-                    return cut
-        return int(stop)
+        return None
 
     def _cut(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         """A word, cut at its clitics."""

@@ -1,0 +1,133 @@
+"""The verb ``serve``: models behind HTTP."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from typing import Annotated
+
+import typer
+
+from eigentree.cli._common import FAILED, QuietOption, message
+from eigentree.errors import SettingsError
+from eigentree.models import CONSTITUENTS, DEPENDENCIES
+
+_NEEDED = ("fastapi", "uvicorn")
+_MOST_WORKERS = 4
+
+
+def _limit(name: str, what: str) -> typer.models.OptionInfo:
+    """An option for a field of `eigentree.web.limits.Limits`, which has the default."""
+    option: typer.models.OptionInfo = typer.Option(f"--max-{name}", help=what, show_default=False)
+    return option
+
+
+def serve(
+    model: Annotated[
+        list[str] | None,
+        typer.Option("--model", "-m", help="A model of constituents, or an ensemble's folder."),
+    ] = None,
+    dependencies: Annotated[
+        list[str] | None, typer.Option("--dependencies", help="A model of dependencies.")
+    ] = None,
+    brackets: Annotated[
+        list[str] | None, typer.Option("--brackets", help="A model of brackets without labels.")
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen at; by default this machine's own.")
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Port to listen at; 0 for any that is free.")
+    ] = 8600,
+    allow_host: Annotated[
+        list[str] | None,
+        typer.Option("--allow-host", help="A name by which requests may call the service."),
+    ] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Processes that parse.", show_default="as many as processors, at most 4"
+        ),
+    ] = None,
+    get: Annotated[
+        str | None,
+        typer.Option(
+            "--get", metavar="PATH", help="Print what a GET of this path answers, and end."
+        ),
+    ] = None,
+    body_bytes: Annotated[int | None, _limit("body-bytes", "Bytes of a request's body.")] = None,
+    body_seconds: Annotated[
+        float | None, _limit("body-seconds", "Seconds until a request's body has come.")
+    ] = None,
+    characters: Annotated[
+        int | None, _limit("characters", "Characters of all text and words of a request.")
+    ] = None,
+    sentences: Annotated[int | None, _limit("sentences", "Sentences of a request.")] = None,
+    tokens: Annotated[int | None, _limit("tokens", "Tokens of a sentence.")] = None,
+    best: Annotated[int | None, _limit("best", "Best trees of a sentence.")] = None,
+    constraints: Annotated[int | None, _limit("constraints", "Constraints of a sentence.")] = None,
+    sentence_seconds: Annotated[
+        float | None, _limit("sentence-seconds", "Seconds that a worker takes for a sentence.")
+    ] = None,
+    request_seconds: Annotated[
+        float | None, _limit("request-seconds", "Seconds from a request's body to its answer.")
+    ] = None,
+    waiting: Annotated[
+        int | None, _limit("waiting", "Requests that are worked on or wait for it.")
+    ] = None,
+    stop_seconds: Annotated[
+        float | None,
+        _limit("stop-seconds", "Seconds that requests have to end when the service is stopped."),
+    ] = None,
+    quiet: QuietOption = False,
+) -> None:
+    """Serve models over HTTP: JSON in and out, and a page for the browser.
+
+    Without any model they are the English ones of the package.  Each kind may be given several
+    times; requests name one by its file, the first is the default.  Only this machine can reach the service unless --host says otherwise.  /docs tells
+    what can be asked for, /api/limits the limits.  Needs the extra: pip install 'eigentree[serve]'.
+    """
+    _check_installed()
+    from eigentree.web.app import Service
+    from eigentree.web.limits import Limits
+    from eigentree.web.served import name_models
+    from eigentree.web.server import get_once, is_loopback
+    from eigentree.web.server import serve as serve_until_signal
+
+    limits = Limits.given(
+        body_bytes=body_bytes, body_seconds=body_seconds, characters=characters,
+        sentences=sentences, tokens=tokens, best=best, constraints=constraints,
+        sentence_seconds=sentence_seconds, request_seconds=request_seconds, waiting=waiting,
+        stop_seconds=stop_seconds,
+    )  # fmt: skip
+    if not (model or dependencies or brackets):
+        model, dependencies = [CONSTITUENTS], [DEPENDENCIES]
+    models = name_models(
+        [("constituents", path) for path in model or ()]
+        + [("dependencies", path) for path in dependencies or ()]
+        + [("brackets", path) for path in brackets or ()]
+    )
+    if get is not None:
+        status, body = get_once(Service(models, 1, limits), get)
+        typer.echo(body.decode("utf-8"))
+        if status >= 400:
+            raise typer.Exit(FAILED)
+        return
+    n_workers = workers or min(os.cpu_count() or 1, _MOST_WORKERS)
+    service = Service(models, n_workers, limits)
+
+    def tell(address: str) -> None:
+        message(f"serving at {address}, until Ctrl-C", quiet=quiet)
+        if not is_loopback(host):
+            warning = f"others may reach {host}, and the service asks nobody who they are"
+            message(warning, quiet=quiet)
+
+    serve_until_signal(service, host, port, allow_host or [], tell)
+
+
+def _check_installed() -> None:
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise SettingsError(
+            f"eigentree serve needs {' and '.join(missing)}; pip install 'eigentree[serve]'"
+        )

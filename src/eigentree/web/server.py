@@ -1,0 +1,213 @@
+"""The port: opened, served by uvicorn, closed in good order; or one request without any port."""
+
+from __future__ import annotations
+
+import asyncio
+import errno
+import logging
+import signal
+import socket
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from types import FrameType
+from typing import Any
+
+import h11
+from uvicorn import Config, Server
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from eigentree.errors import EigentreeError, SettingsError
+from eigentree.web.app import Service, make_app
+from eigentree.web.errors import as_json
+
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+# Seconds that a client may leave a connection without a request, that the head of one may take, and
+# that those have who read their answers when the service stops.
+_KEEP_ALIVE = 30
+_HEAD_SECONDS = 30
+_BACKLOG = 128
+_LAST_SECONDS = 2
+
+
+class PortError(SettingsError):
+    """A port that can't be opened."""
+
+
+class _Protocol(H11Protocol):
+    """HTTP whose own refusals have the service's shape, and that waits for no half requests."""
+
+    _head: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        super().connection_made(transport)
+        self._time_head()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        self._time_head()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        super().connection_lost(exc)
+        self._forget_head()
+
+    def _time_head(self) -> None:
+        """Close the connection unless a request's head comes in time."""
+        if self.cycle is not None and not self.cycle.response_complete:  # type: ignore[redundant-expr]
+            self._forget_head()
+        elif self._head is None:
+            self._head = self.loop.call_later(_HEAD_SECONDS, self.transport.close)
+
+    def _forget_head(self) -> None:
+        if self._head is not None:
+            self._head.cancel()
+            self._head = None
+
+    def send_400_response(self, msg: str) -> None:
+        body = as_json({"error": {"code": "malformed_http", "message": msg}})
+        headers = [
+            (b"content-type", b"application/json"),
+            (b"content-length", str(len(body)).encode()),
+            (b"connection", b"close"),
+        ]
+        for event in (
+            h11.Response(status_code=400, headers=headers, reason=b"Bad Request"),
+            h11.Data(data=body),
+            h11.EndOfMessage(),
+        ):
+            self.transport.write(self.conn.send(event) or b"")
+        self.transport.close()
+
+
+class _Server(Server):
+    """Uvicorn that tells the service of its end."""
+
+    def __init__(self, config: Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """Begin to end; called by the signal."""
+        super().handle_exit(sig, frame)
+        asyncio.get_running_loop().call_soon_threadsafe(self._service.stop)
+
+
+def serve(
+    service: Service, host: str, port: int, hosts: Sequence[str], tell: Callable[[str], None]
+) -> None:
+    """Serve until a signal to end.
+
+    Parameters
+    ----------
+    service
+    host, port
+        Where; port 0 takes one that is free.
+    hosts
+        Other names that the service may be called by, where it is open to this machine alone.
+    tell
+        Given the address once requests are answered there.
+
+    Raises
+    ------
+    PortError
+        When the port can't be opened.
+    ModelFileError
+        When a model can't.
+    """
+    opened = _open(host, port)
+    own_port = opened.getsockname()[1]
+    named = f"[{host}]" if ":" in host else host
+    known = [*LOOPBACK, named, *hosts] if is_loopback(host) or hosts else None
+    app = make_app(service, known)
+    logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
+    config = Config(
+        app, http=_Protocol, ws="none", lifespan="off", log_config=None, access_log=False,
+        server_header=False, proxy_headers=False, timeout_keep_alive=_KEEP_ALIVE,
+        timeout_graceful_shutdown=int(service.limits.stop_seconds) + _LAST_SECONDS,
+    )  # fmt: skip
+
+    async def run() -> None:
+        loop, task = asyncio.get_running_loop(), asyncio.current_task()
+        assert task is not None
+        _at_signals(lambda: loop.call_soon_threadsafe(task.cancel))
+        async with service.running():
+            # Uvicorn obeys, and sends itself the signal again at its end.
+            _at_signals(lambda: None)
+            tell(f"http://{named}:{own_port}")
+            await _Server(config, service).serve([opened])
+
+    with opened, suppress(asyncio.CancelledError):
+        asyncio.run(run())
+
+
+def _at_signals(do: Callable[[], object]) -> None:
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, lambda *_: do())
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach it."""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
+def _open(host: str, port: int) -> socket.socket:
+    opened: socket.socket | None = None
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(
+            host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        opened = socket.socket(family, kind, protocol)
+        opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        opened.bind(address)
+        opened.listen(_BACKLOG)  # who comes before the models are open waits for them
+    except OSError as error:
+        if opened is not None:
+            opened.close()
+        why = "is in use; name another with --port, or 0 for any that is free"
+        if error.errno != errno.EADDRINUSE:
+            why = f"can't be opened: {error.strerror or error}"
+        raise PortError(f"port {port} of {host} {why}") from error
+    return opened
+
+
+def get_once(service: Service, path: str) -> tuple[int, bytes]:
+    """Status and body of the answer to one GET, without a port.
+
+    Raises
+    ------
+    SettingsError
+        When it is no path.
+    ModelFileError
+        When a model can't be opened.
+    """
+    if not path.startswith("/"):
+        raise SettingsError(f"{path!r} is no path of the service; one begins with /")
+    return asyncio.run(_get(service, path))
+
+
+async def _get(service: Service, path: str) -> tuple[int, bytes]:
+    route, _, query = path.partition("?")
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "GET",
+        "scheme": "http", "path": route, "raw_path": route.encode(), "root_path": "",
+        "query_string": query.encode(), "headers": [(b"host", b"localhost")],
+        "client": None, "server": ("localhost", 80),
+    }  # fmt: skip
+    status, parts = 500, list[bytes]()
+    messages = iter([{"type": "http.request", "body": b"", "more_body": False}])
+
+    async def receive() -> dict[str, Any]:
+        message = next(messages, None)
+        if message is None:
+            await asyncio.Event().wait()  # this client doesn't go away
+            raise EigentreeError
+        return message
+
+    async def send(message: Any) -> None:
+        nonlocal status
+        status = message.get("status", status)
+        parts.append(message.get("body", b""))
+
+    async with service.running():
+        await service.crew.ready()
+        await make_app(service, None)(scope, receive, send)
+    return status, b"".join(parts)

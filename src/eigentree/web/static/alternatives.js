@@ -1,0 +1,110 @@
+// The best trees of a sentence side by side, with what differs from the first one marked.
+
+import { html, isRightToLeft, percent } from "./dom.js";
+import { quoted } from "./constraints.js";
+import { drawTree } from "./tree.js";
+import { isPhrase, lacking, nodesOf, readTree, spanKey } from "./trees.js";
+import { Viewport } from "./viewport.js";
+
+/**
+ * Cards for the alternatives of a record.
+ *
+ * `prefer(constraints)` is called with rows that demand what an alternative has and the first tree
+ * lacks. Gives the elements, and `show`, to be called once they are in the page.
+ */
+export function cardsOf(record, prefer) {
+  const trees = record.alternatives.map(({ tree }) => readTree(tree));
+  const shares = new Map(
+    (record.marginals ?? []).map((each) => [spanKey(each.label, each.start, each.end), each.marginal]),
+  );
+  const shareOf = (node) => {
+    const found = isPhrase(node) ? shares.get(spanKey(node.label, node.start, node.end)) : undefined;
+    return found === undefined ? null : Math.min(1, Math.max(0, found));
+  };
+  const made = trees.map((tree, i) => cardOf(record, trees, i, shareOf, prefer));
+  return { elements: made.map(({ card }) => card), show: () => made.forEach(({ show }) => show()) };
+}
+
+function cardOf(record, trees, number, shareOf, prefer) {
+  const tree = trees[number];
+  const first = trees[0];
+  const alternative = record.alternatives[number];
+  const isFirst = number === 0;
+  // In the first tree, what at least one of the others lacks.
+  const others = isFirst ? trees.slice(1).flatMap((other) => lacking(tree, other)) : lacking(tree, first);
+  const differing = new Set(others.map((node) => node.key));
+  const frame = html("div", { class: "frame small", tabindex: 0, role: "group" });
+  const viewport = new Viewport(frame);
+  const missing = isFirst ? [] : lacking(first, tree);
+  const own = nodesOf(tree).filter((node) => differing.has(node.key));
+  const title = isFirst ? "Best tree" : `Tree ${number + 1}`;
+  const card = html(
+    "article",
+    { class: "card", "aria-label": `${title}, ${worth(alternative, record)}` },
+    html(
+      "header",
+      { class: "card-head" },
+      html("h3", {}, title),
+      html("span", { class: "soft" }, worth(alternative, record)),
+    ),
+    frame,
+    isFirst
+      ? html("p", { class: "card-note" }, "Dashed: what another tree has not.")
+      : html(
+          "dl",
+          { class: "differences" },
+          ...rowOf("here", own, record.words),
+          ...rowOf("instead of", missing, record.words),
+        ),
+    isFirst || !own.length
+      ? null
+      : html(
+          "button",
+          { type: "button", class: "quiet", onclick: () => prefer(demanded(own)) },
+          "Force this tree",
+        ),
+  );
+  const show = () => {
+    const drawing = drawTree(tree, {
+      isLive: false,
+      share: shareOf,
+      classOf: (node) => (differing.has(node.key) ? "differs" : ""),
+      nameOf: () => "",
+      label: `${title}: ${alternative.tree}`,
+      isRightToLeft: isRightToLeft(record.words.join(" ")),
+    });
+    viewport.show(drawing);
+    viewport.fit();
+  };
+  return { card, show };
+}
+
+const rowOf = (name, nodes, words) =>
+  nodes.length ? [html("dt", {}, name), ...nodes.map((node) => html("dd", {}, named(node, words)))] : [];
+
+const named = (node, words) => {
+  const label = html("b", {}, node.label);
+  return html("span", { dir: "auto" }, label, ` ${quoted(words, node.start, node.end)}`);
+};
+
+function worth(alternative, record) {
+  const { probability, confidence, log_value: value } = alternative;
+  if (probability !== null && probability !== undefined) return `probability ${percent(probability)}`;
+  const best = record.alternatives[0].log_value;
+  const parts = [];
+  if (confidence !== null) parts.push(`confidence ${percent(confidence)}`);
+  if (value !== null && best !== null && value !== best) {
+    parts.push(`value ${(value - best > 0 ? "+" : "−")}${Math.abs(value - best).toFixed(1)} nats`);
+  }
+  return parts.join(" · ");
+}
+
+/** Constraints that ask for some nodes. */
+function demanded(nodes) {
+  const rows = { required: [], forbidden: [], tags: [] };
+  for (const node of nodes) {
+    if (isPhrase(node)) rows.required.push([node.start, node.end, node.label]);
+    else rows.tags.push([node.start, node.label]);
+  }
+  return rows;
+}

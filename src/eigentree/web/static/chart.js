@@ -1,0 +1,137 @@
+// The chart as a heat map: one cell for each span that is in play, over the middle of its words.
+//
+// Cells are diamonds in a pyramid: the lowest are single words, the top is the sentence. A cell is
+// as dark as its most likely label; signed values are cut to 0..1 for that.
+
+import { svg, textWidth, visible } from "./dom.js";
+
+const WORD = 16;
+const MARGIN = 16;
+
+/** The cells of a record's marginals: of each span its labels, the likeliest first. */
+export function cellsOf(marginals) {
+  const cells = new Map();
+  for (const { label, start, end, marginal } of marginals) {
+    const key = `${start} ${end}`;
+    if (!cells.has(key)) cells.set(key, { key, start, end, labels: [] });
+    cells.get(key).labels.push({ label, marginal });
+  }
+  for (const cell of cells.values()) {
+    cell.labels.sort((one, other) => Math.abs(other.marginal) - Math.abs(one.marginal));
+    cell.share = Math.min(1, Math.max(0, ...cell.labels.map(({ marginal }) => marginal)));
+  }
+  return [...cells.values()].sort(
+    (one, other) => one.end - one.start - (other.end - other.start) || one.start - other.start,
+  );
+}
+
+/**
+ * Draw a chart.
+ *
+ * `isInTree` tells which cells are phrases of the tree, `nameOf` what is read out for a cell. Gives
+ * a drawing as of tree.js, with `cells` and `groups`, a map from each to its element.
+ */
+export function drawChart(words, cells, { isInTree, nameOf, isRightToLeft, label }) {
+  const shown = words.map(visible);
+  const n = words.length;
+  const size = n <= 8 ? 84 : n <= 14 ? 68 : n <= 28 ? 48 : n <= 60 ? 30 : 20;
+  const widths = shown.map((word) => textWidth(word, WORD, { family: "--serif" }));
+  const widest = Math.max(...widths);
+  const isSloped = widest > size - 4;
+  const room = isSloped ? 0.72 * widest + 20 : 30;
+  const base = MARGIN + ((n + 1) * size) / 2;
+  const width = 2 * MARGIN + n * size + (isSloped ? 0.72 * widest : 0);
+  const height = base + room + MARGIN;
+  const across = (position) => {
+    const x = position * size;
+    return MARGIN + (isSloped ? 0.72 * widest : 0) + (isRightToLeft ? n * size - x : x);
+  };
+  const groups = new Map();
+  const elements = cells.map((cell) => {
+    const x = across((cell.start + cell.end) / 2);
+    const y = base - ((cell.end - cell.start) * size) / 2;
+    const half = size / 2 - 1;
+    const best = cell.labels[0].label;
+    const fits = textWidth(visible(best), 12, { weight: 600 }) < size - 14;
+    const group = svg(
+      "g",
+      {
+        class: `cell${isInTree(cell) ? " in-tree" : ""}${cell.share > 0.55 ? " dark" : ""}`,
+        role: "button",
+        tabindex: -1,
+        "aria-label": nameOf(cell),
+        "data-cell": cell.key,
+      },
+      svg("path", {
+        class: "heat",
+        "--share": cell.share,
+        d: `M${x} ${y - half}L${x + half} ${y}L${x} ${y + half}L${x - half} ${y}z`,
+      }),
+      fits && cell.share >= 0.02 && size >= 30
+        ? svg("text", { class: "label", x, y: y + 4, "font-size": 12 }, visible(best))
+        : null,
+    );
+    groups.set(cell, group);
+    return group;
+  });
+  const texts = shown.map((word, i) => {
+    const x = across(i + 0.5);
+    const at = isSloped
+      ? { transform: `translate(${x + 4} ${base + 16}) rotate(-45)`, class: "word sloped" }
+      : { transform: `translate(${x} ${base + 20})`, class: "word" };
+    return svg("text", { ...at, "font-size": WORD }, word);
+  });
+  const element = svg(
+    "svg",
+    {
+      class: "drawing chart",
+      viewBox: `0 0 ${width} ${height}`,
+      role: "group",
+      "aria-label": label,
+    },
+    svg("path", { class: "field", d: fieldOf(n, size, Math.min(across(0), across(n)), base) }),
+    ...texts,
+    ...elements,
+  );
+  return { element, width, height, isRightToLeft, beginsBelow: true, cells, groups };
+}
+
+/** The outline of the pyramid, and the lines between its cells where they aren't too many. */
+function fieldOf(n, size, left, base) {
+  const step = size / 2;
+  const foot = base - step;
+  const end = left + n * size;
+  let path = `M${left} ${foot}L${left + n * step} ${base - (n + 1) * step}L${end} ${foot}`;
+  path += `L${end - step} ${base}H${left + step}z`;
+  if (n > 40) return path;
+  for (let i = 1; i < n; i += 1) {
+    const x = left + i * size;
+    path += `M${x - step} ${base}L${x + (n - i) * step} ${foot - (n - i) * step}`;
+    path += `M${x + step} ${base}L${x - i * step} ${foot - i * step}`;
+  }
+  return path;
+}
+
+/** The cell to go to from another by a key, as it looks; null for none. */
+export function nextCell(cells, from, key, isRightToLeft) {
+  const length = ({ start, end }) => end - start;
+  const middle = ({ start, end }) => ((start + end) / 2) * (isRightToLeft ? -1 : 1);
+  const along = (cell) => {
+    if (key === "ArrowLeft") return middle(from) - middle(cell);
+    if (key === "ArrowRight") return middle(cell) - middle(from);
+    if (key === "ArrowUp") return length(cell) - length(from);
+    return length(from) - length(cell);
+  };
+  const isSideways = key === "ArrowLeft" || key === "ArrowRight";
+  const aside = (cell) =>
+    isSideways
+      ? Math.abs(length(cell) - length(from))
+      : Math.abs(middle(cell) - middle(from));
+  let best = null;
+  let least = Infinity;
+  for (const cell of cells) {
+    const cost = along(cell) + 2 * aside(cell);
+    if (along(cell) > 0 && cost < least) [best, least] = [cell, cost];
+  }
+  return best;
+}

@@ -1,0 +1,82 @@
+// What a link keeps, in the part of the address after "#", which no server sees.
+
+export const VIEWS = ["tree", "alternatives", "chart", "dependencies"];
+const LAYOUTS = ["top", "outline"];
+
+/**
+ * The state of a link.
+ *
+ * `constraints` maps the number of a sentence, from 0, to an object with the keys `required`,
+ * `forbidden` and `tags`, as the service takes it. Whatever a link holds, the shape is this.
+ */
+export function readState(hash) {
+  const given = new URLSearchParams(hash.replace(/^#/, ""));
+  const number = Number(given.get("sentence"));
+  return {
+    page: given.get("page") === "grammar" ? "grammar" : "parse",
+    text: given.get("text") ?? "",
+    view: oneOf(VIEWS, given.get("view")) ?? "tree",
+    layout: oneOf(LAYOUTS, given.get("layout")),
+    sentence: Number.isInteger(number) && number > 0 ? number - 1 : 0,
+    model: given.get("model"),
+    soft: given.get("soft") === "1",
+    constraints: readConstraints(given.get("constraints")),
+    symbol: given.get("symbol"),
+  };
+}
+
+/** The other way; what is as by default is left out. */
+export function writeState(state) {
+  const told = new URLSearchParams();
+  if (state.page !== "parse") told.set("page", state.page);
+  if (state.model) told.set("model", state.model);
+  if (state.symbol && state.page === "grammar") told.set("symbol", state.symbol);
+  if (state.view !== "tree") told.set("view", state.view);
+  if (state.layout) told.set("layout", state.layout);
+  if (state.sentence > 0) told.set("sentence", state.sentence + 1);
+  if (state.constraints.size) {
+    told.set("constraints", JSON.stringify(Object.fromEntries(state.constraints)));
+  }
+  if (state.soft) told.set("soft", "1");
+  if (state.text) told.set("text", state.text);
+  const hash = told.toString();
+  return hash ? `#${hash}` : "";
+}
+
+const oneOf = (known, value) => (known.includes(value) ? value : null);
+
+function readConstraints(text) {
+  const found = new Map();
+  let value;
+  try {
+    value = JSON.parse(text ?? "{}");
+  } catch {
+    return found;
+  }
+  for (const [key, given] of Object.entries(value ?? {})) {
+    const number = Number(key);
+    if (!Number.isInteger(number) || number < 0 || !given) continue;
+    const rows = {
+      required: rowsOf(given.required, isSpan),
+      forbidden: rowsOf(given.forbidden, isSpan),
+      tags: rowsOf(given.tags, isTag),
+    };
+    if (Object.values(rows).some((some) => some.length)) found.set(number, rows);
+  }
+  return found;
+}
+
+const rowsOf = (rows, isGood) => (Array.isArray(rows) ? rows.filter(isGood) : []);
+
+const isPosition = (value) => Number.isInteger(value) && value >= 0;
+const isLabel = (value) => typeof value === "string" && value !== "";
+
+const isSpan = (row) =>
+  Array.isArray(row) &&
+  isPosition(row[0]) &&
+  isPosition(row[1]) &&
+  row[0] < row[1] &&
+  (row.length === 2 || (row.length === 3 && isLabel(row[2])));
+
+const isTag = (row) =>
+  Array.isArray(row) && row.length === 2 && isPosition(row[0]) && isLabel(row[1]);

@@ -1,0 +1,245 @@
+"""A worker process: opens the models, then does one piece of work at a time as it is told.
+
+Nothing here knows of HTTP.  A worker sends what it has become (`Opened`, `Ready` or `Refused`),
+then an `Answer` for each `Job` that it gets.  It may be killed at any time, and nothing is lost but
+the job.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from multiprocessing.connection import Connection
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from eigentree.errors import EigentreeError
+from eigentree.web.errors import as_json
+from eigentree.workers import begin
+
+if TYPE_CHECKING:
+    from eigentree.text.tokens import RawSentence
+    from eigentree.web.served import AnyParser, Kind, Served
+
+Doing = Literal["split", "parse", "dependencies", "brackets", "evaluate", "symbols", "symbol"]
+
+# Sentences that call all that will be called later.
+_FIRST = (["It", "works", "."], ["It", "is", "warm", "now", ",", "so", "it", "works", "."])
+
+
+class Job(NamedTuple):
+    """A piece of work, and its arguments, as of the function in `_DOING`."""
+
+    doing: Doing
+    model: str
+    given: Mapping[str, Any]
+
+
+class Answer(NamedTuple):
+    """What came of a job: JSON, or what was wrong with it in ``refused`` or ``failed``.
+
+    ``refused`` is for the one who asked; ``failed`` means that there is an error in the program.
+    """
+
+    json: bytes = b""
+    refused: str | None = None
+    failed: str | None = None
+    no_memory: bool = False
+
+
+class Opened(NamedTuple):
+    """The models are open; what is told of each."""
+
+    about: list[dict[str, Any]]
+
+
+class Ready(NamedTuple):
+    """All kernels have been called once."""
+
+
+class Refused(NamedTuple):
+    """A model can't be opened, and why."""
+
+    why: str
+
+
+def start(connection: Connection, models: Sequence[Served], verify: bool) -> None:
+    """A worker's whole life.
+
+    Parameters
+    ----------
+    connection
+        To the process that gives work; its end is the worker's.
+    models
+        To be opened.
+    verify
+        Whether to check the files' digests, which one worker does for all.
+    """
+    # Who stops a service by a signal to all its processes wants running work to end well.
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, signal.SIG_IGN)
+    # Workers are as many as there are processors to use; nobody needs threads within them.
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
+    begin(_live, (connection, models, verify))
+
+
+def _live(connection: Connection, models: Sequence[Served], verify: bool) -> None:
+    from eigentree.web.served import about, open_served
+
+    try:
+        parsers = {each.name: open_served(each, verify=verify) for each in models}
+        connection.send(Opened([about(each, parsers[each.name]) for each in models]))
+        for each in models:
+            _warm_up(each.kind, parsers[each.name])
+    except EigentreeError as error:
+        connection.send(Refused(str(error)))
+        return
+    connection.send(Ready())
+    while True:
+        try:
+            job: Job = connection.recv()
+        except EOFError:
+            return
+        connection.send(_answer(parsers, job))
+
+
+def _answer(parsers: Mapping[str, AnyParser], job: Job) -> Answer:
+    try:
+        return Answer(as_json(_DOING[job.doing](parsers.get(job.model), **job.given)))
+    except (EigentreeError, TypeError) as error:
+        # The package raises both for what a caller can mend.
+        return Answer(refused=str(error))
+    except MemoryError:
+        return Answer(no_memory=True)
+    except Exception as error:
+        return Answer(failed=f"{type(error).__name__}: {error}")
+
+
+def _warm_up(kind: Kind, parser: Any) -> None:
+    """Load every kernel, which takes longer than a sentence."""
+    from eigentree.corpus.constraints import Constraints
+
+    for words in _FIRST:
+        if kind == "constituents":
+            parser.parse(words)
+            parser.parse(words, best=2, marginals=0.01, constraints=Constraints.of([(0, 2)]))
+        elif kind == "dependencies":
+            parser.parse(words, None if parser.tagger else ["X"] * len(words))
+        else:
+            parser.parse(words, ["X"] * len(words))
+
+
+def _split(
+    parser: Any, text: str | None = None, sentences: Sequence[str | None] = ()
+) -> list[dict[str, Any] | None]:
+    """Words with their characters: of the sentences of a text, or of sentences one by one."""
+    from eigentree.text.sentences import split_text
+    from eigentree.text.tokenise import tokenise
+    from eigentree.text.tokens import RawSentence
+
+    if text is not None:
+        return [_raw(text, each) for each in split_text(text, parser.convention)]
+    return [
+        None if each is None else _raw(each, RawSentence(tokenise(each, parser.convention), 0, 0))
+        for each in sentences
+    ]
+
+
+def _raw(text: str, sentence: RawSentence) -> dict[str, Any]:
+    first, last = (sentence.offsets[0][0], sentence.offsets[-1][1]) if sentence.tokens else (0, 0)
+    return {
+        "words": sentence.words, "offsets": sentence.offsets, "surface": text[first:last]
+    }  # fmt: skip
+
+
+def _parse(
+    parser: Any,
+    index: int,
+    words: list[str],
+    tags: list[Any] | None,
+    constraints: Any,
+    offsets: list[tuple[int, int]] | None,
+    best: int | None,
+    marginals: float | None,
+    soft: bool,
+) -> dict[str, Any]:
+    from eigentree.corpus.constraints import Constraints
+    from eigentree.records import parse_record
+
+    result = parser.parse(
+        words, tags, best=best, marginals=marginals, soft=soft,
+        constraints=Constraints.from_json(constraints),
+    )  # fmt: skip
+    record = parse_record(
+        result, parser.wrapper, parser.cleaning.root_name,
+        several=best is not None, constrained=constraints is not None,
+        where={"offsets": offsets},
+    )  # fmt: skip
+    record = {"index": index, **record}
+    if marginals is not None:
+        record["marginals"] = [each._asdict() for each in result.marginals]
+    return record
+
+
+def _dependencies(
+    parser: Any,
+    index: int,
+    words: list[str],
+    tags: list[str] | None,
+    surface: str | None,
+    offsets: list[tuple[int, int]] | None,
+) -> dict[str, Any]:
+    from eigentree.corpus.conllu import format_sentence, new_sentence
+    from eigentree.corpus.tag_schemes import parts_of_scheme
+    from eigentree.records import dependency_record, with_tree
+
+    result = parser.parse(words, tags)
+    record = {"index": index, **dependency_record(result, {"offsets": offsets})}
+    first = offsets[0][0] if offsets else 0
+    places = offsets and [(start - first, end - first) for start, end in offsets]
+    sentence = new_sentence(words, places, surface, sent_id=str(index + 1))
+    column, _ = parts_of_scheme(parser.tag_scheme)
+    record["conllu"] = format_sentence(with_tree(sentence, result, column)) if words else ""
+    return record
+
+
+def _brackets(parser: Any, index: int, words: list[str], tags: list[str]) -> dict[str, Any]:
+    from eigentree.records import bracketing_record
+
+    return {"index": index, **bracketing_record(parser.parse(words, tags))}
+
+
+def _evaluate(_: Any, gold: str, parsed: str) -> dict[str, Any]:
+    from eigentree.evaluate import EVALB_COLLINS
+    from eigentree.report.scores import as_json as report
+    from eigentree.report.scoring import TreeFile, scored
+
+    reference, given = (
+        TreeFile.of_lines(text.splitlines(keepends=True), name)
+        for name, text in (("gold", gold), ("parsed", parsed))
+    )
+    return report("gold", [scored(reference, given, EVALB_COLLINS)], None)
+
+
+def _symbols(parser: Any) -> list[dict[str, Any]]:
+    from eigentree.web import grammar_view
+
+    return grammar_view.symbols(parser)
+
+
+def _symbol(parser: Any, label: str) -> dict[str, Any]:
+    from eigentree.web import grammar_view
+
+    return grammar_view.symbol(parser, label)
+
+
+_DOING: dict[Doing, Callable[..., Any]] = {
+    "split": _split,
+    "parse": _parse,
+    "dependencies": _dependencies,
+    "brackets": _brackets,
+    "evaluate": _evaluate,
+    "symbols": _symbols,
+    "symbol": _symbol,
+}
