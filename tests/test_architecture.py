@@ -85,7 +85,7 @@ ARROWS = {
     "judging": BASE | {"corpus", "ensemble", "evaluate", *PARSERS},
     "plugs": BASE
     | {"corpus", "grammar", "evaluate", "report", "parsers", "parse_results", "dependency_parser"}
-    | {"bracketing_parser"},
+    | {"bracketing_parser", "models", "text"},
     "held_out": BASE | {"corpus", "grammar", "evaluate", *PARSERS},
     "training": BASE | {"corpus", "grammar", "chart", "learn", "words", "held_out", *PARSERS},
 }

@@ -17,6 +17,7 @@ from canvas import Canvas
 
 from eigentree import Parser, TrainingOptions, draw_svg, parse_tree, read_treebank
 from eigentree.parse_results import node_confidences
+from eigentree.report.arcs import Arcs, draw_arcs_svg
 from eigentree.report.svg import draw_svg_page
 
 PICTURES: dict[str, Callable[[], Canvas]] = {
@@ -56,6 +57,11 @@ DRAWN = {
         f"(S (NP (PRP We)) (VP (VBD found) (NP {LETTERS} {UNDER})) (. .))",
     ],
 }
+ARCS = Arcs(
+    ["the", "old", "baker", "sold", "fresh", "bread", "to", "her", "."],
+    [3, 3, 4, 0, 6, 4, 8, 4, 4],
+    ["det", "amod", "nsubj", "root", "amod", "obj", "case", "obl", "punct"],
+)
 
 
 def unsure() -> str:
@@ -79,6 +85,7 @@ def main(folder: Path, *only: str) -> None:
     for name, texts in DRAWN.items():
         drawing = draw_svg_page([parse_tree(text) for text in texts])
         (folder / f"{name}.svg").write_text(drawing, encoding="utf-8")
+    (folder / "arcs.svg").write_text(draw_arcs_svg([ARCS]), encoding="utf-8")
 
 
 if __name__ == "__main__":

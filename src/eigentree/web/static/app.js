@@ -139,7 +139,7 @@ const KEYS = {
 };
 
 document.addEventListener("keydown", (event) => {
-  const isTyping = event.target.closest("input, textarea, select, dialog");
+  const isTyping = event.target.closest("input, textarea, select, #menu") || byId("help-sheet").open;
   if (event.key === "Escape" && event.target.closest("#text, #symbol-search")) event.target.blur();
   if (isTyping || event.altKey || event.ctrlKey || event.metaKey) return;
   const act = KEYS[event.key];

@@ -8,7 +8,7 @@ import { svg, textWidth, visible } from "./dom.js";
 const WORD = 16;
 const MARGIN = 16;
 
-/** The cells of a record's marginals: of each span its labels, the likeliest first. */
+/** The cells of a record's marginals, the longest first: of each span its labels by likelihood. */
 export function cellsOf(marginals) {
   const cells = new Map();
   for (const { label, start, end, marginal } of marginals) {
@@ -21,7 +21,7 @@ export function cellsOf(marginals) {
     cell.share = Math.min(1, Math.max(0, ...cell.labels.map(({ marginal }) => marginal)));
   }
   return [...cells.values()].sort(
-    (one, other) => one.end - one.start - (other.end - other.start) || one.start - other.start,
+    (one, other) => other.end - other.start - (one.end - one.start) || one.start - other.start,
   );
 }
 

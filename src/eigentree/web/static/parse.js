@@ -40,6 +40,7 @@ export class ParsePage {
   #dependencyModel = null;
   #labels = null;
   #sentences = []; // {record, error, details, dependencies, root}
+  #characters = []; // of the text that they are from
   #pause = null;
   #running = null; // what is asked for the text
   #again = null; // what is asked for one sentence under constraints
@@ -172,6 +173,7 @@ export class ParsePage {
       this.#keepConstraints(found);
       await this.#applyConstraints(found, running.signal);
       this.#sentences = found;
+      this.#characters = Array.from(text);
       this.#state.sentence = Math.min(this.#state.sentence, Math.max(0, found.length - 1));
       this.#trouble(null);
       this.#save();
@@ -316,11 +318,13 @@ export class ParsePage {
   }
 
   /** Open the menu for a span, of a node or of picked words. */
-  async #ask({ start, end, node = null }, box) {
+  #ask({ start, end, node = null }, box) {
     const { words } = this.#sentence.record;
     const rows = this.#rows();
     const add = (kind, row) => () => this.#demand(wanted.withConstraint(rows, kind, row));
-    const labels = await this.#knownLabels();
+    const labels = this.#knownLabels();
+    const phrases = labels.then((known) => known.phrases);
+    const tags = labels.then((known) => known.tags);
     const told = wanted.quoted(words, start, end);
     const isWord = node !== null && !isPhrase(node);
     const actions = [];
@@ -337,7 +341,7 @@ export class ParsePage {
       actions.push({ text: `Keep the tag ${node.label}`, run: add("tags", [start, node.label]) });
       forms.push({
         text: "Another tag",
-        options: labels.tags,
+        options: tags,
         run: (label) => add("tags", [start, label])(),
       });
     } else if (node) {
@@ -355,7 +359,7 @@ export class ParsePage {
     }
     forms.push({
       text: isWord || !node ? "Force a phrase labelled" : "Force another label",
-      options: labels.phrases,
+      options: phrases,
       run: (label) => add("required", [start, end, label])(),
     });
     openMenu({
@@ -400,6 +404,7 @@ export class ParsePage {
   choose(number) {
     if (!this.#sentences[number] || number === this.#state.sentence) return;
     this.#state.sentence = number;
+    this.#trouble(null);
     this.#save();
     this.#show();
   }
@@ -440,7 +445,7 @@ export class ParsePage {
     byId("list").hidden = !several;
     const options = this.#sentences.map(({ record, error }, i) => {
       const isChosen = i === this.#state.sentence;
-      const words = record.words ? formats.surface(record) : "";
+      const words = record.words ? formats.surface(record, this.#characters) : "";
       const mark = error ? "!" : percent(sureOf(record).confidence);
       const rows = this.#state.constraints.get(i);
       return html(
@@ -672,11 +677,8 @@ export class ParsePage {
   #dependencies(sentence) {
     if (!sentence.dependencies) {
       // The model of dependencies has its own way to split a sentence into words.
-      const { offsets, words } = sentence.record;
-      const asked = offsets?.length
-        ? { text: Array.from(this.#state.text).slice(offsets[0][0], offsets.at(-1)[1]).join("") }
-        : { words };
-      const body = { model: this.#dependencyModel, sentences: [asked] };
+      const text = formats.surface(sentence.record, this.#characters);
+      const body = { model: this.#dependencyModel, sentences: [text] };
       sentence.dependencies = only(api.dependencies(body));
       sentence.dependencies.catch(() => (sentence.dependencies = null));
     }
@@ -779,7 +781,7 @@ export class ParsePage {
     if (format === "link") return location.href;
     if (format === "conllu") {
       const dependencies = this.#dependencyModel ? await this.#dependencies(sentence) : null;
-      return formats.conllu(sentence.record, dependencies);
+      return formats.conllu(sentence.record, this.#characters, dependencies);
     }
     if (format === "brackets" || format === "json") return formats[format](sentence.record);
     return formats[format](sentence.root);
