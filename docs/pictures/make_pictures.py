@@ -15,7 +15,8 @@ import of_grammars
 import of_words
 from canvas import Canvas
 
-from eigentree import parse_tree
+from eigentree import Parser, TrainingOptions, draw_svg, parse_tree, read_treebank
+from eigentree.parse_results import node_confidences
 from eigentree.report.arcs import Arcs, draw_arcs_svg
 from eigentree.report.svg import draw_svg_page
 
@@ -63,12 +64,24 @@ ARCS = Arcs(
 )
 
 
+def unsure() -> str:
+    """A tree with confidences, by a model of the package's treebank."""
+    trees = read_treebank(of_grammars.DEMO).trees
+    parser = Parser.train(trees, states=8, settings=TrainingOptions(tagger=False))
+    words = ["We", "found", "the", "letters", "under", "the", "bed", "of", "his", "mother", "."]
+    tags = ["PRP", "VBD", "DT", "NNS", "IN", "DT", "NN", "IN", "PRP$", "NN", "."]
+    result = parser.parse(words, tags)
+    assert result.tree is not None
+    return draw_svg(result.tree, confidence=node_confidences(result))
+
+
 def main(folder: Path, *only: str) -> None:
     """Write every picture into a folder, or only some."""
     folder.mkdir(parents=True, exist_ok=True)
     for name, make in PICTURES.items():
         if not only or name in only:
             (folder / f"{name}.svg").write_text(make().document(), encoding="utf-8")
+    (folder / "unsure.svg").write_text(unsure(), encoding="utf-8")
     for name, texts in DRAWN.items():
         drawing = draw_svg_page([parse_tree(text) for text in texts])
         (folder / f"{name}.svg").write_text(drawing, encoding="utf-8")
