@@ -1,11 +1,11 @@
-# `make test` and `make demo` each work alone in a fresh clone, with Python 3.11 or later.
+# `make test`, `make demo` and `make docs` each work alone in a fresh clone, with Python 3.11 or later.
 
 PYTHON ?= python3
 export SENTENCE
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: test demo clean
+.PHONY: test demo docs clean
 
 test: .venv/tests-ready
 	$(BIN)/ruff check
@@ -17,16 +17,26 @@ test: .venv/tests-ready
 demo: .venv/ready
 	@PATH="$(CURDIR)/$(BIN):$$PATH" sh examples/demo.sh
 
+# The site of docs/, which needs no network once it is built.
+docs: .venv/docs-ready
+	$(BIN)/sphinx-build -q -W --keep-going -c docs/site . docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 .venv/ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("eigentree needs Python 3.11 or later; name one: make PYTHON=...") if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv .venv
 	$(PIP) install --editable .
 	@touch $@
 
-.venv/tests-ready: .venv/ready
+.venv/docs-ready: .venv/ready
 	$(PIP) install --upgrade "pip>=25.1" # the first that reads [dependency-groups]
+	$(PIP) install --group docs
+	@touch $@
+
+.venv/tests-ready: .venv/ready
+	$(PIP) install --upgrade "pip>=25.1"
 	$(PIP) install --group dev
 	@touch $@
 
 clean:
-	rm -rf .venv demo-output .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage
+	rm -rf .venv demo-output docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage

@@ -1,7 +1,8 @@
-"""Write docs/reference.md, every option, public name and setting, and the pictures of the docs.
+"""Write the pages that are made: docs/reference.md, and docs/bibliography.md.
 
-Run it after changing any of them: ``python docs/make_reference.py``.  All text comes from
-help lines and docstrings, so the reference can't say anything else than the program.
+Run it after changing what they tell of: ``python docs/make_reference.py``.  All text of the
+reference comes from help lines and docstrings, so it can't say anything else than the program;
+the bibliography is docs/references.bib for people to read.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ import eigentree
 from eigentree.cli import app
 
 PAGE = Path(__file__).with_name("reference.md")
-PICTURE = Path(__file__).parent / "pictures" / "baker.svg"
+BIBLIOGRAPHY = Path(__file__).with_name("bibliography.md")
+WORKS = Path(__file__).with_name("references.bib")
+ACCENTS = {r"{\v{c}}": "č", r"{\"u}": "ü"}
 INTRODUCTION = """\
 # Reference
 
@@ -145,13 +148,40 @@ def row(*cells: str) -> str:
     return f"| {' | '.join(texts)} |"
 
 
-def picture() -> str:
-    """The first tree of the tutorial."""
-    text = "(S (NP (DT the) (NN baker)) (VP (VBD sold) (NP (DT the) (NN bread))))"
-    return eigentree.draw_svg(eigentree.parse_tree(text))
+def bibliography() -> str:
+    """A section for each work, under its key, in the order of keys."""
+    text = WORKS.read_text("utf-8")
+    for written, letter in ACCENTS.items():
+        text = text.replace(written, letter)
+    assert "\\" not in text, "an accent that ACCENTS lacks"
+    lines = [
+        "# Bibliography",
+        "",
+        "The works that pages and docstrings cite by these keys, made from "
+        "[references.bib](references.bib) by `docs/make_reference.py`.",
+    ]
+    for key, body in sorted(re.findall(r"^@\w+\{([\w-]+),\n(.*?)^\}$", text, re.M | re.DOTALL)):
+        fields = dict(re.findall(r"^ *(\w+) *= *\{(.*)\},?$", body, re.M))
+        lines += ["", f"## {key}", "", work({name: plain(is_) for name, is_ in fields.items()})]
+    return "\n".join(lines) + "\n"
+
+
+def work(fields: dict[str, str]) -> str:
+    """Authors, year, title and where a work appeared, on one line."""
+    people = [" ".join(reversed(each.split(", "))) for each in fields["author"].split(" and ")]
+    where = [fields[name] for name in ("booktitle", "journal", "school") if name in fields]
+    if "volume" in fields:
+        number = f"({fields['number']})" if "number" in fields else ""
+        where[-1] += f" {fields['volume']}{number}"
+    where += [fields[name] for name in ("publisher", "pages") if name in fields]
+    return f"{', '.join(people)} ({fields['year']}). *{fields['title']}.* {', '.join(where)}."
+
+
+def plain(text: str) -> str:
+    """A field of BibTeX without what only BibTeX needs."""
+    return text.replace("{", "").replace("}", "").replace("--", "–")
 
 
 if __name__ == "__main__":
-    PICTURE.parent.mkdir(exist_ok=True)
-    PICTURE.write_text(picture(), encoding="utf-8")
     PAGE.write_text(reference(), encoding="utf-8")
+    BIBLIOGRAPHY.write_text(bibliography(), encoding="utf-8")

@@ -1,6 +1,7 @@
 #!/bin/sh
-# The whole way, on the small treebank of the package: check, train, parse, evaluate, draw.
-# Run it by `make demo`; SENTENCE in the environment replaces the built-in sentences.
+# Parses text with the models that come with the package, then goes the whole way from trees to a
+# parser on the package's small treebank: check, train, parse, evaluate.
+# Run it by `make demo`; SENTENCE in the environment replaces the built-in text.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -13,25 +14,26 @@ show() { # a command as one string, since some redirect
     eval "$1"
 }
 
+if [ -n "${SENTENCE:-}" ]; then
+    printf '%s\n' "$SENTENCE" >"$out/text.txt"
+else
+    cat >"$out/text.txt" <<'END'
+I saw the boy with the dog in the park. She said that the children weren't sleeping.
+Where did you leave the keys?
+END
+fi
+show "cat $out/text.txt"
+show "eigentree parse --output drawing <$out/text.txt"
+show "eigentree parse <$out/text.txt >$out/text.mrg"
+show "eigentree draw $out/text.mrg --format svg -o $out/text.svg"
+show "eigentree dependencies parse <$out/text.txt"
+
+printf '\nA parser of your own, from trees:\n'
 show "eigentree check $data/train.mrg"
 show "eigentree train $data/train.mrg --dev $data/heldout.mrg -o $out/demo.egt \
 --method spectral --states 8 --seed 1"
 
-if [ -n "${SENTENCE:-}" ]; then
-    printf '%s\n' "$SENTENCE" >"$out/sentences.txt"
-else
-    cat >"$out/sentences.txt" <<'END'
-I saw the boy with the dog in the park .
-She said that the children were sleeping .
-Where did you leave the keys ?
-END
-fi
-show "cat $out/sentences.txt"
-show "eigentree parse --model $out/demo.egt --output drawing <$out/sentences.txt"
-show "eigentree parse --model $out/demo.egt <$out/sentences.txt >$out/sentences.mrg"
-show "eigentree draw $out/sentences.mrg --format svg -o $out/sentences.svg"
-
-printf '\nTrees that the parser has not seen, by their words and tags:\n'
+printf '\nTrees that this parser has not seen, by their words and tags:\n'
 show "eigentree parse --model $out/demo.egt --input trees <$data/heldout.mrg >$out/heldout.mrg"
 show "eigentree evaluate $data/heldout.mrg $out/heldout.mrg"
 

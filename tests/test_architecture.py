@@ -22,7 +22,7 @@ SOURCE = ROOT / "src"
 PACKAGE = SOURCE / "eigentree"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-BASE = {"errors", "shapes", "_random", "_accel", "workers"}
+BASE = {"errors", "shapes", "_random", "_accel", "workers", "extras", "shown"}
 # A sentence's way to its result, from the first step to the last.
 PARSING = {"calibration", "sentences", "parse_results", "attempts", "search"}
 # A parser, its learning and its file know one another, but only the first loads at once.
@@ -41,11 +41,14 @@ ARROWS = {
     "_random": {"errors"},
     "_accel": {"errors"},
     "data": set(),
-    "corpus": {"errors"},
+    "extras": {"errors"},
+    "shown": set(),
+    "corpus": {"errors", "shown"},
     "linalg": BASE,
     "calibration": BASE,
+    "models": {"errors", "model_files"},
     "text": {"errors", "corpus"},
-    "model_files": {"errors", "shapes", "corpus"},
+    "model_files": {"errors", "shapes", "corpus", "models"},
     "words": BASE | {"corpus", "linalg", "model_files"},
     "grammar": BASE | {"corpus", "linalg"},
     "chart": BASE | {"corpus", "linalg", "grammar"},
@@ -78,8 +81,11 @@ ARROWS = {
     "records": {"corpus", "parse_results", "dependency_parser", "bracketing_parser"},
     "web": BASE
     | {"corpus", "evaluate", "report", "ensemble", "grammar", "records", "parsers", "text"}
-    | {"dependency_parser", "bracketing_parser"},
+    | {"dependency_parser", "bracketing_parser", "models"},
     "judging": BASE | {"corpus", "ensemble", "evaluate", *PARSERS},
+    "plugs": BASE
+    | {"corpus", "grammar", "evaluate", "report", "parsers", "parse_results", "dependency_parser"}
+    | {"bracketing_parser"},
     "held_out": BASE | {"corpus", "grammar", "evaluate", *PARSERS},
     "training": BASE | {"corpus", "grammar", "chart", "learn", "words", "held_out", *PARSERS},
 }
@@ -98,14 +104,21 @@ ONLY_IN = {
     "jinja2": {"report", "web"},
     "markupsafe": {"report"},
     "matplotlib": {"report"},
+    "nltk": {"plugs"},
+    "pandas": {"plugs"},
     "pycrfsuite": {"words"},
     "regex": {"text"},
+    "resvg_py": {"report"},
     "sklearn": {"learn"},
-    "spacy": {"text"},
+    "spacy": {"plugs", "text"},
     "typer": {"cli"},
     "uvicorn": {"web"},
 }
-IMPORT_NAMES = {"python-crfsuite": "pycrfsuite", "scikit-learn": "sklearn"}
+IMPORT_NAMES = {
+    "python-crfsuite": "pycrfsuite",
+    "resvg-py": "resvg_py",
+    "scikit-learn": "sklearn",
+}
 
 
 class Import(NamedTuple):
@@ -292,15 +305,9 @@ def test_every_verb_has_its_file(verb):
 
 
 HEAVY = (
-    "numpy",
-    "numba",
-    "scipy",
-    "sklearn",
-    "matplotlib",
-    "pycrfsuite",
-    "safetensors",
-    "fastapi",
-    "uvicorn",
+    *("numpy", "numba", "scipy", "sklearn", "matplotlib", "pycrfsuite", "safetensors"),
+    *("nltk", "pandas", "resvg_py", "spacy"),
+    *("fastapi", "uvicorn"),
 )
 
 

@@ -18,7 +18,8 @@ def run(*arguments, **options):
 
 
 def parse(*arguments, model="whole.egt", **options):
-    return run("dependencies", "parse", "--model", model, *arguments, **options)
+    form = () if "--input" in arguments else ("--input", "conllu")
+    return run("dependencies", "parse", "--model", model, *form, *arguments, **options)
 
 
 def train(*arguments):

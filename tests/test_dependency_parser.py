@@ -238,8 +238,10 @@ def test_what_can_not_be_parsed_is_refused():
         parser.parse(["a", "b"], ["NOUN"])
     with pytest.raises(GrammarError, match="no tags, and the parser has no tagger"):
         parser.parse(["a"])
-    with pytest.raises(TypeError, match="a list of words is expected"):
+    with pytest.raises(GrammarError, match="no tags, and the parser has no tagger"):
         parser.parse("a b")
+    with pytest.raises(SettingsError, match="tags are given for a text"):
+        parser.parse("a b", ["NOUN", "NOUN"])
 
 
 def test_parts_must_fit():

@@ -32,7 +32,7 @@ PAGES = sorted(
 )
 GLOSSARY = ROOT / "docs/glossary.md"
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-SET_UP = re.compile(r"make (test|demo|clean)( SENTENCE=\"[^\"]+\")?( +#.*)?|pip install \.")
+SET_UP = re.compile(r"make (test|demo|docs|clean)( SENTENCE=\"[^\"]+\")?( +#.*)?|pip install \.")
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 MINUTES = 5 * 60
 
@@ -172,11 +172,17 @@ def made_pages() -> types.ModuleType:
     return module
 
 
-def test_reference_and_pictures_are_those_of_the_program():
+def test_made_pages_are_those_of_the_program():
     made = made_pages()
     hint = "run python docs/make_reference.py"
     assert made.PAGE.read_text("utf-8") == made.reference(), hint
-    assert made.PICTURE.read_text("utf-8") == made.picture(), hint
+    assert made.BIBLIOGRAPHY.read_text("utf-8") == made.bibliography(), hint
+
+
+def test_the_bibliography_has_every_work():
+    keys = re.findall(r"^@\w+\{([\w-]+),", (ROOT / "docs/references.bib").read_text("utf-8"), re.M)
+    sections = re.findall(r"^## (.+)$", (ROOT / "docs/bibliography.md").read_text("utf-8"), re.M)
+    assert sections == sorted(keys)
 
 
 def test_reference_has_every_option():
@@ -234,7 +240,7 @@ def test_the_demonstration_shows_what_it_promises(tmp_path):
     assert f1 is not None, printed
     assert 80 < float(f1[1]) < 100
     assert len(re.findall(r"^confidence \d+ %$", printed, re.MULTILINE)) == 3
-    drawing = xml.etree.ElementTree.parse(tmp_path / "sentences.svg")
+    drawing = xml.etree.ElementTree.parse(tmp_path / "text.svg")
     words = {text.text for text in drawing.iter("{http://www.w3.org/2000/svg}text")}
     assert words >= {"S", "NP", "VP", "children"}
     assert (tmp_path / "demo.egt").stat().st_size > 100_000

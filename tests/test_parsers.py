@@ -488,7 +488,6 @@ def test_a_parser_may_be_shared_between_threads():
 @pytest.mark.parametrize(
     ("words", "tags", "message"),
     [
-        ("the dog", None, "words is one string; a list of words is expected"),
         (["the", "dog"], "DN", "tags is one string; a list of tags is expected"),
         (["the", 3], None, "one of the words is 3; all must be strings"),
         ([["the", "dog"]], None, "all must be strings"),
@@ -500,10 +499,15 @@ def test_wrong_types_are_told(words, tags, message):
         demo_parser().parse(words, tags)
 
 
-@pytest.mark.parametrize("sentences", [["the", "dog"], [["the", "dog"]], "the dog", [None]])
-def test_a_batch_is_of_pairs(sentences):
+@pytest.mark.parametrize("sentences", [[["the", "dog"]], [None]])
+def test_a_batch_is_of_texts_or_pairs(sentences):
     with pytest.raises(TypeError, match="a pair of a list of words and their tags or None"):
         list(demo_parser().parse_many(sentences))
+
+
+def test_a_batch_is_not_one_text():
+    with pytest.raises(TypeError, match="one string; a list of sentences is expected"):
+        list(demo_parser().parse_many("The dog slept."))
 
 
 @pytest.mark.parametrize(

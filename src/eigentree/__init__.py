@@ -10,8 +10,8 @@ from importlib import import_module
 
 __version__ = "0.1.0"
 
-# In reading order: data, transforms, parsers, scores, known grammars, drawing, errors.  One row
-# is one public name.
+# In reading order: data, transforms, parsers, scores, known grammars, drawing, other libraries,
+# errors.  One row is one public name.
 _PUBLIC = {
     "Tree": "eigentree.corpus.trees",
     "Span": "eigentree.corpus.trees",
@@ -95,6 +95,14 @@ _PUBLIC = {
     "clauses": "eigentree.simulate",
     "draw_text": "eigentree.report.drawing",
     "draw_svg": "eigentree.report.svg",
+    "Arcs": "eigentree.report.arcs",
+    "draw_arcs_text": "eigentree.report.arcs",
+    "draw_arcs_svg": "eigentree.report.arcs",
+    "to_rows": "eigentree.plugs.frames",
+    "to_frame": "eigentree.plugs.frames",
+    "to_nltk": "eigentree.plugs.nltk_trees",
+    "from_nltk": "eigentree.plugs.nltk_trees",
+    "read_nltk": "eigentree.plugs.nltk_trees",
     "EigentreeError": "eigentree.errors",
     "TreebankFormatError": "eigentree.errors",
     "GrammarError": "eigentree.errors",

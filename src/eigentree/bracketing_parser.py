@@ -32,6 +32,7 @@ from eigentree.corpus.universal_tags import TagMap, fitting_map
 from eigentree.errors import GrammarError, SettingsError, counted
 from eigentree.grammar.metric import TreeMetric, quartet_excess
 from eigentree.sentences import pieces_of, sentence_of
+from eigentree.shown import Shown
 
 if TYPE_CHECKING:
     from eigentree.learn.constituent_context import ConstituentContextOptions
@@ -77,7 +78,7 @@ class BracketingOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class BracketingResult:
+class BracketingResult(Shown):
     """What the parser makes of a sentence.
 
     Attributes

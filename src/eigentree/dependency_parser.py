@@ -38,6 +38,7 @@ from eigentree.errors import GrammarError, SettingsError
 from eigentree.grammar.head_automata import HeadAutomata
 from eigentree.grammar.lexical_modifiers import LexicalModifiers
 from eigentree.sentences import said
+from eigentree.shown import Shown
 from eigentree.text.convention import TokenConvention, convention_of
 from eigentree.text.sentences import split_text
 
@@ -70,7 +71,7 @@ class Arc(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class DependencyResult:
+class DependencyResult(Shown):
     """The dependency tree of one sentence.
 
     Attributes

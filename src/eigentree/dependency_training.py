@@ -33,6 +33,7 @@ from eigentree.learn.lexical_modifiers import (
 )
 from eigentree.parsers import Progress
 from eigentree.text.convention import TokenConvention
+from eigentree.text.tokenise import tokenise
 from eigentree.words.tagger import Tagger
 
 Crossing = Literal["lift", "skip"]
@@ -42,6 +43,8 @@ Item = TypeVar("Item")
 MOST_JUDGED = 500
 # And weights of a lexical model, whose charts are larger.
 MOST_WEIGHED, LONGEST_WEIGHED = 200, 40
+# Ranges of a treebank that its parser knows.
+_MOST_CONTRACTED = 3000
 
 
 def best_automata(method: Method = "spectral+em") -> HeadAutomataOptions:
@@ -246,7 +249,7 @@ def train_dependencies(
             "words": sum(len(tree.words) for tree in trees.sentences),
             "tag_counts": Counter(tag for tags, _ in pairs for tag in tags),
             "crossing": {"trees": trees.n_crossing, "lifted": trees.n_lifted},
-            "text": TokenConvention.of_words(each.forms() for each in sentences).to_json(),
+            "text": convention_of_treebank(sentences).to_json(),
             "seed": seed,
             "automata": asdict(options.automata),
             "lexical": None if options.lexical is None else options.lexical.states,
@@ -264,6 +267,35 @@ def train_dependencies(
                 ],
             },
         },
+    )
+
+
+def convention_of_treebank(sentences: Sequence[Sentence]) -> TokenConvention:
+    """What a treebank takes for a word, by its words and its ranges.
+
+    A range whose words nothing in it shows, such as French ``du`` for ``de le``, is kept where it
+    is more frequent than the same characters as one word.
+    """
+    ways: dict[str, Counter[tuple[str, ...]]] = {}
+    whole: Counter[str] = Counter()
+    for sentence in sentences:
+        covered: set[int] = set()
+        for extra in sentence.extras:
+            if extra.covers is not None:
+                covered.update(extra.covers)
+                parts = (sentence.words[number - 1].form.lower() for number in extra.covers)
+                ways.setdefault(extra.cells[1].lower(), Counter())[tuple(parts)] += 1
+        whole.update(word.form.lower() for word in sentence.words if word.id not in covered)
+    convention = TokenConvention.of_words(each.forms() for each in sentences)
+    contracted = {}
+    for surface, counts in ways.items():
+        parts, count = counts.most_common(1)[0]
+        shown = tuple(token.text.lower() for token in tokenise(surface, convention))
+        if count > whole[surface] and shown != parts and " " not in surface:
+            contracted[surface] = (count, parts)
+    most = sorted(contracted, key=lambda surface: -contracted[surface][0])[:_MOST_CONTRACTED]
+    return replace(
+        convention, contracted=tuple(sorted((each, *contracted[each][1]) for each in most))
     )
 
 

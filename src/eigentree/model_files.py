@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from eigentree import __version__
 from eigentree.corpus.files import write_whole
 from eigentree.errors import EigentreeError, ModelFileError
+from eigentree.models import resolved
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -188,6 +189,8 @@ def open_model(path: str | Path, *, kind: str | None = None, verify: bool = True
 
     Parameters
     ----------
+    path
+        Of a file, or the name of a model that comes with the package.
     kind
         What the header's ``kind`` must say; None takes any.
     verify
@@ -200,7 +203,7 @@ def open_model(path: str | Path, *, kind: str | None = None, verify: bool = True
     ModelFileError
         When the file is missing, damaged, not a model, of another version or another kind.
     """
-    path = Path(path)
+    path = resolved(path)
     try:
         # A pipe or a folder would block or fail later, with less to say.
         if not stat.S_ISREG(os.stat(path).st_mode):

@@ -12,8 +12,9 @@ import numpy as np
 from eigentree.calibration import Calibration
 from eigentree.chart.spans import Marginal
 from eigentree.corpus.constraints import Constraint
-from eigentree.corpus.trees import Tree
+from eigentree.corpus.trees import Tree, spans_of_nodes
 from eigentree.errors import SettingsError
+from eigentree.shown import Shown
 
 # What may be given up for a tree, see `eigentree.parsers`.
 Fallback = Literal["threshold", "coarse", "tags", "flat", "split", "empty", "constraints"]
@@ -78,7 +79,7 @@ class Alternative(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ParseResult:
+class ParseResult(Shown):
     """The parse of one sentence.
 
     Attributes
@@ -213,3 +214,21 @@ def check_least(least: float | None) -> None:
     """Refuse a least size of marginals that is none."""
     if least is not None and not 0.0 <= least < math.inf:
         raise SettingsError(f"the least size of marginals is {least}; it must be 0 or more")
+
+
+def node_confidences(result: ParseResult) -> list[float | None]:
+    """How sure the parser is of each node of the tree, in the order of ``tree.nodes()``.
+
+    Calibrated where that can be.  None for what no chart has judged, such as tags.
+    """
+    if result.tree is None:
+        return []
+    waiting: dict[tuple[str, int, int], list[float]] = {}
+    for label, start, end, raw, right in result.brackets:
+        waiting.setdefault((label, start, end), []).append(raw if right is None else right)
+    found: list[float | None] = []
+    for node, span in zip(result.tree.nodes(), spans_of_nodes(result.tree), strict=True):
+        # Brackets come after those below them, and nodes before.
+        own = [] if node.is_preterminal else waiting.get(span, [])
+        found.append(own.pop() if own else None)
+    return found

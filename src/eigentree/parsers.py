@@ -66,6 +66,7 @@ from eigentree.sentences import (
     Sentence,
     Words,
     calibration_for,
+    each_of,
     parts_of,
     pieces_of,
     said,
@@ -331,7 +332,7 @@ class Parser:
         soft: bool = False,
     ) -> Iterator[ParseResult]:
         """Parse sentences one by one: text, or (words, tags or None), perhaps with constraints."""
-        for sentence in sentences:
+        for sentence in each_of(sentences):
             words, tags, constraints = parts_of(sentence)
             yield self.parse(
                 words, tags, best=best, marginals=marginals, constraints=constraints, soft=soft

@@ -121,6 +121,21 @@ def said(
     return Said(listed, tags, None)
 
 
+def each_of(sentences: Iterable[Given]) -> Iterator[Given]:
+    """Many sentences one by one.
+
+    Raises
+    ------
+    TypeError
+        When they are one text, whose characters nobody wants to parse.
+    """
+    if isinstance(sentences, str):
+        raise TypeError(
+            "sentences is one string; a list of sentences is expected, or else ask parse_text"
+        )
+    return iter(sentences)
+
+
 def parts_of(sentence: Given) -> tuple[Words, Sequence[Tag] | None, Constraints | None]:
     """One of many sentences as somebody gave them: words, tags or None, and perhaps constraints.
 

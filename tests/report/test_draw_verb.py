@@ -95,3 +95,95 @@ def test_a_bad_byte_costs_one_drawing(tmp_path, capsys):
     out, err = capsys.readouterr()
     assert out == "NP ─ NN ice\n\nNP ─ NN snow\n"
     assert f"{path}:2:12: byte 0xe9 is not UTF-8" in err
+
+
+# Pictures, LaTeX and dependencies ---------------------------------------------------------
+
+
+CONLLU = (
+    "# sent_id = 1\n1\tthe\t_\tDET\t_\t_\t2\tdet\t_\t_\n2\tice\t_\tNOUN\t_\t_\t3\tnsubj\t_\t_\n"
+    "3\tmelts\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n"
+    "1\tsnow\t_\tNOUN\t_\t_\t2\tnsubj\t_\t_\n2\tfalls\t_\tVERB\t_\t_\t0\troot\t_\t_\n\n"
+)
+
+
+@pytest.fixture
+def conllu(tmp_path):
+    path = tmp_path / "trees.conllu"
+    path.write_text(CONLLU)
+    return str(path)
+
+
+def test_text_of_dependencies(conllu, capsys):
+    assert run("draw", conllu) == 0
+    assert capsys.readouterr().out == (
+        "┌─▶ 1  the    DET   2  det\n├─▶ 2  ice    NOUN  3  nsubj\n└─▶ 3  melts  VERB  0  root\n"
+        "\n┌─▶ 1  snow   NOUN  2  nsubj\n└─▶ 2  falls  VERB  0  root\n"
+    )
+    assert run("draw", conllu, "--only", "2", "--ascii") == 0
+    assert capsys.readouterr().out == (
+        "+-> 1  snow   NOUN  2  nsubj\n+-> 2  falls  VERB  0  root\n"
+    )
+    assert run("draw", conllu, "--only", "3") == 2
+    assert "has 2 sentences, so there is no sentence 3" in capsys.readouterr().err
+
+
+def test_dependencies_from_standard_input(monkeypatch, capsys):
+    # Their form is known by what they look like.
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CONLLU.encode())))
+    assert run("draw", "--format", "svg") == 0
+    assert capsys.readouterr().out.count("marker-end") == 5
+
+
+def test_malformed_dependencies(tmp_path, capsys):
+    path = tmp_path / "bad.conllu"
+    path.write_text(CONLLU + "1\ta\t_\t_\t_\t_\t7\tx\t_\t_\n")
+    assert run("draw", str(path)) == 2
+    assert "bad.conllu:9" in capsys.readouterr().err
+    assert run("draw", str(path), "--on-error", "skip") == 0
+    told = capsys.readouterr()
+    assert told.out.count("nsubj") == 2
+    assert "bad.conllu:9" in told.err
+
+
+@pytest.mark.parametrize("fixture", ["trees", "conllu"])
+def test_png_by_the_name_of_the_output(fixture, request, tmp_path, capsys):
+    target = tmp_path / "it.png"
+    assert run("draw", request.getfixturevalue(fixture), "-o", str(target), "--scale", "1") == 0
+    small = target.read_bytes()
+    assert small.startswith(b"\x89PNG")
+    assert run("draw", request.getfixturevalue(fixture), "--format", "png", "-o", str(target)) == 0
+    assert len(target.read_bytes()) > len(small)
+    assert capsys.readouterr().out == ""
+
+
+def test_latex_by_name_and_by_format(trees, conllu, tmp_path, capsys):
+    target = tmp_path / "it.tex"
+    assert run("draw", trees, "-o", str(target)) == 0
+    assert target.read_text().count("\\begin{forest}") == 2
+    assert run("draw", conllu, "-o", str(target)) == 0
+    assert target.read_text().count("\\begin{dependency}") == 2
+    assert run("draw", trees, "--format", "latex-qtree", "--fragment", "--only", "3") == 0
+    assert capsys.readouterr().out == (
+        "% wants \\usepackage{tikz-qtree}\n\\begin{tikzpicture}\n"
+        "\\Tree [.{NP}\n  [.{NN} {snow} ] ]\n\\end{tikzpicture}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("fixture", "options", "told"),
+    [
+        ("conllu", ["--format", "latex-forest"], "latex-forest draws bracketed trees; the input"),
+        ("trees", ["--format", "latex-dependency"], "draws CoNLL-U; the input holds bracketed"),
+        ("trees", ["--fragment"], "--fragment is for LaTeX; the format is text"),
+        ("conllu", ["--clean"], "--clean and --style are for bracketed trees"),
+        ("trees", ["--scale", "1000", "-o", "it.png"], "is too large for PNG"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    fixture, options, told, request, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    assert run("draw", request.getfixturevalue(fixture), *options) == 2
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "it.png").exists()

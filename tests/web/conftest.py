@@ -50,6 +50,6 @@ def inside(folder: Path, demo: Path) -> Iterator[Inside]:
 def running(folder: Path, demo: Path) -> Iterator[Running]:
     """A service with a port and two workers, with little time for a sentence."""
     options = ["--workers", "2", "--max-tokens", "2000", "--max-sentence-seconds", "2"]
-    options += ["--max-request-seconds", "3", "--max-waiting", "4", "--max-body-seconds", "1"]
+    options += ["--max-request-seconds", "30", "--max-waiting", "4", "--max-body-seconds", "1"]
     with Running("-m", demo, "-m", models.save_slow(folder), *options) as service:
         yield service

@@ -45,7 +45,11 @@ class Running:
         self.port = urlsplit(self._first.split()[2].rstrip(",")).port
 
     def __enter__(self) -> Running:
-        until(lambda: self.get("/api/health").status == 200)
+        try:
+            until(lambda: self.get("/api/health").status == 200)
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:

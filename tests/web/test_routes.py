@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eigentree.cli.app import _load
 from eigentree.corpus.conllu import read_conllu
 from eigentree.records import parse_record
 from eigentree.web import worker
@@ -144,10 +146,14 @@ def test_dependencies(inside):
 
 def test_brackets(inside):
     words, tags = ["the", "man", "slept", "."], ["DT", "NN", "VBD", "."]
-    asked = {"sentences": [{"words": words, "tags": tags}, {"words": words}]}
+    asked = {"sentences": [{"words": words, "tags": tags}, {"words": words, "tags": []}]}
     result, bad = results_of(inside.post("/api/brackets", asked))
     assert result["tree"].count("(X") == 2
-    assert "no tags" in bad["error"]["message"]
+    assert bad["error"] == {
+        "code": "bad_sentence",
+        "message": "there are 4 words but 0 tags",
+        "where": "sentences[1]",
+    }
 
 
 def test_evaluate_says_what_the_verb_says(inside, tmp_path):
@@ -184,8 +190,9 @@ def test_models_are_told(inside):
     assert told["demo"]["method"] == "spectral"
     assert told["demo"]["sizes"]["binary_rules"] > 100
     assert told["many"]["sizes"]["members"] == 2
-    assert told["demo"]["card"]["trees"] == 490
-    assert "singular_values" not in told["demo"]["card"]
+    assert told["demo"]["card"] is None
+    assert told["demo"]["description"]["trees"] == 490
+    assert "singular_values" not in told["demo"]["description"]
 
 
 def test_symbols_can_be_looked_at(inside):
@@ -347,6 +354,8 @@ def test_what_is_no_json(inside, body, told):
         ('{"text": "a", "bset": 3}', "bset"),
         ('{"text": "a", "best": 0}', "best"),
         ('{"text": "a", "best": 2.0}', "best"),
+        ('{"text": "a", "best": 1' + "0" * 4000 + "}", "best"),
+        ('{"text": ' + "[" * 900 + "]" * 900 + "}", "text"),
         ('{"text": "a", "best": "2"}', "best"),
         ('{"text": "a", "best": true}', "best"),
         ('{"text": "a", "marginals": -1}', "marginals"),
@@ -363,6 +372,25 @@ def test_what_is_no_request(inside, body, where):
     answer = inside.raw("/api/parse", body.encode())
     assert (answer.status_code, code_of(answer)) == (422, "wrong_request")
     assert answer.json()["error"].get("where") == where
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "where"),
+    [
+        ("dependencies", {"text": "a", "best": 2}, "best"),
+        ("dependencies", {"sentences": [{"words": ["a"], "tags": [{"N": 1}]}]}, "tags[0]"),
+        ("dependencies", {"sentences": [{"words": ["a"], "constraints": {}}]}, "constraints"),
+        ("brackets", {"text": "a"}, "sentences"),
+        ("brackets", {"sentences": ["a"]}, "sentences[0]"),
+        ("brackets", {"sentences": [{"words": ["a"]}]}, "sentences[0].tags"),
+        ("evaluate", {"gold": "(A a)"}, "parsed"),
+        ("evaluate", {"gold": "\ud800", "parsed": ""}, "gold"),
+    ],
+)
+def test_what_other_routes_do_not_take(inside, path, asked, where):
+    answer = inside.raw(f"/api/{path}", json.dumps(asked).encode())
+    assert (answer.status_code, code_of(answer)) == (422, "wrong_request")
+    assert answer.json()["error"]["where"].endswith(where)
 
 
 @pytest.mark.parametrize(
@@ -396,7 +424,6 @@ def long_sentence(**given: object) -> dict:
         ("tokens", {"sentences": [{"words": ["a"] * 201}]}),
         ("tokens", {"text": "a " * 201}),
         ("best", {**GOOD, "best": 51}),
-        ("best", {**GOOD, "best": 10**30}),
         ("constraints", long_sentence(constraints={"forbidden": [[0, 1]] * 201})),
     ],
 )
@@ -417,6 +444,14 @@ def test_too_many_requests_are_sent_away(inside):
     assert (answer.status_code, code_of(answer)) == (503, "too_many_waiting")
     assert int(answer.headers["retry-after"]) > 0
     assert inside.post("/api/parse", GOOD).status_code == 200
+
+
+def test_a_request_out_of_time_has_nothing_begun(inside, monkeypatch):
+    limits = Limits(request_seconds=1e-9)
+    monkeypatch.setattr(inside.service, "limits", limits)
+    answer = inside.post("/api/parse", GOOD)
+    assert (answer.status_code, code_of(answer)) == (504, "request_out_of_time")
+    assert 'reason="time"' not in inside.get("/api/metrics").text
 
 
 def test_bodies_are_counted_while_they_come(inside):
@@ -530,3 +565,25 @@ def test_anything_has_an_answer(inside: Inside, path, value):
     else:
         assert answer.status_code in (400, 404, 422), answer.text
         code_of(answer)
+
+
+# What the docs say ----------------------------------------------------------------------
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "serve.md"
+
+
+def test_the_docs_have_the_table_of_limits():
+    rows = [
+        f"| `--max-{row['name'].replace('_', '-')}` | {row['value']:,.0f} | {row['what']} "
+        f"| {row['status']} `{row['code']}` |"
+        for row in Limits().table()
+    ]
+    lines = PAGE.read_text("utf-8").splitlines()
+    assert [line for line in lines if line.startswith("| `--max-")] == rows
+
+
+def test_options_have_the_words_of_the_limits():
+    help_of = {option.opts[0]: option.help for option in _load("serve").params}
+    for row in Limits().table():
+        own = help_of[f"--max-{row['name'].replace('_', '-')}"]
+        assert own.lower().rstrip(".") == row["what"]

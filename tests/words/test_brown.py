@@ -61,11 +61,12 @@ def test_paths_are_those_of_the_definition(seed, n_clusters):
 @settings(max_examples=30, deadline=None)
 def test_any_text_with_many_ties(text, n_clusters):
     n_words = len({word for sentence in text for word in sentence})
-    if n_words < n_clusters:
+    if n_words < 2:
         with pytest.raises(SettingsError):
             learn_brown(text, BrownOptions(n_clusters))
         return
-    assert paths_of(learn_brown(text, BrownOptions(n_clusters))) == oracle.brown(text, n_clusters)
+    expected = oracle.brown(text, min(n_clusters, n_words))
+    assert paths_of(learn_brown(text, BrownOptions(n_clusters))) == expected
 
 
 def test_rare_words_without_a_cluster_still_count_in_marginals(rng):
@@ -289,10 +290,16 @@ def test_settings_without_meaning(settings, why):
         BrownOptions(**settings)
 
 
+def test_a_text_of_few_words_has_as_many_clusters():
+    few = learn_brown([["a", "b", "a", "c"]], BrownOptions(100))
+    assert sorted(few.cluster.tolist()) == [0, 1, 2]
+    assert few.paths == learn_brown([["a", "b", "a", "c"]], BrownOptions(3)).paths
+
+
 def test_texts_that_give_no_clusters():
-    with pytest.raises(SettingsError, match="has 2 different words;"):
-        learn_brown([["a", "b"]], BrownOptions(3))
-    with pytest.raises(SettingsError, match="1 different words seen 2 times"):
+    with pytest.raises(SettingsError, match="has 1 different word; clusters need"):
+        learn_brown([["a", "a"]], BrownOptions(3))
+    with pytest.raises(SettingsError, match="1 different word seen 2 times"):
         learn_brown([["a", "b", "a"]], BrownOptions(2, min_count=2))
     with pytest.raises(TreebankFormatError, match="no word"):
         learn_brown([[]], BrownOptions(2))

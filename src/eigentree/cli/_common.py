@@ -193,6 +193,29 @@ def keep_inputs(output: str, inputs: Iterable[str]) -> None:
             raise SettingsError(f"{output}: is read, so it can't be written; name another")
 
 
+def write_picture(svg: str, file: str, *, as_png: bool, scale: float = 2.0) -> None:
+    """Write a drawing as SVG or as PNG.
+
+    Raises
+    ------
+    SettingsError
+        When a PNG is too large, would go to a terminal, or wants a package that is missing.
+    """
+    from eigentree.corpus.files import write_whole
+
+    if not as_png:
+        with write_whole(file) as text:
+            text.write(svg)
+        return
+    from eigentree.report import png
+
+    pixels = png.as_png(svg, scale=scale)
+    with write_whole(file, binary=True) as out:
+        if out.isatty():
+            raise SettingsError("a terminal can't show a PNG; name a file with --output-file")
+        out.write(pixels)
+
+
 def result_console() -> Any:
     """A console for tables on standard output, whose reader may leave."""
     from rich.console import Console

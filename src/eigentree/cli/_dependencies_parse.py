@@ -28,6 +28,7 @@ from eigentree.cli.parse import (
     in_processes,
 )
 from eigentree.errors import SettingsError
+from eigentree.models import DEPENDENCIES, resolved
 
 if TYPE_CHECKING:
     from eigentree.cli.parse import HowToCut
@@ -76,7 +77,12 @@ def parse(
     files: Annotated[
         list[str] | None, typer.Argument(help="Files of sentences; standard input by default.")
     ] = None,
-    model: Annotated[str, typer.Option("--model", "-m", help="Model file.")] = "",
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model", "-m", help="A model file, or the name of one that comes with eigentree."
+        ),
+    ] = DEPENDENCIES,
     form: Annotated[
         InputForm,
         typer.Option(
@@ -119,10 +125,7 @@ def parse(
     """
     from eigentree.corpus.files import write_whole
 
-    if not model:
-        raise SettingsError(
-            "no model is named; give one with --model, as made by eigentree dependencies train"
-        )
+    model = str(resolved(model))
     inputs = files or ["-"]
     check_inputs([model, *inputs])
     keep_inputs(output_file, [model, *inputs])

@@ -71,7 +71,7 @@ def train(
         ),
     ] = None,
     clusters: Annotated[
-        int, typer.Option(min=2, help="Number of clusters that are made of the text itself.")
+        int, typer.Option(min=2, help="Most clusters that are made of the text itself.")
     ] = 100,
     tag_map: Annotated[
         str | None,

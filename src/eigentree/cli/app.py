@@ -34,6 +34,7 @@ VERBS = {
         "eigentree.cli.retrain", "Improve a model with trees in which phrases may be missing."
     ),
     "parse": Verb("eigentree.cli.parse", "Parse sentences with a model."),
+    "models": Verb("eigentree.cli.models", "List the models that come with eigentree."),
     "surprisal": Verb(
         "eigentree.cli.surprisal", "Say how surprising each word of a sentence is to a model."
     ),
@@ -61,7 +62,7 @@ VERBS = {
     "inspect": Verb("eigentree.cli.inspect", "Say what is in a model."),
     "experiment": Verb("eigentree.cli.experiment", "Compare estimators on a treebank."),
     "serve": Verb("eigentree.cli.serve", "Serve models over HTTP, with a page for the browser."),
-    "draw": Verb("eigentree.cli.draw", "Draw trees as text or SVG."),
+    "draw": Verb("eigentree.cli.draw", "Draw trees as text, as a picture or for LaTeX."),
 }
 
 

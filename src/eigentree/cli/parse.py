@@ -29,6 +29,7 @@ from eigentree.cli._common import (
     message,
     track,
 )
+from eigentree.models import CONSTITUENTS, resolved
 from eigentree.workers import worker_pool
 
 if TYPE_CHECKING:
@@ -118,9 +119,12 @@ def parse(
     model: Annotated[
         str,
         typer.Option(
-            "--model", "-m", help="A model file made by train, or the folder of an ensemble."
+            "--model",
+            "-m",
+            help="A model file made by train, the folder of an ensemble, or the name of a model "
+            "that comes with eigentree.",
         ),
-    ] = "",
+    ] = CONSTITUENTS,
     form: Annotated[
         InputForm,
         typer.Option(
@@ -233,8 +237,7 @@ def parse(
     from eigentree.errors import SettingsError
     from eigentree.parse_results import check_least
 
-    if not model:
-        raise SettingsError("no model is named; give one with --model, as made by eigentree train")
+    model = str(resolved(model))
     inputs = [*(files or []), *([constraints] if constraints else [])]
     check_inputs(inputs)
     for written in (output_file, *([] if marginals is None else [marginals])):

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eigentree.cli._common import JsonOption, QuietOption, check_inputs, keep_inputs, track
+from eigentree.cli._common import (
+    JsonOption,
+    QuietOption,
+    check_inputs,
+    keep_inputs,
+    track,
+    write_picture,
+)
 from eigentree.cli._models import open_parser, warn_of_compilation
 from eigentree.cli._training import OnErrorOption, held_out_trees
 
@@ -25,7 +32,8 @@ def reliability(
         typer.Option("--ignore-tags", help="Parse by the model's tagger, not the trees' tags."),
     ] = False,
     picture: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Draw a reliability diagram (SVG).")
+        str | None,
+        typer.Option(metavar="FILE", help="Draw a reliability diagram: .png, or else SVG."),
     ] = None,
     on_error: OnErrorOption = "raise",
     as_json: JsonOption = False,
@@ -37,7 +45,6 @@ def reliability(
     how often they should be by the model's confidences: raw, and calibrated if the model is.
     """
     from eigentree.calibration import Way
-    from eigentree.corpus.files import write_whole
     from eigentree.evaluate.reliability import reliability as measure
     from eigentree.judging import asked, judge
     from eigentree.report.reliability import Row, draw_reliability
@@ -57,8 +64,8 @@ def reliability(
             measured = measure(judged.calibrated, judged.right)
             rows.append(Row(f"{name}, calibrated", measured, 2 * place + 1))
     if picture is not None:
-        with write_whole(picture) as out:
-            out.write(draw_reliability(rows, f"{model} on {trees}, {way}"))
+        drawn = draw_reliability(rows, f"{model} on {trees}, {way}")
+        write_picture(drawn, picture, as_png=picture.lower().endswith(".png"))
     if as_json:
         told = {
             row.name: {**row.measured._asdict(), "bins": [b._asdict() for b in row.measured.bins]}

@@ -10,6 +10,7 @@ import typer
 
 from eigentree.cli._common import FAILED, QuietOption, message
 from eigentree.errors import SettingsError
+from eigentree.models import CONSTITUENTS, DEPENDENCIES
 
 _NEEDED = ("fastapi", "uvicorn")
 _MOST_WORKERS = 4
@@ -82,9 +83,10 @@ def serve(
 ) -> None:
     """Serve models over HTTP: JSON in and out, and a page for the browser.
 
-    Each kind of model may be given several times; requests name one by its file, the first is the
-    default.  Only this machine can reach the service unless --host says otherwise.  /docs tells
-    what can be asked for, /api/limits the limits.  Needs the extra: pip install 'eigentree[serve]'.
+    Without any model they are the English ones of the package.  Each kind may be given several
+    times; requests name one by its file, the first is the default.  Only this machine can reach the
+    service unless --host says otherwise.  /docs tells what can be asked for, /api/limits the
+    limits.  Needs the extra: pip install 'eigentree[serve]'.
     """
     _check_installed()
     from eigentree.web.app import Service
@@ -99,28 +101,27 @@ def serve(
         sentence_seconds=sentence_seconds, request_seconds=request_seconds, waiting=waiting,
         stop_seconds=stop_seconds,
     )  # fmt: skip
+    if not (model or dependencies or brackets):
+        model, dependencies = [CONSTITUENTS], [DEPENDENCIES]
     models = name_models(
         [("constituents", path) for path in model or ()]
         + [("dependencies", path) for path in dependencies or ()]
         + [("brackets", path) for path in brackets or ()]
     )
-    if not models:
-        raise SettingsError(
-            "no model is named; give one with --model, --dependencies or --brackets"
-        )
     if get is not None:
         status, body = get_once(Service(models, 1, limits), get)
         typer.echo(body.decode("utf-8"))
         if status >= 400:
             raise typer.Exit(FAILED)
         return
-    if not is_loopback(host):
-        message(f"others can reach the service at {host}: it asks nobody who they are", quiet=quiet)
     n_workers = workers or min(os.cpu_count() or 1, _MOST_WORKERS)
     service = Service(models, n_workers, limits)
 
     def tell(address: str) -> None:
-        message(f"serving at {address}, until Ctrl-C")
+        message(f"serving at {address}, until Ctrl-C", quiet=quiet)
+        if not is_loopback(host):
+            warning = f"others may reach {host}, and the service asks nobody who they are"
+            message(warning, quiet=quiet)
 
     serve_until_signal(service, host, port, allow_host or [], tell)
 

@@ -51,7 +51,7 @@ words = typer.Typer(
 def brown(
     files: TextArgument = None,
     output_file: OutputOption = "-",
-    clusters: Annotated[int, typer.Option(min=2, help="Number of clusters.")] = 320,
+    clusters: Annotated[int, typer.Option(min=2, help="Most clusters.")] = 320,
     min_count: Annotated[
         int, typer.Option(min=1, help="Words seen less often get no cluster.")
     ] = 1,

@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
+from eigentree.shown import Shown
+
 Value = TypeVar("Value")
 
 FORBIDDEN_IN_LABEL = frozenset(" \t\r\n\x0b\x0c()")
@@ -29,7 +31,7 @@ class Span(NamedTuple):
     end: int
 
 
-class Tree:
+class Tree(Shown):
     """A node of a constituency tree, with all that is below it.
 
     Parameters
@@ -195,6 +197,23 @@ def fold(tree: Tree, combine: Callable[[Tree, list[Value]], Value]) -> Value:
             del done[-n_children:]
         done.append(combine(node, values))
     return done[0]
+
+
+def spans_of_nodes(tree: Tree) -> list[Span]:
+    """The labelled span of each node, preterminals too, in the order of ``tree.nodes()``."""
+    spans: list[Span] = []
+    place = sum(1 for _ in tree.preterminals())
+
+    # fold visits the nodes in this order turned round.
+    def span_of(node: Tree, below: list[tuple[int, int]]) -> tuple[int, int]:
+        nonlocal place
+        place -= not below
+        start, end = (below[0][0], below[-1][1]) if below else (place, place + 1)
+        spans.append(Span(node.label, start, end))
+        return start, end
+
+    fold(tree, span_of)
+    return spans[::-1]
 
 
 def with_tags(tree: Tree, tags: Sequence[str | None]) -> Tree:

@@ -40,6 +40,7 @@ from eigentree.sentences import (
     Sentence,
     Words,
     calibration_for,
+    each_of,
     parts_of,
     pieces_of,
     said,
@@ -199,7 +200,7 @@ class EnsembleParser:
         """Parse sentences in lots: text, or (words, tags or None), perhaps with constraints."""
         check_best(best)
         check_least(marginals)
-        waiting = iter(sentences)
+        waiting = each_of(sentences)
         while lot := list(islice(waiting, self.lot)):
             asked, settled, calibrations, offsets = [], [], [], []
             for given, its_tags, constraints in map(parts_of, lot):

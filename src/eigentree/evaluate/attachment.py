@@ -37,6 +37,7 @@ from numpy.typing import NDArray
 from eigentree.corpus.conllu import Sentence, Word
 from eigentree.errors import SettingsError, counted
 from eigentree.evaluate.pairing import pair_equal
+from eigentree.shown import Shown
 
 Punctuation = Literal["unicode", "tags"]
 Measure = Literal["uas", "las"]
@@ -130,7 +131,7 @@ class AttachmentSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class AttachmentResult:
+class AttachmentResult(Shown):
     """The outcome of `score_attachment`.
 
     ``all`` is over all words, ``bare`` over those that are no punctuation; ``relations`` are over

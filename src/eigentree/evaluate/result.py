@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree.evaluate.settings import ParsevalOptions
+from eigentree.shown import Shown
 
 
 class SentenceScore(NamedTuple):
@@ -91,7 +92,7 @@ class Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class ParsevalResult:
+class ParsevalResult(Shown):
     """The outcome of `eigentree.evaluate.score`.
 
     ``all`` sums over all sentences, ``short`` over those within the cut-off, if there is one.

@@ -41,6 +41,7 @@ from eigentree.evaluate.significance import (
     bootstrap_mean_interval,
     corpus_f1,
 )
+from eigentree.shown import Shown
 
 Convention = Literal["klein-manning", "sentence"]
 CONVENTIONS: tuple[Convention, ...] = ("klein-manning", "sentence")
@@ -163,7 +164,7 @@ class Figure(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class UnlabelledResult:
+class UnlabelledResult(Shown):
     """Sentences and figures, in the order of conventions and, within, of lengths."""
 
     sentences: tuple[SentenceSpans, ...]

@@ -24,7 +24,7 @@ MOST_CELLS = 10_000_000  # more would take gigabytes
 MOST_RAILS = 90  # columns of indentation before the outer ones are left out
 
 # Which of its four arms a line character has: up, down, left, right.
-_BOXES = {
+BOXES = {
     (1, 1, 0, 0): "│",
     (0, 0, 1, 1): "─",
     (0, 1, 0, 1): "┌",
@@ -37,7 +37,7 @@ _BOXES = {
     (1, 1, 1, 0): "┤",
     (1, 1, 1, 1): "┼",
 }
-_ASCII = dict(zip(map(ord, "│─┌┐└┘┬┴├┤┼⋯"), "|-+++++++++~", strict=True))
+ASCII = dict(zip(map(ord, "│─┌┐└┘┬┴├┤┼⋯"), "|-+++++++++~", strict=True))
 
 
 class Placed(NamedTuple):
@@ -204,7 +204,7 @@ def draw_text(
     nodes = list(tree.nodes())
     values = check_confidence(confidence, len(nodes))
     labels = [shown_label(node, value) for node, value in zip(nodes, values, strict=True)]
-    lines: dict[int, str] = _ASCII if ascii_only else {}
+    lines: dict[int, str] = ASCII if ascii_only else {}
     if style != "indented":
         drawing = _draw_from_root(tree, labels, lines, width if style == "auto" else None)
         if drawing is not None:
@@ -256,7 +256,7 @@ def _draw_from_root(
         first, last = min(*feet, stem), max(*feet, stem)
         for column in range(first, last + 1):
             arms = (column == stem, column in feet, column > first, column < last)
-            canvas[2 * depth + 1][column] = _BOXES[arms].translate(lines)
+            canvas[2 * depth + 1][column] = BOXES[arms].translate(lines)
         for child, foot in zip(children, feet, strict=True):
             if placed[child].node.word is not None:
                 for line in range(2 * depth + 2, tag_line):

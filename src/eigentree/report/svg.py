@@ -29,7 +29,9 @@ INK, WORD_INK, LINE, LEADER = "#1f3a5f", "#111111", "#7d8897", "#c3cad3"
 LOW, MIDDLE, HIGH = (244, 165, 110), (242, 240, 230), (140, 190, 235)
 
 
-class _Figure(NamedTuple):
+class Figure(NamedTuple):
+    """A drawing to be put on a page, which begins at 0 in both directions."""
+
     width: float
     height: float
     body: str
@@ -65,20 +67,35 @@ def draw_svg_page(
     """Draw trees one below the other in one SVG document; see `draw_svg`."""
     values = [None] * len(trees) if confidence is None else confidence
     figures = [_figure(*pair) for pair in zip(trees, values, strict=True)]
-    has_colours = any(one is not None for one in values)
+    spoken = " / ".join(" ".join(map(visible, tree.words())) for tree in trees)
+    return page_of(figures, spoken, legend=any(one is not None for one in values))
+
+
+def page_of(figures: Sequence[Figure], spoken: str, *, legend: bool, definitions: str = "") -> str:
+    """Figures one below the other in one SVG document.
+
+    Parameters
+    ----------
+    figures
+    spoken
+        What is drawn, for those who do not see it.
+    legend
+        Whether colours that stand for confidences are explained.
+    definitions
+        What figures refer to, as SVG.
+    """
     width = max((figure.width for figure in figures), default=0.0)
     height = float(MARGIN - PAGE_GAP)
-    bodies = []
+    bodies = [definitions]
     for figure in figures:
         height += PAGE_GAP
         bodies.append(f'<g transform="translate({MARGIN} {plain(height)})">\n{figure.body}</g>\n')
         height += figure.height
-    if has_colours:
+    if legend:
         width = max(width, LEGEND_WIDTH)
         bodies.append(_legend(MARGIN, height + 18))
         height += 40
     across, down = plain(width + 2 * MARGIN), plain(max(height, 0.0) + MARGIN)
-    spoken = " / ".join(" ".join(map(visible, tree.words())) for tree in trees)
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{across}" height="{down}" '
@@ -89,7 +106,7 @@ def draw_svg_page(
     )
 
 
-def _figure(tree: Tree, confidence: Confidence | None) -> _Figure:
+def _figure(tree: Tree, confidence: Confidence | None) -> Figure:
     nodes = list(tree.nodes())
     values = check_confidence(confidence, len(nodes))
     labels = [shown_label(node) for node in nodes]
@@ -110,7 +127,7 @@ def _figure(tree: Tree, confidence: Confidence | None) -> _Figure:
                 f"M{plain(centre)} {base + 7}L{plain(placed[child].centre)} {base + LEVEL - 17}"
             )
         if node.word is not None:
-            words.append(_text(centre, word_line, visible(node.word)))
+            words.append(text_at(centre, word_line, visible(node.word)))
             if word_line - base > 40:
                 leaders.append(f"M{plain(centre)} {base + 8}V{word_line - 18}")
         value = values[place]
@@ -118,10 +135,10 @@ def _figure(tree: Tree, confidence: Confidence | None) -> _Figure:
             room = text_width(labels[place], LABEL_SIZE, bold=True) + 10
             pills.append(
                 f'<rect x="{plain(centre - room / 2)}" y="{base - 15}" width="{plain(room)}" '
-                f'height="21" rx="5" fill="{_colour(value)}"/>\n'
+                f'height="21" rx="5" fill="{colour_of(value)}"/>\n'
             )
         title = "" if value is None else f"{labels[place]}: {100 * value:.1f} %"
-        names.append(_text(centre, base, labels[place], title))
+        names.append(text_at(centre, base, labels[place], title))
     body = (
         f'<path d="{"".join(leaders)}" fill="none" stroke="{LEADER}" stroke-dasharray="2 3"/>\n'
         f'<path d="{"".join(edges)}" fill="none" stroke="{LINE}" stroke-width="1.2"/>\n'
@@ -129,25 +146,26 @@ def _figure(tree: Tree, confidence: Confidence | None) -> _Figure:
         f'<g font-size="{LABEL_SIZE}" font-weight="bold" fill="{INK}">\n{"".join(names)}</g>\n'
         f'<g font-size="{WORD_SIZE}" fill="{WORD_INK}">\n{"".join(words)}</g>\n'
     )
-    return _Figure(right, word_line + 6, body)
+    return Figure(right, word_line + 6, body)
 
 
 def _legend(left: float, top: float) -> str:
     steps = 24
     bars = "".join(
         f'<rect x="{plain(left + 84 + 5 * step)}" y="{plain(top)}" width="5.5" height="12" '
-        f'fill="{_colour(step / (steps - 1))}"/>\n'
+        f'fill="{colour_of(step / (steps - 1))}"/>\n'
         for step in range(steps)
     )
     base = top + 10
     return (
         f'<g font-size="11" fill="#444444">\n{bars}'
-        f"{_text(left + 32, base, 'confidence')}{_text(left + 74, base, '0')}"
-        f"{_text(left + 226, base, '100 %')}</g>\n"
+        f"{text_at(left + 32, base, 'confidence')}{text_at(left + 74, base, '0')}"
+        f"{text_at(left + 226, base, '100 %')}</g>\n"
     )
 
 
-def _text(x: float, y: float, text: str, title: str = "") -> str:
+def text_at(x: float, y: float, text: str, title: str = "") -> str:
+    """A text with its middle at x, and what is told when the pointer rests on it."""
     told = f"<title>{escaped(title)}</title>" if title else ""
     return f'<text x="{plain(x)}" y="{plain(y)}">{told}{escaped(text)}</text>\n'
 
@@ -178,7 +196,8 @@ def _ems(character: str) -> float:
     return 0.72 if character.isupper() else 0.64
 
 
-def _colour(value: float) -> str:
+def colour_of(value: float) -> str:
+    """The colour of a confidence."""
     share = min(max(value, 0.0), 1.0)
     start, end, way = (LOW, MIDDLE, 2 * share) if share < 0.5 else (MIDDLE, HIGH, 2 * share - 1)
     mixed = (round(a + (b - a) * way) for a, b in zip(start, end, strict=True))

@@ -22,7 +22,7 @@ from typing import Any, TypeVar
 import regex
 
 from eigentree.errors import SettingsError
-from eigentree.text.english import ABBREVIATIONS, CLITICS, COMMON, DIVIDED, ENGLISH
+from eigentree.text.english import ABBREVIATIONS, CLITICS, COMMON, DIVIDED, ENGLISH, WHOLE
 
 Key = TypeVar("Key")
 
@@ -60,6 +60,7 @@ _SHAPE = regex.compile(r"(?=(?:^|(?<=([\p{L}\p{M}])|(\p{N})))([^\p{L}\p{M}\p{N}\
                        r"(?:$|(?=([\p{L}\p{M}])|(\p{N}))))")  # fmt: skip
 _INNER = regex.compile(r"[\p{L}\p{M}\p{N}]([^\p{L}\p{M}\p{N}\s])(?=[\p{L}\p{M}\p{N}])")
 _ABBREVIATION = regex.compile(r"\p{L}[\p{L}\p{M}]*(?:[.-]\p{L}[\p{L}\p{M}]*)*\.")
+_ADDRESS = regex.compile(r"://|www\.|@|\.\p{L}+/")
 _ENCLITIC = regex.compile(r"(?:n['’]t|['’][\p{L}\p{M}]+|-[\p{L}\p{M}]+(?:-[\p{L}\p{M}]+)?)")
 _PROCLITIC = regex.compile(r"[\p{L}\p{M}]+['’]")
 _SPACELESS_WORD = regex.compile(rf"[{SPACELESS}]{{2,}}")
@@ -109,7 +110,7 @@ class TokenConvention:
     after: tuple[str, ...] = CLITICS
     divided: tuple[tuple[str, ...], ...] = DIVIDED
     contracted: tuple[tuple[str, ...], ...] = ()
-    whole: tuple[str, ...] = ()
+    whole: tuple[str, ...] = WHOLE
     prefixes: tuple[str, ...] = ()
     units: tuple[str, ...] = ()
     abbreviations: tuple[str, ...] = ABBREVIATIONS
@@ -136,29 +137,23 @@ class TokenConvention:
         if mode == "penn":
             return cls()
         return cls(
-            mode, _KEPT["unicode"], after=(), divided=(), abbreviations=(), common=()
+            mode, _KEPT["unicode"], after=(), divided=(), whole=(), abbreviations=(), common=()
         )  # fmt: skip
 
     @classmethod
-    def of_words(
-        cls,
-        sentences: Iterable[Sequence[str]],
-        contracted: Mapping[str, Sequence[str]] | None = None,
-    ) -> TokenConvention:
+    def of_words(cls, sentences: Iterable[Sequence[str]]) -> TokenConvention:
         """The convention by which sentences were cut into words.
 
         Parameters
         ----------
         sentences
             The words of each, in the order of the text.
-        contracted
-            As in `TokenConvention.contracted`, where the treebank tells.
 
         Cost
         ----
         Linear in the words.
         """
-        return _read_off(_Seen.of(sentences), contracted or {})
+        return _read_off(_Seen.of(sentences))
 
     @classmethod
     def of_lexicon(cls, entries: Iterable[str]) -> TokenConvention:
@@ -257,8 +252,9 @@ class _Seen:
                 if first[-1:].isdigit():
                     seen.after_digits[second.lower()] += 1
         for word, count in seen.words.items():
-            for shape in set(shapes_in(word)):
-                seen.inside[shape] += count
+            if not _ADDRESS.search(word):
+                for shape in set(shapes_in(word)):
+                    seen.inside[shape] += count
         return seen
 
 
@@ -293,7 +289,7 @@ def shapes_in(word: str) -> list[str]:
     return found
 
 
-def _read_off(seen: _Seen, contracted: Mapping[str, Sequence[str]]) -> TokenConvention:
+def _read_off(seen: _Seen) -> TokenConvention:
     words = seen.words
     lower = Counter[str]()
     for word, count in words.items():
@@ -309,6 +305,7 @@ def _read_off(seen: _Seen, contracted: Mapping[str, Sequence[str]]) -> TokenConv
         word: count
         for word, count in lower.items()
         if count > seen.joined[word]
+        and word not in start.whole
         and len(word) > 1
         and not word.endswith(".")
         and not (_ENCLITIC.fullmatch(word) or _PROCLITIC.fullmatch(word))
@@ -337,8 +334,7 @@ def _read_off(seen: _Seen, contracted: Mapping[str, Sequence[str]]) -> TokenConv
         divided=tuple(
             parts for parts in start.divided if lower["".join(parts)] <= lower[parts[0]]
         ),
-        contracted=tuple((key, *parts) for key, parts in sorted(contracted.items())),
-        whole=tuple(sorted(_most(whole, _MOST_WHOLE))),
+        whole=(*start.whole, *sorted(_most(whole, _MOST_WHOLE))),
         prefixes=tuple(sorted(w for w, n in prefixes.items() if n >= _TYPES_OF_PREFIX)),
         units=tuple(sorted(set(units) - glued)),
         abbreviations=(*start.abbreviations, *sorted(_most_of(abbreviations, lower, _MOST_WHOLE))),

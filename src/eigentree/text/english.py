@@ -25,6 +25,8 @@ DIVIDED = (
     ("'t", "was"),
 )  # fmt: skip
 
+WHOLE = _words("'cause 'em 'n 'round 'til ma'am o'clock y'all")
+
 # Words with a name or a number after them, so that no sentence ends there.
 TITLES = _words(
     "adm. atty. brig. capt. cmdr. col. cpl. det. dr. drs. gen. gov. hon. insp. lt. maj. messrs. "

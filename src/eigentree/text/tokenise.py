@@ -95,7 +95,7 @@ def tokens_in(text: str, start: int, end: int, convention: TokenConvention) -> l
         found = []
         for chunk in _CHUNK.finditer(text, start, end):
             found += scan.chunk(text, chunk.start(), chunk.end(), end)
-    return _written(text, found, convention)
+    return _writer(convention).written(text, found)
 
 
 @lru_cache(maxsize=64)
@@ -116,10 +116,11 @@ class _Scanner:
         edges += [regex.escape(shape[0]) + r"\p{L}" for shape in kept if shape[1:] == "a"]
         # Only where nothing is before it, so that 3-4 or a/b don't lose their marks.
         lead = "|".join(edges) or "(?!)"
-        tail = "".join(
-            regex.escape(shape[1]) for shape in kept if len(shape) == 2 and shape[0] == "a"
+        # Full stops depend on more than what is before them.
+        tails = [shape for shape in kept if len(shape) == 2 and shape[1] not in "a9."]
+        tail, tail9 = (
+            "".join(regex.escape(shape[1]) for shape in tails if shape[0] == side) for side in "a9"
         )
-        tail9 = "".join(regex.escape(s[1]) for s in kept if len(s) == 2 and s[0] == "9")
         self._tail = regex.compile(
             rf"(?:(?<=[\p{{L}}\p{{M}}])[{tail or chr(0)}]|(?<=\p{{N}})[{tail9 or chr(0)}])"
             rf"(?![\p{{L}}\p{{N}}])", _FLAGS
@@ -145,13 +146,18 @@ class _Scanner:
         )  # fmt: skip
         self._initials = regex.compile(r"\p{L}\p{M}*(?:\.\p{L}\p{M}*)*")
         self._ordinals = "9." in kept
-        self._whole = frozenset(convention.whole)
+        self._whole = frozenset(convention.whole) | {key for key, *_ in convention.contracted}
         self._prefixes = frozenset(convention.prefixes)
         self._units = frozenset(convention.units)
         self._abbreviations = frozenset(convention.abbreviations)
         self._spaceless = frozenset(convention.spaceless)
         self._before = tuple(sorted(convention.before, key=len, reverse=True))
         self._after = tuple(sorted(convention.after, key=len, reverse=True))
+        self._apostrophised = {
+            word
+            for word in (*convention.whole, *convention.after, *map("".join, convention.divided))
+            if word.startswith("'")
+        }
         self._divided = {"".join(parts): parts for parts in convention.divided}
 
     def chunk(self, text: str, start: int, end: int, last: int) -> list[tuple[int, int]]:
@@ -179,10 +185,13 @@ class _Scanner:
             elif kind == "spaceless":
                 stop = self._spaceless_end(text, at, end)
                 spans.append((at, stop))
+            elif kind == "mark" and (stop := self._after_apostrophe(text, at, end)):
+                spans += self._cut(text, at, stop)
             elif kind in ("word", "digits"):
                 stop = self._word_end(text, at, end, last)
                 spans += self._cut(text, at, stop)
             else:
+                stop = match.end() if match else at + 1
                 spans.append((at, stop))
             at = stop
         if text[start:end].isascii():
@@ -191,17 +200,15 @@ class _Scanner:
 
     def _word_end(self, text: str, at: int, end: int, last: int) -> int:
         """The end of the word that begins at a place, with what the convention keeps after it."""
-        match = self._word.match(text, at, end)
-        stop = match.end() if match else at + 1
-        if self._whole and (longer := self._joined.match(text, at, end)):
-            stop = max(stop, self._whole_end(text, at, longer.end(), stop))
-        while self._prefixes and text[stop : stop + 1] == "-" and stop + 1 < end:
-            if plain(text[at:stop]) not in self._prefixes:
-                break
-            more = self._word.match(text, stop + 1, end)
-            if more is None:
-                break
-            at, stop = stop + 1, more.end()
+        stop = self._part_end(text, at, end)
+        while (
+            self._prefixes
+            and text[stop : stop + 1] == "-"
+            and stop + 1 < end
+            and text[stop + 1].isalnum()
+            and plain(text[at:stop]) in self._prefixes
+        ):
+            at, stop = stop + 1, self._part_end(text, stop + 1, end)
         if text[stop : stop + 1] == "." and not _is_last(text, stop, last):
             word = text[at:stop]
             if (
@@ -213,6 +220,23 @@ class _Scanner:
         elif self._tail.match(text, stop, end):
             return stop + 1
         return stop
+
+    def _part_end(self, text: str, at: int, end: int) -> int:
+        """The end of the word that begins at a place, by its joints and what is kept whole."""
+        match = self._word.match(text, at, end)
+        stop = int(match.end()) if match else at + 1
+        if self._whole and (longer := self._joined.match(text, at, end)):
+            stop = self._whole_end(text, at, longer.end(), stop)
+        return stop
+
+    def _after_apostrophe(self, text: str, at: int, end: int) -> int | None:
+        """The end of a word that begins with an apostrophe; None where none does."""
+        if text[at] not in APOSTROPHES:
+            return None
+        match = self._word.match(text, at + 1, end)
+        if match and plain(text[at : match.end()]) in self._apostrophised:
+            return int(match.end())
+        return None
 
     def _whole_end(self, text: str, at: int, stop: int, least: int) -> int:
         """The end of the longest word from a place on that is kept whole; the least without one."""
@@ -332,39 +356,59 @@ def _whole_graphemes(
     return joined
 
 
-_PAIRS = {**dict.fromkeys(OPENING, True), **dict.fromkeys(CLOSING, False)}
-_OPENS = frozenset("“„«``‟")
-_FAMILIES = (
-    (frozenset(OPENING + CLOSING), OPENING, CLOSING),
-    (frozenset(OPENING_SINGLE + CLOSING_SINGLE), OPENING_SINGLE, CLOSING_SINGLE),
-    (frozenset(DASHES), DASHES, DASHES),
-    (frozenset(DOTS), DOTS, DOTS),
-)
+_FAMILY_OF = {
+    mark: (opening, closing)
+    for opening, closing in (
+        (OPENING, CLOSING), (OPENING_SINGLE, CLOSING_SINGLE), (DASHES, DASHES), (DOTS, DOTS)
+    )
+    for mark in opening + closing
+}  # fmt: skip
 
 
-def _written(text: str, spans: list[tuple[int, int]], convention: TokenConvention) -> list[Token]:
-    """The words as the treebank writes them: quotes, dashes, dots, and words for several."""
-    known = frozenset(convention.marks)
-    contracted = {key: parts for key, *parts in convention.contracted}
-    straight = "’" not in known and "'" in known
-    n_open = 0
-    tokens = []
-    for start, end in spans:
-        word = text[start:end]
-        if known and (family := next((each for each in _FAMILIES if word in each[0]), None)):
-            opens = _is_opening(text, start, end, n_open) if family[1] is not family[2] else False
-            n_open += (1 if opens else -1) if family[1] is OPENING else 0
-            if word not in known:
-                choice = family[1] if opens else family[2]
-                word = next((mark for mark in convention.marks if mark in choice), word)
-        elif straight and "’" in word and len(word) > 1:
-            word = word.replace("’", "'")
-        parts = contracted.get(word.lower()) if contracted else None
-        if parts is None:
-            tokens.append(Token(word, start, end))
-        else:
-            tokens += [Token(part, start, end) for part in _like(word, parts)]
-    return tokens
+@lru_cache(maxsize=64)
+def _writer(convention: TokenConvention) -> _Writer:
+    return _Writer(convention)
+
+
+class _Writer:
+    """What writes words as a treebank does: quotes, dashes, dots, and words that stand for several."""
+
+    def __init__(self, convention: TokenConvention) -> None:
+        self._marks = convention.marks
+        self._known = frozenset(convention.marks)
+        self._straight = "’" not in self._known and "'" in self._known
+        self._contracted = {key: parts for key, *parts in convention.contracted}
+        # Where double quotes tell their side, single ones do.
+        is_sided = next((mark for mark in self._marks if mark in OPENING), '"') != '"'
+        sided = [mark for mark in OPENING_SINGLE if mark in self._known]
+        self._opening_single = sided if is_sided else self._marks
+
+    def written(self, text: str, spans: list[tuple[int, int]]) -> list[Token]:
+        tokens: list[Token] = []
+        n_open = 0
+        for start, end in spans:
+            word = text[start:end]
+            family = _FAMILY_OF.get(word) if self._known else None
+            if family is not None:
+                opening, closing = family
+                opens = opening is not closing and _is_opening(text, start, end, n_open)
+                n_open += (1 if opens else -1) if opening is OPENING else 0
+                if word not in self._known:
+                    choice = opening if opens else closing
+                    marks = self._opening_single if choice is OPENING_SINGLE else self._marks
+                    word = next((mark for mark in marks if mark in choice), word)
+            elif self._straight and "’" in word and len(word) > 1:
+                word = word.replace("’", "'")
+            parts = self._contracted.get(word.lower()) if self._contracted else None
+            if parts is None:
+                tokens.append(Token(word, start, end))
+            elif sum(map(len, parts)) == end - start and "".join(parts) == word.lower():
+                for part in parts:
+                    tokens.append(Token(text[start : start + len(part)], start, start + len(part)))
+                    start += len(part)
+            else:
+                tokens += [Token(part, start, end) for part in _like(word, parts)]
+        return tokens
 
 
 def _like(word: str, parts: list[str]) -> list[str]:

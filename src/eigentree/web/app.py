@@ -16,7 +16,14 @@ from fastapi.staticfiles import StaticFiles
 
 from eigentree import __version__
 from eigentree.web import asked
-from eigentree.web.asked import AskedSentences, ParseRequest, Wanted
+from eigentree.web.asked import (
+    AskedSentences,
+    BracketRequest,
+    DependencyRequest,
+    EvaluateRequest,
+    ParseRequest,
+    Wanted,
+)
 from eigentree.web.bodies import ClientGoneError, check_content_type, read_body, read_json
 from eigentree.web.crew import Crew
 from eigentree.web.documentation import add_documentation, body_of
@@ -143,7 +150,13 @@ class Service:
             self.metrics.time(time.monotonic() - begun)
 
     async def sentences(
-        self, doing: Doing, kind: Kind, request: AskedSentences, deadline: float, **given: Any
+        self,
+        doing: Doing,
+        kind: Kind,
+        request: AskedSentences,
+        sentences: str | list[Wanted],
+        deadline: float,
+        **given: Any,
     ) -> bytes:
         """All sentences of a request, one by one, each with its record or its error.
 
@@ -153,7 +166,7 @@ class Service:
             When no sentence came out: what was wrong with the first.
         """
         model = self.model_of(kind, request.model)
-        wanted = await self._split(model, request, deadline)
+        wanted = await self._split(model, request, sentences, deadline)
         # No more at a time than there are workers, so that all who wait have their turn.
         turns = asyncio.Semaphore(self.n_workers)
 
@@ -164,6 +177,7 @@ class Service:
                 async with turns:
                     record = await self.crew.ask(job, deadline)
             except ServiceError as error:
+                error.record.setdefault("where", f"sentences[{index}]")
                 self.metrics.count("sentences", asked=doing, outcome=error.code)
                 return error
             self.metrics.count("sentences", asked=doing, outcome="done")
@@ -185,40 +199,27 @@ class Service:
         )
         return b'{"model":%s,"results":[%s]}' % (as_json(model), b",".join(records))
 
-    async def _split(self, model: str, request: AskedSentences, deadline: float) -> list[Wanted]:
+    async def _split(
+        self,
+        model: str,
+        request: AskedSentences,
+        sentences: str | list[Wanted],
+        deadline: float,
+    ) -> list[Wanted]:
         """The sentences of a request, raw ones as tokens."""
-        if request.text is not None:
-            asked_for: dict[str, Any] = {"text": request.text}
-            given: Sequence[asked.AskedSentence] = ()
-        else:
-            given = [
-                asked.AskedSentence(text=each) if isinstance(each, str) else each
-                for each in request.sentences or ()
-            ]
-            asked_for = {"sentences": [each.text for each in given]}
-        raw: list[dict[str, Any] | None] = [None] * len(given)
-        if request.text is not None or any(each.text is not None for each in given):
-            raw = read_json(await self.crew.ask(Job("split", model, asked_for), deadline))
-        if request.text is not None:
-            self.limits.check("sentences", len(raw))
-            given = _with_constraints(request, len(raw))
+        if isinstance(sentences, str):
+            job = Job("split", model, {"text": sentences})
+            found = read_json(await self.crew.ask(job, deadline))
+            self.limits.check("sentences", len(found))
+            return asked.with_constraints(request, [Wanted(**each) for each in found])
+        raw = [each.raw for each in sentences]
+        if not any(each is not None for each in raw):
+            return sentences
+        found = read_json(await self.crew.ask(Job("split", model, {"sentences": raw}), deadline))
         return [
-            Wanted(each.words or [], each.tags, each.constraints)
-            if tokens is None
-            else Wanted(tags=each.tags, constraints=each.constraints, **tokens)
-            for each, tokens in zip(given, raw, strict=True)
+            each if tokens is None else each._replace(**tokens)
+            for each, tokens in zip(sentences, found, strict=True)
         ]
-
-
-def _with_constraints(request: AskedSentences, n_sentences: int) -> list[asked.AskedSentence]:
-    """As many sentences as a text has, with the constraints that came beside it."""
-    rows = request.constraints if isinstance(request, ParseRequest) else None
-    if rows is None:
-        return [asked.AskedSentence()] * n_sentences
-    if len(rows) != n_sentences:
-        message = f"there are constraints for {len(rows)} sentences; the text has {n_sentences}"
-        raise ServiceError(422, "wrong_request", message, where="constraints")
-    return [asked.AskedSentence(constraints=each) for each in rows]
 
 
 def _given(doing: Doing, sentence: Wanted) -> dict[str, Any]:
@@ -249,41 +250,43 @@ def make_app(service: Service, hosts: Sequence[str] | None) -> Guard:
     """
     limits = service.limits
 
-    app = FastAPI(title="eigentree", version=__version__, docs_url=None, redoc_url=None)
+    app = FastAPI(
+        title="eigentree", version=__version__, docs_url=None, redoc_url=None,
+        redirect_slashes=False,
+    )  # fmt: skip
+
+    async def sentences(
+        request: Request, doing: Doing, kind: Kind, given: AskedSentences, **options: Any
+    ) -> Response:
+        wanted = asked.sentences_of(given, limits)
+        return await service.worked(
+            request,
+            lambda until: service.sentences(doing, kind, given, wanted, until, **options),
+        )
 
     @app.post("/api/parse", openapi_extra=body_of(ParseRequest), tags=["parsing"])
     async def parse(request: Request) -> Response:
         """Parse sentences: trees, the best few, confidences, under constraints."""
         given = asked.validated(ParseRequest, await service.body(request))
-        asked.check_request(given, limits)
         options = {"best": given.best, "marginals": given.marginals, "soft": given.soft}
-        return await service.worked(
-            request,
-            lambda until: service.sentences("parse", "constituents", given, until, **options),
-        )
+        return await sentences(request, "parse", "constituents", given, **options)
 
-    @app.post("/api/dependencies", openapi_extra=body_of(asked.DependencyRequest), tags=["parsing"])
+    @app.post("/api/dependencies", openapi_extra=body_of(DependencyRequest), tags=["parsing"])
     async def dependencies(request: Request) -> Response:
         """Parse sentences to dependency trees."""
-        given = asked.validated(asked.DependencyRequest, await service.body(request))
-        asked.check_request(given, limits)
-        return await service.worked(
-            request, lambda until: service.sentences("dependencies", "dependencies", given, until)
-        )
+        given = asked.validated(DependencyRequest, await service.body(request))
+        return await sentences(request, "dependencies", "dependencies", given)
 
-    @app.post("/api/brackets", openapi_extra=body_of(asked.BracketRequest), tags=["parsing"])
+    @app.post("/api/brackets", openapi_extra=body_of(BracketRequest), tags=["parsing"])
     async def brackets(request: Request) -> Response:
         """Bracket tagged sentences without labels."""
-        given = asked.validated(asked.BracketRequest, await service.body(request))
-        asked.check_request(given, limits)
-        return await service.worked(
-            request, lambda until: service.sentences("brackets", "brackets", given, until)
-        )
+        given = asked.validated(BracketRequest, await service.body(request))
+        return await sentences(request, "brackets", "brackets", given)
 
-    @app.post("/api/evaluate", openapi_extra=body_of(asked.EvaluateRequest), tags=["scoring"])
+    @app.post("/api/evaluate", openapi_extra=body_of(EvaluateRequest), tags=["scoring"])
     async def evaluate(request: Request) -> Response:
         """Score parsed trees against gold trees by labelled brackets."""
-        given = asked.validated(asked.EvaluateRequest, await service.body(request))
+        given = asked.validated(EvaluateRequest, await service.body(request))
         job = Job("evaluate", "", given.model_dump())
         return await service.worked(request, lambda until: service.crew.ask(job, until))
 

@@ -8,6 +8,7 @@ for one event loop; threads only wait at pipes, and for ends of processes.
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,7 +16,7 @@ from contextlib import suppress
 from multiprocessing import connection, get_context
 from typing import Any
 
-from eigentree.errors import ModelFileError
+from eigentree.errors import EigentreeError, ModelFileError
 from eigentree.web.errors import ServiceError
 from eigentree.web.limits import Limits
 from eigentree.web.metrics import Metrics
@@ -36,9 +37,14 @@ _REFUSED: dict[Doing, tuple[int, str]] = {
     "evaluate": (422, "bad_trees"),
 }
 
+log = logging.getLogger("eigentree.web")
 
-class WorkerDiedError(Exception):
+
+class WorkerDiedError(EigentreeError):
     """A worker ended before it had answered."""
+
+    def __init__(self) -> None:
+        super().__init__("a worker died, perhaps for want of memory")
 
 
 class Worker:
@@ -134,7 +140,7 @@ class Crew:
 
         Raises
         ------
-        ModelFileError
+        ModelFileError, WorkerDiedError, OSError
             When it can't.
         """
         for number in range(self.n_workers):
@@ -171,31 +177,35 @@ class Crew:
         pause = _PAUSE
         verify = number == 0
         while True:
-            worker = self._workers[number] = Worker(self.models, verify)
             try:
-                while not isinstance(told := await self._in_thread(worker.receive), Ready):
-                    if isinstance(told, Refused):
-                        raise ModelFileError(told.why)
-                    assert isinstance(told, Opened)
-                    self.about = told.about
-                    if not self._is_open.done():
-                        self._is_open.set_result(None)
-            except (WorkerDiedError, ModelFileError) as error:
+                worker = await self._started(number, verify)
+            except (EigentreeError, OSError) as error:
                 if not self._is_open.done():
-                    if isinstance(error, WorkerDiedError):
-                        error = ModelFileError("a worker died while it opened the models")
                     self._is_open.set_exception(error)
                     return
+                log.error("a worker can't start: %s", error)
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE)
-            else:
-                verify, pause = False, _PAUSE
-                self._ready.add(number)
-                self._is_ready.set()
-                self._idle.put_nowait(worker)
+                continue
+            verify, pause = False, _PAUSE
+            self._ready.add(number)
+            self._is_ready.set()
+            self._idle.put_nowait(worker)
             await self._in_thread(worker.wait)
             self._ready.discard(number)
             self._metrics.count("worker_restarts", reason=worker.end_reason)
+
+    async def _started(self, number: int, verify: bool) -> Worker:
+        """A worker that is ready."""
+        worker = self._workers[number] = Worker(self.models, verify)
+        while not isinstance(told := await self._in_thread(worker.receive), Ready):
+            if isinstance(told, Refused):
+                raise ModelFileError(told.why)
+            assert isinstance(told, Opened)
+            self.about = told.about
+            if not self._is_open.done():
+                self._is_open.set_result(None)
+        return worker
 
     async def ask(self, job: Job, deadline: float) -> bytes:
         """Have a job done by the next worker that is free.
@@ -215,8 +225,11 @@ class Crew:
             worker = await self._free(deadline)
         except TimeoutError:
             raise self._out_of_time() from None
-        call = asyncio.ensure_future(self._in_thread(worker.call, job))
         left = deadline - time.monotonic()
+        if left <= 0.0:
+            self._idle.put_nowait(worker)
+            raise self._out_of_time()
+        call = asyncio.ensure_future(self._in_thread(worker.call, job))
         try:
             async with self._timeouts.within(min(left, self._limits.sentence_seconds)):
                 answer = await asyncio.shield(call)

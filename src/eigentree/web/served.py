@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from eigentree.errors import ModelFileError, SettingsError
+from eigentree.models import resolved
 
 if TYPE_CHECKING:
     from eigentree.bracketing_parser import BracketingParser
@@ -31,7 +32,7 @@ class Served(NamedTuple):
 
 
 def name_models(paths: Iterable[tuple[Kind, str]]) -> list[Served]:
-    """Models under the names of their files, without their endings.
+    """Models under the names of their files, without their endings, or of the package's own.
 
     Raises
     ------
@@ -41,15 +42,16 @@ def name_models(paths: Iterable[tuple[Kind, str]]) -> list[Served]:
         When there is no such file.
     """
     found: dict[str, Served] = {}
-    for kind, path in paths:
-        name = Path(path).stem if Path(path).is_file() else Path(path).name
+    for kind, given in paths:
+        path = resolved(given)
+        if not path.exists():
+            raise ModelFileError(f"{given}: there is no such model")
+        name = path.name if path.is_dir() else path.stem
         if name in found:
             raise SettingsError(
                 f"{path} and {found[name].path} would both be called {name}; rename one of them"
             )
-        if not Path(path).exists():
-            raise ModelFileError(f"{path}: there is no such model")
-        found[name] = Served(name, kind, path)
+        found[name] = Served(name, kind, str(path))
     return list(found.values())
 
 
@@ -79,16 +81,18 @@ def open_served(served: Served, *, verify: bool) -> AnyParser:
 
 
 def about(served: Served, parser: AnyParser) -> dict[str, Any]:
-    """What is told of a model: name, kind, method, sizes, and its own description."""
-    card = {key: value for key, value in parser.description.items() if key not in _LONG}
+    """What is told of a model: name, kind, method, sizes, its card, its own description."""
+    described = {key: value for key, value in parser.description.items() if key not in _LONG}
+    card = described.pop("card", None)
     return {
         "name": served.name,
         "kind": served.kind,
-        "method": "ensemble" if Path(served.path).is_dir() else card.get("method"),
+        "method": "ensemble" if Path(served.path).is_dir() else described.get("method"),
         "bytes": _bytes_of(Path(served.path)),
         "has_tagger": getattr(parser, "tagger", None) is not None,
-        "sizes": _sizes(parser),
+        "sizes": _sizes(served.kind, parser),
         "card": card,
+        "description": described,
     }
 
 
@@ -97,21 +101,18 @@ def _bytes_of(path: Path) -> int:
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
-def _sizes(parser: AnyParser) -> dict[str, int]:
-    from eigentree.bracketing_parser import BracketingParser
-    from eigentree.dependency_parser import DependencyParser
-    from eigentree.parsers import Parser
-
-    if isinstance(parser, BracketingParser):
+def _sizes(kind: Kind, parser: Any) -> dict[str, int]:
+    if kind == "brackets":
         return {}
-    if isinstance(parser, DependencyParser):
+    if kind == "dependencies":
         return {"tags": len(parser.automata.symbols)}
-    if isinstance(parser, Parser):
+    members = parser.description.get("members")
+    if members is None:
         backbone = parser.grammar.backbone
         own = {"latent_states": int(parser.grammar.n_states.sum())}
     else:
         backbone = parser.backbones[0].grammar.backbone
-        own = {"members": len(parser.description.get("members", ()))}
+        own = {"members": len(members)}
     return own | {
         "nonterminals": len(backbone.symbols),
         "binary_rules": backbone.n_rules,

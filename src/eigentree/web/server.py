@@ -25,6 +25,7 @@ LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 # that those have who read their answers when the service stops.
 _KEEP_ALIVE = 30
 _HEAD_SECONDS = 30
+_BACKLOG = 128
 _LAST_SECONDS = 2
 
 
@@ -127,19 +128,20 @@ def serve(
     async def run() -> None:
         loop, task = asyncio.get_running_loop(), asyncio.current_task()
         assert task is not None
-        signals = (signal.SIGINT, signal.SIGTERM)
-        for each in signals:
-            loop.add_signal_handler(each, task.cancel)
+        _at_signals(lambda: loop.call_soon_threadsafe(task.cancel))
         async with service.running():
-            for each in signals:
-                loop.remove_signal_handler(each)
-                # Uvicorn sends itself the signal again at its end, when it has been obeyed.
-                signal.signal(each, lambda *_: None)
+            # Uvicorn obeys, and sends itself the signal again at its end.
+            _at_signals(lambda: None)
             tell(f"http://{named}:{own_port}")
             await _Server(config, service).serve([opened])
 
     with opened, suppress(asyncio.CancelledError):
         asyncio.run(run())
+
+
+def _at_signals(do: Callable[[], object]) -> None:
+    for each in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(each, lambda *_: do())
 
 
 def is_loopback(host: str) -> bool:
@@ -148,6 +150,7 @@ def is_loopback(host: str) -> bool:
 
 
 def _open(host: str, port: int) -> socket.socket:
+    opened: socket.socket | None = None
     try:
         family, kind, protocol, _, address = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
@@ -155,12 +158,15 @@ def _open(host: str, port: int) -> socket.socket:
         opened = socket.socket(family, kind, protocol)
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind(address)
-        return opened
+        opened.listen(_BACKLOG)  # who comes before the models are open waits for them
     except OSError as error:
+        if opened is not None:
+            opened.close()
         why = "is in use; name another with --port, or 0 for any that is free"
         if error.errno != errno.EADDRINUSE:
             why = f"can't be opened: {error.strerror or error}"
         raise PortError(f"port {port} of {host} {why}") from error
+    return opened
 
 
 def get_once(service: Service, path: str) -> tuple[int, bytes]:

@@ -19,7 +19,7 @@ from eigentree.workers import begin
 
 if TYPE_CHECKING:
     from eigentree.text.tokens import RawSentence
-    from eigentree.web.served import AnyParser, Served
+    from eigentree.web.served import AnyParser, Kind, Served
 
 Doing = Literal["split", "parse", "dependencies", "brackets", "evaluate", "symbols", "symbol"]
 
@@ -90,8 +90,8 @@ def _live(connection: Connection, models: Sequence[Served], verify: bool) -> Non
     try:
         parsers = {each.name: open_served(each, verify=verify) for each in models}
         connection.send(Opened([about(each, parsers[each.name]) for each in models]))
-        for parser in parsers.values():
-            _warm_up(parser)
+        for each in models:
+            _warm_up(each.kind, parsers[each.name])
     except EigentreeError as error:
         connection.send(Refused(str(error)))
         return
@@ -116,20 +116,18 @@ def _answer(parsers: Mapping[str, AnyParser], job: Job) -> Answer:
         return Answer(failed=f"{type(error).__name__}: {error}")
 
 
-def _warm_up(parser: Any) -> None:
+def _warm_up(kind: Kind, parser: Any) -> None:
     """Load every kernel, which takes longer than a sentence."""
-    from eigentree.bracketing_parser import BracketingParser
     from eigentree.corpus.constraints import Constraints
-    from eigentree.dependency_parser import DependencyParser
 
     for words in _FIRST:
-        if isinstance(parser, BracketingParser):
-            parser.parse(words, ["X"] * len(words))
-        elif isinstance(parser, DependencyParser):
-            parser.parse(words, None if parser.tagger else ["X"] * len(words))
-        else:
+        if kind == "constituents":
             parser.parse(words)
             parser.parse(words, best=2, marginals=0.01, constraints=Constraints.of([(0, 2)]))
+        elif kind == "dependencies":
+            parser.parse(words, None if parser.tagger else ["X"] * len(words))
+        else:
+            parser.parse(words, ["X"] * len(words))
 
 
 def _split(
@@ -206,12 +204,9 @@ def _dependencies(
     return record
 
 
-def _brackets(parser: Any, index: int, words: list[str], tags: list[str] | None) -> dict[str, Any]:
-    from eigentree.errors import SettingsError
+def _brackets(parser: Any, index: int, words: list[str], tags: list[str]) -> dict[str, Any]:
     from eigentree.records import bracketing_record
 
-    if tags is None:
-        raise SettingsError("the sentence has no tags; they are needed")
     return {"index": index, **bracketing_record(parser.parse(words, tags))}
 
 

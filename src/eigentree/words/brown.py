@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from eigentree.errors import GrammarError, SettingsError
+from eigentree.errors import GrammarError, SettingsError, counted
 from eigentree.shapes import check_shapes, check_types
 from eigentree.words import _kernels_brown as kernels
 from eigentree.words.numbered import NumberedText, count_bigrams, number_words
@@ -64,7 +64,7 @@ class BrownOptions:
     Attributes
     ----------
     clusters
-        Number of clusters, C in the paper.
+        Most clusters, C in the paper; a text of fewer words has as many as words.
     min_count
         Words seen less often get no cluster; they still count in p_0 and p_1 of their neighbours.
     """
@@ -288,7 +288,7 @@ def learn_brown(
     sentences
         Words.
     options
-        Number of clusters, and which words get one.
+        Most clusters, and which words get one.
     progress
         Called with the stage's name and the share of words that have a cluster, 0 to 1.
 
@@ -300,7 +300,7 @@ def learn_brown(
     Raises
     ------
     SettingsError
-        When fewer words were seen often enough than there are to be clusters.
+        When fewer than two words were seen often enough.
 
     Cost
     ----
@@ -315,14 +315,14 @@ def learn_brown(
         progress(STAGE, 0.0)
     text = number_words(sentences)
     n_words = int(np.sum(text.seen >= options.min_count))
-    if n_words < options.clusters:
+    if n_words < 2:
         often = "" if options.min_count == 1 else f" seen {options.min_count} times"
         raise SettingsError(
-            f"clusters is {options.clusters}, and the text has {n_words} different words{often}; "
-            "there can be no more clusters than words"
+            f"the text has {counted(n_words, 'different word')}{often}; clusters need at least 2"
         )
+    n_clusters = min(options.clusters, n_words)
     bigrams = Bigrams.of(count_bigrams(text.tokens, text.starts, len(text.words)))
-    window = Window.empty(options.clusters + 1, bigrams.n_bigrams)
+    window = Window.empty(n_clusters + 1, bigrams.n_bigrams)
     parent = np.arange(len(text.words), dtype=np.int64)
     slot = np.full(len(text.words), -1, dtype=np.int64)
     for first in range(0, n_words, _LOT):
@@ -331,7 +331,7 @@ def learn_brown(
         if progress is not None:
             progress(STAGE, last / n_words)
     firsts = np.sort(window.rank[window.rank >= 0])
-    merges = np.zeros((options.clusters - 1, 2), dtype=np.int64)
+    merges = np.zeros((n_clusters - 1, 2), dtype=np.int64)
     kernels.join_clusters(window, merges)
     root = np.array([kernels.find(parent, word) for word in range(n_words)])
     return BrownClusters(

@@ -1,0 +1,1 @@
+"""Results in the terms of other libraries: NLTK, spaCy, pandas and Jupyter."""

@@ -1,0 +1,116 @@
+"""The docs as a site: every page is in its order, every link leads somewhere, nothing is fetched."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from urllib.parse import unquote
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PICTURES = ROOT / "docs/pictures"
+
+
+class Page(HTMLParser):
+    """What a page links to, what it loads, and what can be linked to on it."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self.links: set[str] = set()
+        self.loaded: set[str] = set()
+        self.places: set[str] = set()
+        self.feed(path.read_text("utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        if "id" in given:
+            self.places.add(given["id"] or "")
+        if tag == "a" and "href" in given:
+            self.links.add(given["href"] or "")
+        elif tag == "link" and given.get("rel") in {"stylesheet", "icon", "preload"}:
+            self.loaded.add(given["href"] or "")
+        elif given.get("src"):
+            self.loaded.add(given["src"] or "")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, "-m", "sphinx", "-q", "-W", "--keep-going"]
+    done = subprocess.run(
+        [*command, "-c", "docs/site", "-d", folder / "read", ".", folder / "html"],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return folder / "html"
+
+
+@pytest.fixture(scope="module")
+def pages(site: Path) -> dict[Path, Page]:
+    return {path: Page(path) for path in sorted(site.rglob("*.html")) if "_down" not in str(path)}
+
+
+def test_every_page_of_the_docs_is_there(site):
+    of_docs = {page.relative_to(ROOT) for page in (ROOT / "docs").rglob("*.md")}
+    of_docs -= {Path("docs/README.md")}
+    assert {page for page in of_docs if not (site / page.with_suffix(".html")).exists()} == set()
+    assert "Build a treebank" in (site / "docs/index.html").read_text("utf-8")
+
+
+def test_every_link_leads_to_a_place(site, pages):
+    missing = set()
+    for path, page in pages.items():
+        for link in page.links | page.loaded:
+            if re.match(r"[a-z]+:", link) or link == "#":
+                continue
+            file, _, place = link.partition("#")
+            target = path if not file else (path.parent / unquote(file.split("?")[0])).resolve()
+            found = target.exists()
+            if found and place and target in pages:
+                found = place in pages[target].places
+            if not found:
+                missing.add((str(path.relative_to(site)), link))
+    assert missing == set()
+
+
+def test_nothing_is_fetched_from_elsewhere(site, pages):
+    loaded = {source for page in pages.values() for source in page.loaded}
+    assert len(loaded) > 10
+    assert {source for source in loaded if re.match(r"([a-z]+:)?//", source)} == set()
+    for style in site.rglob("*.css"):
+        assert not re.search(r"(url\(|@import)\s*['\"]?(https?:)?//", style.read_text("utf-8"))
+
+
+def test_it_can_be_searched_without_a_server(site):
+    index = (site / "searchindex.js").read_text("utf-8")
+    assert index.startswith("Search.setIndex(")
+    assert "docs/methods/spectral" in index
+
+
+def test_a_key_of_a_work_is_a_link_to_it(pages, site):
+    spectral = pages[site / "docs/methods/spectral.html"]
+    assert "../bibliography.html#cohen-2013" in spectral.links
+    lexical = (site / "docs/methods/lexical-modifiers.html").read_text("utf-8")
+    assert re.search(r"\[<a [^>]*>luque-2012</a>, section 5.2\]", lexical)
+
+
+def test_every_method_has_its_picture():
+    for page in (ROOT / "docs/methods").glob("*.md"):
+        shown = re.findall(r"!\[[^\]]+\]\(\.\./pictures/(.+)\)", page.read_text("utf-8"))
+        assert shown == [f"{page.stem}.svg"]
+
+
+def test_pictures_are_those_that_the_script_draws(tmp_path):
+    subprocess.run([sys.executable, PICTURES / "make_pictures.py", tmp_path], check=True)
+    drawn = {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()}
+    kept = {path.name: path.read_text("utf-8") for path in PICTURES.glob("*.svg")}
+    assert drawn.keys() == kept.keys()
+    hint = "run python docs/pictures/make_pictures.py"
+    assert {name for name in drawn if drawn[name] != kept[name]} == set(), hint

@@ -1,0 +1,279 @@
+"""What only a process with a port shows: killed workers, clients that go, the end."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.demo import run_verb
+from tests.web.models import SLOW
+from tests.web.running import Running, children_of, is_alive, kill, until
+
+GOOD = {"sentences": ["I saw the boy ."]}
+LONG = {"sentences": [{"words": SLOW}], "model": "slow"}
+SHORT = {"words": ["a", "b"]}
+
+
+def all_ready(running: Running) -> bool:
+    return running.metric("workers_ready") == 2
+
+
+@pytest.fixture(autouse=True)
+def _ready(running: Running) -> None:
+    until(lambda: all_ready(running) and running.metric("requests_waiting") == 0)
+
+
+def restarts(running: Running, reason: str) -> float:
+    return running.metric(f'worker_restarts_total{{reason="{reason}"}}')
+
+
+def sent(running: Running, value: object) -> socket.socket:
+    """A client that has sent a request and reads nothing."""
+    body = json.dumps(value).encode()
+    head = f"POST /api/parse HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
+    client = socket.create_connection(("127.0.0.1", running.port))
+    client.sendall(head.encode() + b"Content-Type: application/json\r\n\r\n" + body)
+    return client
+
+
+# Workers -------------------------------------------------------------------------------
+
+
+def test_a_sentence_out_of_time_takes_no_other_with_it(running):
+    before = restarts(running, "time")
+    answer = running.post(
+        "/api/parse", {"sentences": [SHORT, {"words": SLOW}, SHORT], "model": "slow"}
+    )
+    assert answer.status == 200
+    assert [each.get("error", {}).get("code") for each in answer.json["results"]] == [
+        None,
+        "sentence_out_of_time",
+        None,
+    ]
+    assert restarts(running, "time") == before + 1
+    assert running.post("/api/parse", GOOD).status == 200
+
+
+def test_a_worker_that_is_killed_costs_one_sentence(running):
+    before = restarts(running, "died")
+    workers = set(running.workers())
+    assert len(workers) == 2
+    with ThreadPoolExecutor() as threads:
+        asked = threads.submit(running.post, "/api/parse", LONG)
+        until(lambda: running.metric("requests_waiting") == 1)
+        for worker in workers:
+            kill(worker)
+        answer = asked.result()
+    assert (answer.status, answer.code) == (500, "worker_died")
+    until(lambda: all_ready(running) and restarts(running, "died") == before + 2)
+    assert not workers & set(running.workers())
+    assert running.post("/api/parse", GOOD).status == 200
+
+
+def test_a_client_that_goes_away_frees_its_worker(running):
+    before = restarts(running, "client gone"), running.metric("clients_gone_total")
+    client = sent(running, LONG)
+    until(lambda: running.metric("requests_waiting") == 1)
+    client.close()
+    until(lambda: running.metric("requests_waiting") == 0)
+    until(lambda: restarts(running, "client gone") == before[0] + 1)
+    assert running.metric("clients_gone_total") == before[1] + 1
+    assert running.metric("sentences_queued") == 0
+
+
+def test_what_a_client_that_goes_away_waits_for_is_not_begun(running):
+    before = restarts(running, "client gone")
+    value = {"sentences": [{"words": SLOW}] * 20, "model": "slow"}
+    client = sent(running, value)
+    until(lambda: running.metric("requests_waiting") == 1)
+    client.close()
+    until(lambda: restarts(running, "client gone") == before + 2)
+    until(lambda: all_ready(running))
+    assert restarts(running, "client gone") == before + 2
+
+
+def test_more_requests_than_may_wait_are_sent_away(running):
+    clients = [sent(running, LONG) for _ in range(4)]
+    until(lambda: running.metric("requests_waiting") == 4)
+    answer = running.post("/api/parse", GOOD)
+    assert (answer.status, answer.code) == (503, "too_many_waiting")
+    assert answer.json["error"]["limit"] == 4
+    assert "retry-after" in answer.headers
+    assert running.get("/api/limits").status == 200
+    for client in clients:
+        client.close()
+
+
+# Bytes ---------------------------------------------------------------------------------
+
+
+def answer_to(running: Running, request: bytes) -> tuple[bytes, dict]:
+    """The first line and the JSON of the answer to bytes as they are."""
+    with socket.create_connection(("127.0.0.1", running.port), timeout=30) as client:
+        client.sendall(request)
+        found = b""
+        while part := client.recv(1 << 16):
+            found += part
+    head, _, body = found.partition(b"\r\n\r\n")
+    return head.split(b"\r\n")[0], json.loads(body[body.index(b"{") : body.rindex(b"}") + 1])
+
+
+def test_what_is_no_http_has_the_shape(running):
+    line, told = answer_to(running, b"GET / HTTP/1.1\r\nbroken\r\n\r\n")
+    assert line == b"HTTP/1.1 400 Bad Request"
+    assert told["error"]["code"] == "malformed_http"
+
+
+HEAD = b"POST /api/parse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
+def test_pieces_are_counted(running):
+    piece = b"10000\r\n" + b" " * 0x10000 + b"\r\n"
+    body = HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + piece * 20 + b"0\r\n\r\n"
+    line, told = answer_to(running, body)
+    assert line.startswith(b"HTTP/1.1 413 ")
+    assert told["error"]["code"] == "body_too_large"
+
+
+def test_a_length_that_is_far_too_large_is_not_waited_for(running):
+    line, told = answer_to(running, HEAD + b"Content-Length: 99999999999\r\n\r\n")
+    assert line.startswith(b"HTTP/1.1 413 ")
+    assert told["error"]["seen"] == 99999999999
+
+
+def test_a_body_that_does_not_come(running):
+    line, told = answer_to(running, HEAD + b"Content-Length: 10\r\n\r\n{")
+    assert line.startswith(b"HTTP/1.1 408 ")
+    assert told["error"]["code"] == "body_too_slow"
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        (b"localhost", b"200"),
+        (b"127.0.0.1:80", b"200"),
+        (b"[::1]:80", b"200"),
+        (b"evil.example", b"403"),
+    ],
+)
+def test_names_of_this_machine(running, host, status):
+    request = b"GET /api/limits HTTP/1.1\r\nConnection: close\r\nHost: " + host + b"\r\n\r\n"
+    assert answer_to(running, request)[0].split()[1] == status
+
+
+# The end -------------------------------------------------------------------------------
+
+
+@pytest.mark.usefixtures("running")
+def test_ends(demo: Path, folder: Path):
+    """Three ways to end, at the same time, since each takes a start."""
+    options = ["-m", demo, "-m", folder / "slow.egt", "--workers", "1", "--max-tokens", "2000"]
+    ways: list[Callable[[Running], None]] = [ends_well, ends_in_time, is_killed]
+    with ThreadPoolExecutor() as threads:
+        begun = list(threads.map(lambda _: Running(*options, "--max-stop-seconds", "2"), ways))
+        try:
+            list(threads.map(lambda way, one: way(one.__enter__()), ways, begun))
+        finally:
+            for one in begun:
+                one.__exit__()
+
+
+def ends_well(running: Running) -> None:
+    """A request that can be answered in time is, and no process is left."""
+    children = children_of(running.process.pid)
+    assert children
+    words = SLOW[:300]
+    with ThreadPoolExecutor() as threads:
+        value = {"sentences": [{"words": words}], "model": "slow"}
+        asked = threads.submit(running.post, "/api/parse", value)
+        until(lambda: running.metric("requests_waiting") == 1 or asked.done())
+        code, told = running.end(signal.SIGTERM)
+        answer = asked.result()
+    assert (code, told) == (0, "")
+    assert answer.status == 200
+    assert answer.json["results"][0]["words"] == words
+    until(lambda: not any(map(is_alive, children)))
+
+
+def ends_in_time(running: Running) -> None:
+    """A request that can't is told so."""
+    with ThreadPoolExecutor() as threads:
+        asked = threads.submit(running.post, "/api/parse", LONG)
+        until(lambda: running.metric("requests_waiting") == 1)
+        code, told = running.end(signal.SIGINT)
+        answer = asked.result()
+    assert (code, told) == (0, "")
+    assert (answer.status, answer.code) == (503, "stopping")
+
+
+def is_killed(running: Running) -> None:
+    """Workers end with their parent, whatever ended it."""
+    [worker] = running.workers()
+    children = children_of(running.process.pid)
+    kill(running.process.pid)
+    running.process.wait()
+    until(lambda: not any(map(is_alive, children)))
+    assert not is_alive(worker)
+
+
+# The verb ------------------------------------------------------------------------------
+
+
+def test_a_port_in_use(running, demo):
+    code, out, err = run_verb("serve", "-m", demo, "--port", running.port)
+    assert (code, out) == (2, "")
+    assert err == (
+        f"eigentree: port {running.port} of 127.0.0.1 is in use; name another with --port, or 0 "
+        "for any that is free\n"
+    )
+
+
+def test_get_needs_no_port(demo):
+    code, out, err = run_verb("serve", "-m", demo, "--get", "/api/health")
+    assert (code, err) == (0, "")
+    assert json.loads(out)["status"] == "ready"
+    code, out, err = run_verb("serve", "-m", demo, "--get", "/api/nothing?x=1")
+    assert (code, err) == (1, "")
+    assert json.loads(out)["error"]["code"] == "not_found"
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (["-m", "none.egt"], "none.egt: there is no such model"),
+        (["-m", "demo.egt", "-m", "demo.egt"], "would both be called demo; rename one of them"),
+        (["-m", "text.egt"], "text.egt: isn't an eigentree model"),
+        (["--dependencies", "demo.egt"], "where 'dependency parser' is wanted"),
+        (["-m", "demo.egt", "--max-tokens", "0"], "the limit tokens is 0; it must be greater"),
+        (["-m", "demo.egt", "--max-stop-seconds", "nan"], "the limit stop_seconds is nan"),
+        (["-m", "demo.egt", "--host", "no.such.host.invalid"], "port 8600 of no.such.host.invalid"),
+        (["-m", "demo.egt", "--get", "api"], "'api' is no path of the service"),
+    ],
+)
+def test_what_can_not_be_served(demo, options, told, monkeypatch):
+    monkeypatch.chdir(demo.parent)
+    Path("text.egt").write_text("no model", "utf-8")
+    code, out, err = run_verb("serve", *options)
+    assert (code, out) == (2, "")
+    assert told in err
+    assert err.count("\n") == 1
+
+
+def test_without_the_extra_it_says_what_to_install():
+    script = (
+        "import sys; sys.modules['fastapi'] = None\n"
+        "from eigentree.cli.app import main; main(['serve', '-m', 'x.egt'])"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, encoding="utf-8")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        "eigentree: eigentree serve needs fastapi; pip install 'eigentree[serve]'\n"
+    )
