@@ -234,7 +234,7 @@ def test_long_lines_take_linear_time(convention, piece):
 def count_steps(text, convention):
     n_steps = 0
 
-    def trace(frame, event, argument):
+    def trace(*_):
         nonlocal n_steps
         n_steps += 1
         return trace

@@ -30,13 +30,11 @@ APOSTROPHES = "'’"
 # Scripts that put no spaces between words.
 SPACELESS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
 # Marks that treebanks write in several ways, and that go for one another.
-OPENING = ("``", "“", '"', "«", "„", "‟", "»")
-CLOSING = ("''", "”", '"', "»", "“", "«")
-OPENING_SINGLE = ("`", "‘", "'", "‚", "‹")
-CLOSING_SINGLE = ("'", "’", "›")
+DOUBLE = (("``", "''"), ("“", "”"), ('"', '"'), ("«", "»"), ("„", "“"), ("„", "”"), ("»", "«"))
+SINGLE = (("`", "'"), ("‘", "’"), ("‚", "‘"), ("‹", "›"), ("'", "'"), ("’", "’"))
 DASHES = ("--", "—", "–", "-")
 DOTS = ("...", "…")
-MARKS = tuple(dict.fromkeys(chain(OPENING, CLOSING, OPENING_SINGLE, CLOSING_SINGLE, DASHES, DOTS)))
+MARKS = tuple(dict.fromkeys((*chain(*DOUBLE, *SINGLE), *DASHES, *DOTS)))
 
 _KEPT = {
     mode: tuple(shapes.split())
@@ -202,6 +200,9 @@ class TokenConvention:
                 given[name] = str(value)
             elif not isinstance(value, list | tuple):
                 raise SettingsError(f"{name} of a convention of words is {value!r}; a list is due")
+            elif name in _NESTED and not all(isinstance(each, list | tuple) for each in value):
+                what = f"{name} of a convention of words is {value!r}; a list of lists is due"
+                raise SettingsError(what)
             elif name in _NESTED:
                 given[name] = tuple(tuple(map(str, each)) for each in value)
             else:
