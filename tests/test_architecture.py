@@ -47,7 +47,7 @@ ARROWS = {
     "linalg": BASE,
     "calibration": BASE,
     "models": {"errors", "model_files"},
-    "text": {"errors", "corpus"},
+    "text": {"errors", "corpus", "extras"},
     "model_files": {"errors", "shapes", "corpus", "models"},
     "words": BASE | {"corpus", "linalg", "model_files"},
     "grammar": BASE | {"corpus", "linalg"},

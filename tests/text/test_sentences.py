@@ -44,6 +44,7 @@ CASES = [
     (PENN, "Well!! | Really?! | OK."),
     (PENN, "Great! :-) | Thanks."),
     (PENN, "See http://a.org/b.c?d=e. | Then go."),
+    (PENN, "( Who left ? ) | He said `` yes . '' | OK ."),
     (PENN, "no end"),
     (PENN, "... and so on"),
     (PENN, "e.g. this, i.e. that."),

@@ -21,7 +21,8 @@ from eigentree.text.tokens import RawSentence
 _PARAGRAPH = regex.compile(rf"(?:\r\n|[\n\r\x85\u2028\u2029])[^\S\n\r\x85\u2028\u2029]*"
                            rf"(?:\r\n|[\n\r\x85\u2028\u2029])[{WHITE}]*|\u2029")  # fmt: skip
 _END = regex.compile(
-    rf"""(?P<marks>[.!?…؟۔।॥։።‼⁇⁈⁉]++) (?P<closing>["'’”»)\]}}]*+)
+    rf"""(?P<marks>[.!?…؟۔।॥։።‼⁇⁈⁉]++) (?P<closing>["'’”»)\]}}]*+
+           (?:[{WHITE}]{{1,3}}(?:''|["'’”»)\]}}])(?=[{WHITE}]|$))*+)
          (?:[{WHITE}]{{1,3}}{FACE}(?=[{WHITE}]|$))?+ (?:(?=[{WHITE}])|$)
        | (?P<wide>[。！？｡]++ ["'’”»)\]}}」』）】》〉]*+)""",
     regex.VERSION1 | regex.VERBOSE,
@@ -32,6 +33,9 @@ _NEXT = regex.compile(
     regex.VERSION1 | regex.VERBOSE,
 )
 _LONGEST_BEFORE = 40
+_BEFORE = regex.compile(
+    rf"""(?:[^{WHITE}(\[{{"'“‘’«,;]|(?<=[\p{{L}}\p{{M}}])['’])+\Z""", regex.VERSION1 | regex.VERBOSE
+)
 _BULLETS = "([*-–•· \t\r\n"
 _ITEM = regex.compile(r"\p{N}{1,3}|\p{L}|[ivxIVX]{1,5}")  # the number of one
 _SMALL = regex.compile(r"\p{Ll}")
@@ -135,9 +139,6 @@ def _ends(
 
 
 def _word_before(text: str, start: int, end: int) -> str:
-    """The word that a full stop follows: letters, digits and the stops and hyphens in it."""
-    first = end
-    least = max(start, end - _LONGEST_BEFORE)
-    while first > least and not text[first - 1].isspace() and text[first - 1] not in "([{\"'“‘«,;":
-        first -= 1
-    return text[first:end]
+    """The word that a full stop follows, with the stops, hyphens and apostrophes in it."""
+    match = _BEFORE.search(text, max(start, end - _LONGEST_BEFORE), end)
+    return match[0] if match else ""

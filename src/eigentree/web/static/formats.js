@@ -2,8 +2,8 @@
 
 import { nodesOf } from "./trees.js";
 
-/** A sentence as it stands in the text, an array of characters; its words where it came as words. */
-export function surface({ words, offsets }, characters) {
+/** A sentence as it stands in the text, an array of characters; its words where that isn't known. */
+export function surface({ words = [], offsets }, characters) {
   if (!offsets?.length) return words.join(" ");
   return characters.slice(offsets[0][0], offsets.at(-1)[1]).join("");
 }
@@ -16,14 +16,14 @@ export const brackets = (record) => `${record.tree}\n`;
  * CoNLL-U: the service's own if it has parsed the dependencies; otherwise the words with their tags,
  * and no heads.
  */
-export function conllu(record, characters, dependencies = null) {
+export function conllu(record, text, dependencies = null) {
   if (dependencies?.conllu) return dependencies.conllu.replace(/\n*$/, "\n\n");
   const rows = record.words.map((word, i) => {
     const isTight = record.offsets && record.offsets[i][1] === record.offsets[i + 1]?.[0];
     const cells = [i + 1, cell(word), "_", "_", cell(record.tags[i]), "_", "_", "_", "_"];
     return [...cells, isTight ? "SpaceAfter=No" : "_"].join("\t");
   });
-  return [`# text = ${cell(surface(record, characters))}`, ...rows, "", ""].join("\n");
+  return [`# text = ${cell(text)}`, ...rows, "", ""].join("\n");
 }
 
 /** What a cell may hold: any white space but plain spaces would end it. */
