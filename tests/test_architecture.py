@@ -386,6 +386,7 @@ def test_spelling_is_british():
     wrong = [
         f"{path.relative_to(ROOT)}: {line.strip()}"
         for path in TEXTS
+        if path.name != "bibliography.md"  # titles are spelt as they are
         for line in prose_of(path)
         if AMERICAN.search(line)
     ]
