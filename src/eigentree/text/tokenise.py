@@ -446,7 +446,8 @@ class _Writer:
                 if word not in self._known and pair is not None:
                     word = pair[0] if opens else pair[1]
             elif word in _OTHERS:
-                if word not in self._known:
+                # Between letters a hyphen is none of the dashes.
+                if word not in self._known and (word != "-" or _is_apart(text, start, end)):
                     word = self._other[_OTHERS[word]] or word
             elif self._straight and "’" in word and len(word) > 1:
                 word = word.replace("’", "'")
@@ -469,6 +470,11 @@ def _like(word: str, parts: list[str]) -> list[str]:
     if word[0].isupper():
         return [parts[0][:1].upper() + parts[0][1:], *parts[1:]]
     return parts
+
+
+def _is_apart(text: str, start: int, end: int) -> bool:
+    """Whether white space is on both sides, or nothing."""
+    return text[max(0, start - 1) : start].strip() == text[end : end + 1].strip() == ""
 
 
 def _is_opening(text: str, start: int, end: int, n_open: int) -> bool:
