@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import httpx
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from eigentree.cli.app import _load
 from eigentree.corpus.conllu import read_conllu
 from eigentree.records import parse_record
 from eigentree.web import worker
@@ -563,3 +565,25 @@ def test_anything_has_an_answer(inside: Inside, path, value):
     else:
         assert answer.status_code in (400, 404, 422), answer.text
         code_of(answer)
+
+
+# What the docs say ----------------------------------------------------------------------
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "how-to" / "serve.md"
+
+
+def test_the_docs_have_the_table_of_limits():
+    rows = [
+        f"| `--max-{row['name'].replace('_', '-')}` | {row['value']:,.0f} | {row['what']} "
+        f"| {row['status']} `{row['code']}` |"
+        for row in Limits().table()
+    ]
+    lines = PAGE.read_text("utf-8").splitlines()
+    assert [line for line in lines if line.startswith("| `--max-")] == rows
+
+
+def test_options_have_the_words_of_the_limits():
+    help_of = {option.opts[0]: option.help for option in _load("serve").params}
+    for row in Limits().table():
+        own = help_of[f"--max-{row['name'].replace('_', '-')}"]
+        assert own.lower().rstrip(".") == row["what"]

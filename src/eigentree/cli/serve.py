@@ -84,8 +84,9 @@ def serve(
     """Serve models over HTTP: JSON in and out, and a page for the browser.
 
     Without any model they are the English ones of the package.  Each kind may be given several
-    times; requests name one by its file, the first is the default.  Only this machine can reach the service unless --host says otherwise.  /docs tells
-    what can be asked for, /api/limits the limits.  Needs the extra: pip install 'eigentree[serve]'.
+    times; requests name one by its file, the first is the default.  Only this machine can reach the
+    service unless --host says otherwise.  /docs tells what can be asked for, /api/limits the
+    limits.  Needs the extra: pip install 'eigentree[serve]'.
     """
     _check_installed()
     from eigentree.web.app import Service

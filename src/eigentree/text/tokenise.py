@@ -8,7 +8,8 @@ into a grapheme, and format characters such as U+200B and U+00AD stay inside of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -101,6 +102,28 @@ def tokens_in(text: str, start: int, end: int, convention: TokenConvention) -> l
         for chunk in _CHUNK.finditer(text, start, end):
             found += scan.chunk(text, chunk.start(), chunk.end(), end)
     return _writer(convention).written(text, found)
+
+
+def as_written(
+    text: str, spans: Sequence[tuple[int, int]], convention: TokenConvention
+) -> list[str]:
+    """Words that something else has found in a text, with quotes, dashes and dots as a treebank's.
+
+    Parameters
+    ----------
+    text
+    spans
+        The characters of each word, half-open, in order.
+    convention
+        That of the treebank.
+
+    Returns
+    -------
+    list of str
+        One for each span.
+    """
+    words = _writer(replace(convention, contracted=())).written(text, list(spans))
+    return [word.text for word in words]
 
 
 @lru_cache(maxsize=64)
