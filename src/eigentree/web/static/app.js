@@ -130,16 +130,16 @@ const KEYS = {
   n: () => parsing.step(1),
   p: () => parsing.step(-1),
   f: () => state.view === "tree" && byId("fold").click(),
-  l: () => parsing.turnLayout(),
-  "+": () => parsing.viewport.zoomIn(),
-  "=": () => parsing.viewport.zoomIn(),
-  "-": () => parsing.viewport.zoomOut(),
-  0: () => parsing.viewport.fit(),
-  ...Object.fromEntries(VIEWS.map((view, i) => [i + 1, () => parsing.look(view)])),
+  l: () => parsing.views.turnLayout(),
+  "+": () => parsing.views.viewport.zoomIn(),
+  "=": () => parsing.views.viewport.zoomIn(),
+  "-": () => parsing.views.viewport.zoomOut(),
+  0: () => parsing.views.viewport.fit(),
+  ...Object.fromEntries(VIEWS.map((view, i) => [i + 1, () => parsing.views.look(view)])),
 };
 
 document.addEventListener("keydown", (event) => {
-  const isTyping = event.target.closest("input, textarea, select, dialog");
+  const isTyping = event.target.closest("input, textarea, select, #menu") || byId("help-sheet").open;
   if (event.key === "Escape" && event.target.closest("#text, #symbol-search")) event.target.blur();
   if (isTyping || event.altKey || event.ctrlKey || event.metaKey) return;
   const act = KEYS[event.key];

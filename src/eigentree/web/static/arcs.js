@@ -1,7 +1,7 @@
 // A dependency tree as arcs over its words. Longer arcs run over shorter ones, so that labels never
 // meet; crossing arcs of a non-projective tree run at levels of their own.
 
-import { svg, textWidth, visible } from "./dom.js";
+import { percent, svg, textWidth, visible } from "./dom.js";
 
 const WORD = 17;
 const TAG = 11.5;
@@ -12,13 +12,20 @@ const GAP = 22;
 const CORNER = 9;
 const ROOT = "root";
 
+/** What is told of a word, by its number from 0: the word, its head, and how sure that is. */
+export function arcLines({ words, tags, heads, relations, confidences }, i) {
+  const head = heads[i] === 0 ? "the root" : words[heads[i] - 1];
+  const lines = [`${words[i]}, ${tags[i]}`, `${relations?.[i] ?? "modifier"} of ${head}`];
+  if (confidences?.[i] != null) lines.push(`confidence ${percent(confidences[i])}`);
+  return lines;
+}
+
 /**
  * Draw the record of a dependency parse.
  *
- * `nameOf` gives what is read out for a word, by its number from 0. Gives a drawing as of tree.js,
- * with `groups`, one for each word with the arc to it.
+ * Gives a drawing as of tree.js, with the `record` and `groups`, one for each word with the arc to it.
  */
-export function drawArcs(record, { nameOf, isRightToLeft, label }) {
+export function drawArcs(record, { isRightToLeft, label }) {
   const { words, tags, heads, relations, confidences } = record;
   const labels = heads.map((head, i) => visible(relations?.[i] ?? (head === 0 ? ROOT : "")));
   const labelWidths = labels.map((text) => (text ? textWidth(text, RELATION, { weight: 600 }) + 10 : 0));
@@ -34,7 +41,7 @@ export function drawArcs(record, { nameOf, isRightToLeft, label }) {
         class: "arc",
         role: "listitem",
         tabindex: i === 0 ? 0 : -1,
-        "aria-label": nameOf(i),
+        "aria-label": arcLines(record, i).join(", "),
         "data-word": i,
       },
       ...arc(i),
@@ -59,6 +66,7 @@ export function drawArcs(record, { nameOf, isRightToLeft, label }) {
         `H${to - side * corner}q${side * corner} 0 ${side * corner} ${corner}V${base - 1}`;
     const middle = (from + to) / 2;
     return [
+      svg("path", { class: "grip", d: line }),
       svg("path", { class: "line", d: line }),
       svg("path", { class: "head", d: `M${to - 4} ${base - 7}h8l-4 7z` }),
       labels[i]
@@ -90,7 +98,7 @@ export function drawArcs(record, { nameOf, isRightToLeft, label }) {
     },
     ...groups,
   );
-  return { element, width, height, isRightToLeft, groups };
+  return { element, width, height, isRightToLeft, record, groups };
 }
 
 /** How high the arc to each word runs, from 1: above all arcs within it, and apart from others. */

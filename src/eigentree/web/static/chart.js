@@ -3,12 +3,14 @@
 // Cells are diamonds in a pyramid: the lowest are single words, the top is the sentence. A cell is
 // as dark as its most likely label; signed values are cut to 0..1 for that.
 
-import { svg, textWidth, visible } from "./dom.js";
+import { quoted } from "./constraints.js";
+import { percent, svg, textWidth, visible } from "./dom.js";
 
 const WORD = 16;
 const MARGIN = 16;
+const MOST_LABELS = 6;
 
-/** The cells of a record's marginals: of each span its labels, the likeliest first. */
+/** The cells of a record's marginals, the longest first: of each span its labels by likelihood. */
 export function cellsOf(marginals) {
   const cells = new Map();
   for (const { label, start, end, marginal } of marginals) {
@@ -21,17 +23,27 @@ export function cellsOf(marginals) {
     cell.share = Math.min(1, Math.max(0, ...cell.labels.map(({ marginal }) => marginal)));
   }
   return [...cells.values()].sort(
-    (one, other) => one.end - one.start - (other.end - other.start) || one.start - other.start,
+    (one, other) => other.end - other.start - (one.end - one.start) || one.start - other.start,
   );
+}
+
+/** What is told of a cell: its words, then its labels with their marginals. */
+export function cellLines({ start, end, labels }, words) {
+  const lines = labels.slice(0, MOST_LABELS).map(({ label, marginal }) => {
+    const isShare = marginal >= 0 && marginal <= 1;
+    return `${label} ${isShare ? percent(marginal) : marginal.toPrecision(2)}`;
+  });
+  const rest = labels.length - MOST_LABELS;
+  return [quoted(words, start, end), ...lines, ...(rest > 0 ? [`and ${rest} more`] : [])];
 }
 
 /**
  * Draw a chart.
  *
- * `isInTree` tells which cells are phrases of the tree, `nameOf` what is read out for a cell. Gives
- * a drawing as of tree.js, with `cells` and `groups`, a map from each to its element.
+ * `isInTree` tells which cells are phrases of the tree. Gives a drawing as of tree.js, with `words`,
+ * `cells`, and `groups`, a map from each cell to its element.
  */
-export function drawChart(words, cells, { isInTree, nameOf, isRightToLeft, label }) {
+export function drawChart(words, cells, { isInTree, isRightToLeft, label }) {
   const shown = words.map(visible);
   const n = words.length;
   const size = n <= 8 ? 84 : n <= 14 ? 68 : n <= 28 ? 48 : n <= 60 ? 30 : 20;
@@ -58,8 +70,8 @@ export function drawChart(words, cells, { isInTree, nameOf, isRightToLeft, label
       {
         class: `cell${isInTree(cell) ? " in-tree" : ""}${cell.share > 0.55 ? " dark" : ""}`,
         role: "button",
-        tabindex: -1,
-        "aria-label": nameOf(cell),
+        tabindex: cell === cells[0] ? 0 : -1,
+        "aria-label": cellLines(cell, words).join(", "),
         "data-cell": cell.key,
       },
       svg("path", {
@@ -93,7 +105,7 @@ export function drawChart(words, cells, { isInTree, nameOf, isRightToLeft, label
     ...texts,
     ...elements,
   );
-  return { element, width, height, isRightToLeft, beginsBelow: true, cells, groups };
+  return { element, width, height, isRightToLeft, beginsBelow: true, words, cells, groups };
 }
 
 /** The outline of the pyramid, and the lines between its cells where they aren't too many. */

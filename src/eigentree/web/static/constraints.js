@@ -19,6 +19,23 @@ export function without(rows, kind, row) {
 
 export const count = (rows) => KINDS.reduce((sum, kind) => sum + (rows?.[kind]?.length ?? 0), 0);
 
+/** How many words a sentence must have for them. */
+export const reach = (rows) =>
+  Math.max(0, ...listed(rows).map(({ kind, row }) => (kind === "tags" ? row[0] + 1 : row[1])));
+
+/** Whether a constraint is over a span, or is the tag of its word. */
+export const isAt = ({ kind, row }, start, end, isWord) =>
+  row[0] === start && (kind === "tags" ? isWord : row[1] === end);
+
+/** Whether a constraint is one that the service tells of, as `{kind, start, end, label}`. */
+export const isOf = ({ kind, row }, told) =>
+  kind === "tags"
+    ? told.kind === "tag" && told.start === row[0]
+    : told.kind === kind &&
+      told.start === row[0] &&
+      told.end === row[1] &&
+      (told.label ?? null) === (row[2] ?? null);
+
 /** Each constraint as `{kind, row}`. */
 export const listed = (rows) =>
   KINDS.flatMap((kind) => (rows?.[kind] ?? []).map((row) => ({ kind, row })));

@@ -2,15 +2,11 @@
 
 import { nodesOf } from "./trees.js";
 
-/** The words of a record as they stood in the text, as far as their places tell. */
-export function surface(record) {
-  const { words, offsets } = record;
-  return words
-    .map((word, i) => word + (i + 1 < words.length && !touches(offsets, i) ? " " : ""))
-    .join("");
+/** A sentence as it stands in the text, an array of characters; its words where that isn't known. */
+export function surface({ words = [], offsets }, characters) {
+  if (!offsets?.length) return words.join(" ");
+  return characters.slice(offsets[0][0], offsets.at(-1)[1]).join("");
 }
-
-const touches = (offsets, i) => Boolean(offsets) && offsets[i][1] === offsets[i + 1]?.[0];
 
 export const json = (record) => `${JSON.stringify(record, null, 2)}\n`;
 
@@ -20,14 +16,14 @@ export const brackets = (record) => `${record.tree}\n`;
  * CoNLL-U: the service's own if it has parsed the dependencies; otherwise the words with their tags,
  * and no heads.
  */
-export function conllu(record, dependencies = null) {
+export function conllu(record, text, dependencies = null) {
   if (dependencies?.conllu) return dependencies.conllu.replace(/\n*$/, "\n\n");
   const rows = record.words.map((word, i) => {
-    const isTight = i + 1 < record.words.length && touches(record.offsets, i);
+    const isTight = record.offsets && record.offsets[i][1] === record.offsets[i + 1]?.[0];
     const cells = [i + 1, cell(word), "_", "_", cell(record.tags[i]), "_", "_", "_", "_"];
     return [...cells, isTight ? "SpaceAfter=No" : "_"].join("\t");
   });
-  return [`# text = ${cell(surface(record))}`, ...rows, "", ""].join("\n");
+  return [`# text = ${cell(text)}`, ...rows, "", ""].join("\n");
 }
 
 /** What a cell may hold: any white space but plain spaces would end it. */

@@ -9,7 +9,7 @@ let close = () => {};
  * Open the menu.
  *
  * `at` is the box on the screen that it belongs to. `actions` are `{text, run}`; `forms` are
- * `{text, options, run}`, each with a field for one of the options or anything else. `closed` is
+ * `{text, options, run}`, each with a field for one of the options, a promise, or anything else. `closed` is
  * called when it has been closed without a choice.
  */
 export function openMenu({ title, at, actions, forms = [], closed = () => {} }) {
@@ -60,11 +60,8 @@ export function openMenu({ title, at, actions, forms = [], closed = () => {} }) 
 export const closeMenu = () => close();
 
 function fieldOf({ text, options, run }, number, choose) {
-  const list = html(
-    "datalist",
-    { id: `menu-options-${number}` },
-    ...options.map((option) => html("option", { value: option })),
-  );
+  const list = html("datalist", { id: `menu-options-${number}` });
+  options.then((known) => list.append(...known.map((value) => html("option", { value }))));
   const field = html("input", {
     type: "text",
     list: list.id,

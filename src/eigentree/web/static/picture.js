@@ -24,7 +24,7 @@ export function asFile({ element, width, height }) {
   holder.className = "paper";
   holder.append(copy);
   document.body.append(holder);
-  for (const each of copy.querySelectorAll(".fold, .words .ground, .word .ground")) each.remove();
+  for (const each of copy.querySelectorAll(".fold, .ground, .grip")) each.remove();
   for (const each of copy.querySelectorAll("*")) {
     const style = getComputedStyle(each);
     for (const name of KEPT) {

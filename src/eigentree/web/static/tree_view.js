@@ -45,6 +45,23 @@ export class TreeView {
     return this.#drawing;
   }
 
+  get layout() {
+    return this.#options.layout;
+  }
+
+  // As a picture it is the drawing that it has now.
+  get element() {
+    return this.#drawing.element;
+  }
+
+  get width() {
+    return this.#drawing.width;
+  }
+
+  get height() {
+    return this.#drawing.height;
+  }
+
   hide() {
     this.#drawing = null;
   }

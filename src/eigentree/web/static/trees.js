@@ -4,6 +4,9 @@
 // `start`, `end` of its words, and a `key` that names it among the nodes of any tree over the same
 // words. Trees may be deeper than a stack, so nothing here calls itself.
 
+import { quoted } from "./constraints.js";
+import { percent } from "./dom.js";
+
 const PIECE = /\(|\)|[^ \t\r\n\v\f()]+/g;
 const ESCAPED = /-([LR])(?:RB-|(\\+)RB(?=-))/g;
 
@@ -106,7 +109,23 @@ export function judge(root, brackets) {
 /** How sure a phrase is: calibrated if that is known; null where no chart has judged it. */
 export const sureness = (node) => node.calibrated ?? node.confidence ?? null;
 
-/** Keys of the nodes of one tree that another lacks. */
+/** What is told of a node; `marginals` are those of all labelled spans, as far as they are known. */
+export function nodeLines(node, words, marginals) {
+  const lines = [`${node.label} ${quoted(words, node.start, node.end)}`];
+  if (!isPhrase(node)) return lines;
+  const { confidence, calibrated } = node;
+  if (calibrated != null) lines.push(`right in ${percent(calibrated)} of such cases`);
+  if (confidence != null) {
+    lines.push(`${calibrated == null ? "confidence" : "uncalibrated"} ${percent(confidence)}`);
+  }
+  for (const { label, start, end, marginal } of marginals) {
+    const isHere = start === node.start && end === node.end;
+    if (isHere && label !== node.label) lines.push(`${label} ${percent(Math.max(0, marginal))}`);
+  }
+  return lines;
+}
+
+/** The nodes of one tree that another lacks. */
 export function lacking(root, other) {
   const there = new Set(nodesOf(other).map((node) => node.key));
   return nodesOf(root).filter((node) => !there.has(node.key));

@@ -1,0 +1,122 @@
+// What is demanded of the sentence that is shown: chips that can be removed, and the menu at a span.
+
+import * as api from "./api.js";
+import * as wanted from "./constraints.js";
+import { byId, html } from "./dom.js";
+import { openMenu } from "./menu.js";
+import { isPhrase, nodesOf } from "./trees.js";
+
+export class Demands {
+  #page;
+  #labels = null; // a promise of those that the model knows
+
+  /** `page` has the `sentence`, its constraints in `rows`, and `demand` to change them. */
+  constructor(page) {
+    this.#page = page;
+    byId("clear-chips").addEventListener("click", () => page.demand(null));
+  }
+
+  /** Another model knows other labels. */
+  forgetLabels() {
+    this.#labels = null;
+  }
+
+  show() {
+    const { rows, sentence, state } = this.#page;
+    const { given_up: givenUp = [], conflict = null } = sentence?.record ?? {};
+    const words = sentence?.words ?? [];
+    const all = wanted.listed(rows);
+    byId("chips").replaceChildren(...all.map((each) => this.#chip(each, words, givenUp)));
+    byId("demands").hidden = !all.length;
+    byId("clear-chips").hidden = all.length < 2;
+    byId("conflict").hidden = !conflict || !all.length;
+    byId("soft").checked = state.soft;
+    if (conflict) {
+      const kept = state.soft ? "As many as can be are kept." : "None is kept.";
+      const why = wanted.conflictInWords(conflict, words);
+      byId("conflict-told").textContent = `No tree has all of this: ${why}. ${kept}`;
+    }
+  }
+
+  #chip(each, words, givenUp) {
+    const text = wanted.told(each, words);
+    const isLost = givenUp.some((other) => wanted.isOf(each, other));
+    const remove = () => this.#remove(each);
+    return html(
+      "li",
+      { class: `chip ${each.kind}${isLost ? " given-up" : ""}` },
+      html("span", { dir: "auto", title: isLost ? "not kept" : null }, text),
+      html("button", { type: "button", "aria-label": `Remove: ${text}`, onclick: remove }, "×"),
+    );
+  }
+
+  #add(kind, row) {
+    return this.#page.demand(wanted.withConstraint(this.#page.rows, kind, row));
+  }
+
+  #remove({ kind, row }) {
+    return this.#page.demand(wanted.without(this.#page.rows, kind, row));
+  }
+
+  /** Demand some more at once. */
+  addAll(more) {
+    const join = (rows, { kind, row }) => wanted.withConstraint(rows, kind, row);
+    return this.#page.demand(wanted.listed(more).reduce(join, this.#page.rows));
+  }
+
+  /** Open the menu for a span; `node` is the one that it is of. `closed` as of menu.js. */
+  ask({ start, end, node = null }, at, closed) {
+    const { words } = this.#page.sentence;
+    const isWord = node !== null && !isPhrase(node);
+    const action = (text, kind, row) => ({ text, run: () => this.#add(kind, row) });
+    const actions = wanted
+      .listed(this.#page.rows)
+      .filter((each) => wanted.isAt(each, start, end, isWord))
+      .map((each) => ({
+        text: `Remove “${wanted.told(each, words)}”`,
+        run: () => this.#remove(each),
+      }));
+    const forbid = action("Forbid any phrase here", "forbidden", [start, end]);
+    if (isWord) {
+      actions.push(action(`Keep the tag ${node.label}`, "tags", [start, node.label]));
+    } else if (node) {
+      const row = [start, end, node.label];
+      actions.push(action(`Force ${node.label} here`, "required", row));
+      actions.push(action(`Forbid ${node.label} here`, "forbidden", row), forbid);
+    } else {
+      actions.push(action("Force a phrase here", "required", [start, end]), forbid);
+    }
+    this.#labels ??= this.#known();
+    const tag = {
+      text: "Another tag",
+      options: this.#labels.then(({ tags }) => tags),
+      run: (label) => this.#add("tags", [start, label]),
+    };
+    const phrase = {
+      text: node && !isWord ? "Force another label" : "Force a phrase labelled",
+      options: this.#labels.then(({ phrases }) => phrases),
+      run: (label) => this.#add("required", [start, end, label]),
+    };
+    const told = wanted.quoted(words, start, end);
+    const title = node ? `${node.label} ${told}` : told;
+    openMenu({ title, at, actions, forms: isWord ? [tag, phrase] : [phrase], closed });
+  }
+
+  /** Labels of phrases and tags that the model knows; those in sight where it doesn't tell. */
+  async #known() {
+    const phrases = new Set();
+    const tags = new Set();
+    try {
+      for (const { kind, chain } of await api.symbols(this.#page.model)) {
+        const isTag = kind === "preterminal";
+        if (isTag) tags.add(chain.at(-1));
+        for (const label of isTag ? chain.slice(0, -1) : chain) phrases.add(label);
+      }
+    } catch {
+      for (const node of nodesOf(this.#page.sentence.root)) {
+        (isPhrase(node) ? phrases : tags).add(node.label);
+      }
+    }
+    return { phrases: [...phrases].sort(), tags: [...tags].sort() };
+  }
+}

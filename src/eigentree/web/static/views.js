@@ -1,0 +1,318 @@
+// The four views of a sentence in one panel: tree, alternatives, chart and dependencies.
+
+import { cardsOf } from "./alternatives.js";
+import { arcLines, drawArcs } from "./arcs.js";
+import { cellLines, cellsOf, drawChart, nextCell } from "./chart.js";
+import { listed } from "./constraints.js";
+import { byId, isRightToLeft, percent } from "./dom.js";
+import { closeMenu } from "./menu.js";
+import { sureOf } from "./sentence.js";
+import { VIEWS } from "./state.js";
+import { tooltips } from "./tooltip.js";
+import { drawTree } from "./tree.js";
+import { TreeView } from "./tree_view.js";
+import { isPhrase, nodeLines, nodesOf, sureness } from "./trees.js";
+import { Viewport } from "./viewport.js";
+
+// A tree so many times wider than its frame is shown as an outline unless somebody says otherwise.
+const TOO_WIDE = 2.4;
+
+const FALLBACKS = {
+  threshold: "Found only when unlikely phrases were looked at as well.",
+  coarse: "The latent grammar gave no usable values; this is the plain grammar’s tree.",
+  tags: "Some tags were set aside so that there is a tree.",
+  flat: "The grammar has no tree for this sentence: only its tags are shown.",
+  split: "The sentence is too long to be parsed in one piece; its parts were.",
+  "back-off": "The automata gave no usable values; counted ones took their place.",
+  chain: "No tree was found: every word hangs on the one before it.",
+};
+
+export class Views {
+  #page;
+  #tree;
+  #turn = 0; // grows with each view that is shown, so that late answers are dropped
+  #kept = null; // what the tree view has: while it stays, so do folds and place
+  /** The drawing that is shown, null where there is none. */
+  drawing = null;
+
+  constructor(page) {
+    this.#page = page;
+    const frame = byId("frame");
+    this.viewport = new Viewport(frame);
+    this.#tree = new TreeView(frame, this.viewport, (span, box) => this.#ask(span, box));
+    byId("views").addEventListener("click", (event) => {
+      const tab = event.target.closest("[role=tab]");
+      if (tab) this.look(tab.dataset.view);
+    });
+    byId("views").addEventListener("keydown", (event) => this.#onTabKey(event));
+    byId("zoom-in").addEventListener("click", () => this.viewport.zoomIn());
+    byId("zoom-out").addEventListener("click", () => this.viewport.zoomOut());
+    byId("fit").addEventListener("click", () => this.viewport.fit());
+    byId("fold").addEventListener("click", () => this.#tree.foldAll());
+    byId("layout").addEventListener("click", () => this.turnLayout());
+    frame.addEventListener("keydown", (event) => this.#onKey(event));
+    frame.addEventListener("click", (event) => {
+      const cell = event.target.closest(".cell");
+      if (cell) this.#ask(this.#cellOf(cell), cell.getBoundingClientRect());
+    });
+    tooltips(frame, ".node, .cell, .arc", (element) => this.#linesOf(element));
+  }
+
+  look(view) {
+    this.#page.state.view = view;
+    this.#page.save();
+    this.show();
+  }
+
+  turnLayout() {
+    const { state } = this.#page;
+    if (state.view !== "tree" || !this.#tree.drawing) return;
+    state.layout = this.#tree.layout === "top" ? "outline" : "top";
+    this.#page.save();
+    this.#kept = null;
+    this.show();
+  }
+
+  async show() {
+    const { sentence, state } = this.#page;
+    const { view } = state;
+    const turn = (this.#turn += 1);
+    closeMenu();
+    this.#showTabs(view);
+    this.#tell("");
+    byId("frame").hidden = view === "alternatives";
+    byId("cards").hidden = view !== "alternatives";
+    if (!sentence) return;
+    if (!sentence.root) {
+      this.#blank();
+      if (sentence.error) this.#page.trouble(sentence.error);
+      else this.#tell("There are no words in this sentence.");
+      return;
+    }
+    if (view === "tree") {
+      this.#showTree(sentence);
+      return;
+    }
+    this.#tree.hide();
+    this.#kept = null;
+    const free = this.#page.busy();
+    try {
+      const ways = {
+        alternatives: this.#alternatives,
+        chart: this.#chart,
+        dependencies: this.#dependencies,
+      };
+      const put = await ways[view].call(this, sentence);
+      if (turn === this.#turn) put();
+    } catch (error) {
+      if (turn !== this.#turn || error.name === "AbortError") return;
+      this.#blank();
+      this.#page.trouble(error, () => this.show());
+    } finally {
+      free();
+    }
+  }
+
+  #showTabs(chosen) {
+    for (const view of VIEWS) {
+      const tab = byId(`view-${view}`);
+      tab.setAttribute("aria-selected", String(view === chosen));
+      tab.setAttribute("tabindex", view === chosen ? "0" : "-1");
+    }
+    byId("panel").setAttribute("aria-labelledby", `view-${chosen}`);
+    byId("panel").dataset.view = chosen;
+  }
+
+  #blank() {
+    this.drawing = null;
+    this.#kept = null;
+    this.#tree.hide();
+    this.viewport.clear();
+    byId("cards").replaceChildren();
+  }
+
+  /** What is said of the result, also to those who can't see it. */
+  #tell(text, fallback = null) {
+    byId("facts").textContent = text;
+    byId("note").textContent = FALLBACKS[fallback] ?? "";
+  }
+
+  #put(drawing) {
+    this.drawing = drawing;
+    this.viewport.show(drawing);
+  }
+
+  // Each gives, perhaps after it has waited, what puts the view in its place. ---------------
+
+  #showTree({ record, root, words }) {
+    const { state, rows } = this.#page;
+    const options = {
+      label: `Tree of: ${words.join(" ")}`,
+      share: sureness,
+      nameOf: (node) => nameOf(node, words),
+      classOf: forcedBy(rows),
+    };
+    const layout = state.layout ?? fittingLayout(root, options);
+    const kept = JSON.stringify([state.sentence, words, layout]);
+    this.#tree.show(root, { ...options, layout }, { isSame: this.#kept === kept });
+    this.#kept = kept;
+    this.drawing = this.#tree;
+    const { confidence, exact, isCalibrated } = sureOf(record);
+    const facts = [counted(words.length)];
+    if (confidence !== null) facts.push(`confidence ${percent(confidence)}`);
+    if (exact !== null) facts.push(`all of it right: ${percent(exact)}`);
+    if (confidence !== null) facts.push(isCalibrated ? "calibrated" : "not calibrated");
+    this.#tell(facts.join(" · "), record.fallback);
+  }
+
+  async #alternatives(sentence) {
+    const record = await sentence.details(this.#page.bodyOf(sentence));
+    return () => {
+      const { elements, show } = cardsOf(record, (rows) => this.#page.demands.addAll(rows));
+      this.drawing = null;
+      byId("cards").replaceChildren(...elements);
+      show();
+      const n = record.alternatives.length;
+      this.#tell(n === 1 ? "There is no other tree." : `The best ${n} trees, the best first`);
+    };
+  }
+
+  async #chart(sentence) {
+    const { marginals } = await sentence.details(this.#page.bodyOf(sentence));
+    return () => {
+      const { words, root } = sentence;
+      const phrases = new Set(
+        nodesOf(root)
+          .filter(isPhrase)
+          .map(({ start, end }) => `${start} ${end}`),
+      );
+      const cells = cellsOf(marginals);
+      const drawing = drawChart(words, cells, {
+        isInTree: ({ key }) => phrases.has(key),
+        isRightToLeft: isRightToLeft(words.join(" ")),
+        label: `Chart: how likely each span is a phrase. ${words.join(" ")}`,
+      });
+      this.#put(drawing);
+      this.#tell(`${cells.length} spans in play, outlined where they are phrases of the tree`);
+    };
+  }
+
+  async #dependencies(sentence) {
+    const { dependencyModel } = this.#page;
+    if (!dependencyModel) {
+      return () => {
+        this.#blank();
+        this.#tell("This service has no model of dependencies.");
+      };
+    }
+    const record = await sentence.dependencies(dependencyModel);
+    return () => {
+      const { words, confidence } = record;
+      const drawing = drawArcs(record, {
+        isRightToLeft: isRightToLeft(words.join(" ")),
+        label: `Dependencies of: ${words.join(" ")}`,
+      });
+      this.#put(drawing);
+      const facts = [counted(words.length)];
+      if (confidence != null) facts.push(`confidence ${percent(confidence)}`);
+      this.#tell(facts.join(" · "), record.fallback);
+    };
+  }
+
+  // Within the frame. --------------------------------------------------------------------
+
+  #ask(span, box) {
+    this.#page.demands.ask(span, box, () => {
+      if (this.#page.state.view !== "tree") return;
+      this.#tree.clearPicked();
+      this.#tree.focus();
+    });
+  }
+
+  #cellOf(element) {
+    return this.drawing.cells.find(({ key }) => key === element.dataset.cell);
+  }
+
+  /** The lines of the tooltip at an element. */
+  #linesOf(element) {
+    if (element.matches(".cell")) return cellLines(this.#cellOf(element), this.drawing.words);
+    if (element.matches(".arc")) return arcLines(this.drawing.record, Number(element.dataset.word));
+    const node = this.#tree.nodeOf(element);
+    const { words, marginals } = this.#page.sentence;
+    return node && nodeLines(node, words, marginals);
+  }
+
+  #onTabKey(event) {
+    const by = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
+    if (!by) return;
+    event.preventDefault();
+    const at = VIEWS.indexOf(this.#page.state.view) + by + VIEWS.length;
+    this.look(VIEWS[at % VIEWS.length]);
+    byId(`view-${this.#page.state.view}`).focus();
+  }
+
+  #onKey(event) {
+    const cell = event.target.closest(".cell");
+    const arc = event.target.closest(".arc");
+    if (cell && (event.key === "Enter" || event.key === " ")) {
+      this.#ask(this.#cellOf(cell), cell.getBoundingClientRect());
+      event.preventDefault();
+    } else if (cell && event.key.startsWith("Arrow")) {
+      const { cells, groups, isRightToLeft: isMirrored } = this.drawing;
+      const next = nextCell(cells, this.#cellOf(cell), event.key, isMirrored);
+      if (next) moveFocus(cell, groups.get(next));
+      event.preventDefault();
+    } else if (arc) {
+      const to = this.#nextArc(Number(arc.dataset.word), event.key);
+      if (to === undefined) return;
+      if (this.drawing.groups[to]) moveFocus(arc, this.drawing.groups[to]);
+      event.preventDefault();
+    }
+  }
+
+  #nextArc(i, key) {
+    const { groups, record, isRightToLeft: isMirrored } = this.drawing;
+    const by = isMirrored ? -1 : 1;
+    return {
+      ArrowRight: i + by,
+      ArrowLeft: i - by,
+      ArrowUp: record.heads[i] - 1,
+      ArrowDown: record.heads.indexOf(i + 1),
+      Home: 0,
+      End: groups.length - 1,
+    }[key];
+  }
+}
+
+const counted = (n) => `${n} ${n === 1 ? "word" : "words"}`;
+
+function fittingLayout(root, options) {
+  const { width } = drawTree(root, { ...options, layout: "top", isLive: false });
+  return width > TOO_WIDE * byId("frame").clientWidth ? "outline" : "top";
+}
+
+/** What is read out for a node. */
+function nameOf(node, words) {
+  const sure = sureness(node);
+  const told = `${node.label}: ${words.slice(node.start, node.end).join(" ")}`;
+  return sure === null ? told : `${told}, confidence ${percent(sure)}`;
+}
+
+/** Classes of nodes: those that constraints ask for are marked. */
+function forcedBy(rows) {
+  const keys = new Set();
+  for (const { kind, row } of listed(rows)) {
+    if (kind === "tags") keys.add(`tag ${row[0]}`);
+    else if (kind === "required") keys.add(row.join(" "));
+  }
+  return ({ word, start, end, label }) => {
+    const names = word === null ? [`${start} ${end}`, `${start} ${end} ${label}`] : [`tag ${start}`];
+    return names.some((name) => keys.has(name)) ? "forced" : "";
+  };
+}
+
+function moveFocus(from, to) {
+  from.setAttribute("tabindex", "-1");
+  to.setAttribute("tabindex", "0");
+  to.focus();
+}
