@@ -7,7 +7,8 @@ those of the demonstration treebank, as words.  Each request has one to four, wh
 have in the same order; clients keep their connections and ask again at once.  Memory is the
 proportional set size of the server and all its workers, in which shared pages count once: before,
 after a tenth of the requests and at the end.  The parser alone is one process that parses the same
-sentences.  Linux, for /proc.
+sentences.  CPU seconds tell what the service adds even on a machine that has other things to do.
+Linux, for /proc.
 """
 
 from __future__ import annotations
@@ -56,7 +57,6 @@ def main() -> None:
     n_sentences = sum(len(body) for body in bodies)
     print(f"{len(bodies)} requests, {n_sentences} sentences, {given.clients} clients")
     alone = parse_alone(given.model, sentences, n_sentences)
-    print(f"the parser alone, one process: {alone:.0f} sentences a second")
     begun = time.perf_counter()
     server = subprocess.Popen(
         [
@@ -89,10 +89,13 @@ def parse_alone(model: str, sentences: list[list[str]], n_sentences: int) -> flo
     asked = list(islice(cycle(sentences), min(n_sentences, 500)))
     for words in asked[:20]:
         parser.parse(words)
-    begun = time.perf_counter()
+    begun, cpu_begun = time.perf_counter(), time.process_time()
     for words in asked:
         parser.parse(words)
-    return len(asked) / (time.perf_counter() - begun)
+    rate = len(asked) / (time.perf_counter() - begun)
+    cpu = 1e3 * (time.process_time() - cpu_begun) / len(asked)
+    print(f"the parser alone, one process: {rate:.0f} sentences a second, {cpu:.1f} ms of CPU each")
+    return rate
 
 
 def load(pid: int, port: int, bodies: list[Any], n_clients: int, alone: float) -> None:
@@ -101,9 +104,11 @@ def load(pid: int, port: int, bodies: list[Any], n_clients: int, alone: float) -
     first = len(bodies) // 10
     answered = answers(port, bodies[:first], n_clients)
     memory.append(pss_of(pid))
+    cpu_begun, server_begun = cpu_of(pid), own_cpu_of(pid)
     begun = time.perf_counter()
     answered += answers(port, bodies[first:], n_clients)
-    seconds = time.perf_counter() - begun
+    seconds, cpu = time.perf_counter() - begun, cpu_of(pid) - cpu_begun
+    server = own_cpu_of(pid)
     memory.append(pss_of(pid))
     n_sentences = sum(len(body) for body in bodies[first:])
     good = [each for each in answered if each.status == 200]
@@ -115,6 +120,8 @@ def load(pid: int, port: int, bodies: list[Any], n_clients: int, alone: float) -
     rate = n_sentences / seconds
     print(f"{len(bodies[first:]) / seconds:.0f} requests and {rate:.0f} sentences a second")
     print(f"that is {rate / alone:.2f} times the parser alone")
+    each, own = 1e3 * cpu / n_sentences, 1e3 * (server - server_begun) / n_sentences
+    print(f"CPU of a sentence: {each:.1f} ms, of which {own:.1f} ms are not the workers'")
     names = ("before", "after a tenth", "at the end")
     told = ", ".join(f"{now:.0f} MB {name}" for name, now in zip(names, memory, strict=True))
     print(f"memory of {len(processes_of(pid))} processes: {told}")
@@ -172,6 +179,17 @@ def processes_of(pid: int) -> list[int]:
     """A process and those that it has started."""
     started = Path(f"/proc/{pid}/task").glob("*/children")
     return sorted({pid, *(int(each) for file in started for each in file.read_text().split())})
+
+
+def cpu_of(pid: int) -> float:
+    """CPU seconds of all of them."""
+    return sum(map(own_cpu_of, processes_of(pid)))
+
+
+def own_cpu_of(pid: int) -> float:
+    """CPU seconds of one process."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def pss_of(pid: int) -> float:
