@@ -12,9 +12,12 @@ from urllib.parse import quote
 import pytest
 
 from eigentree import calibrate, read_treebank
-from eigentree.corpus.brackets import parse_tree
+from eigentree.corpus.brackets import format_tree, parse_tree
 from eigentree.corpus.conllu import read_conllu
-from tests.demo import HELD_OUT, demo_parser
+from eigentree.corpus.trees import Tree
+from eigentree.report.drawing import visible
+from eigentree.report.latex import trees_in_latex
+from tests.demo import HELD_OUT, demo_parser, demo_trees
 from tests.web import models
 from tests.web.browser import chromium
 from tests.web.running import Running
@@ -131,6 +134,11 @@ def copied(page, what: str) -> str:
     page.click(f"[data-copy={what}]")
     page.wait_for_selector(f"[data-copy={what}][data-done=Copied]")
     return page.evaluate("() => navigator.clipboard.readText()")
+
+
+def clean(tree: Tree) -> Tree:
+    """Without the nameless outer bracket."""
+    return tree.children[0] if tree.label == "" else tree
 
 
 def module(page, name: str, body: str, *arguments):
@@ -542,12 +550,15 @@ def test_copies_are_what_other_programs_read(page, service):
     heads = service.post("/api/dependencies", {"sentences": [text]}).json["results"][0]["heads"]
     assert [word.head for word in read.sentence.words] == heads
     tree = parse_tree(record["tree"])
-    for what, start in (("qtree", "\\Tree [.S "), ("forest", "\\begin{forest}\n[S ")):
-        latex = copied(page, what)
-        assert latex.startswith(start)
-        assert latex.count("[") == latex.count("]")
-        for word in tree.words():
-            assert word in latex
+    for style in ("qtree", "forest"):
+        assert copied(page, style) == trees_in_latex([clean(tree)], style, fragment=True)
+
+
+def test_what_can_be_shown_is_what_the_package_shows(page):
+    codes = [*range(0x300), 0x301, 0xAD, *range(0x2000, 0x2070), 0xFFFE, 0x1F600, 0x1FFFF]
+    texts = [*map(chr, codes), "a\u0301", "a\u202eb", "ש\u05b8"]
+    found = module(page, "dom", "return given[0].map(it.visible);", texts)
+    assert found == [visible(text) for text in texts]
 
 
 def test_conllu_without_dependencies(page):
@@ -566,23 +577,18 @@ def test_conllu_without_dependencies(page):
     assert lines[5:] == ["", ""]
 
 
-def test_latex_keeps_every_character(page):
-    words = HARD.split()
-    tree = "(S " + " ".join(f"(X {word})" for word in words) + ")"
+@pytest.mark.parametrize("style", ["qtree", "forest"])
+def test_latex_is_that_of_the_package(page, style):
+    hard = " ".join(f"(X-{word} {word})" for word in [*HARD.split(), "--", "``", "\u00a0", "-LRB-"])
+    trees = [parse_tree(f"(S {hard})"), parse_tree("(X w)"), *demo_trees()[:20]]
     body = (
         "const trees = await import('/static/trees.js');"
-        "const tree = trees.readTree(given[0]);"
-        "return [it.qtree(tree), it.forest(tree)];"
+        "return given[0].map((text) => it[given[1]](trees.readTree(text)));"
     )
-    qtree, forest = module(page, "formats", body, tree)
-    escaped = [
-        r"{\_}", r"{\%}", r"{\&}", r"{\#}", r"{\{}", r"{\}}", r"{\textbackslash{}}",
-        r"{\textasciitilde{}}", r"{\textasciicircum{}}", r"{\$}", "{[}", "{]}", "{,}", "{=}", "{.}",
-        "{!}", r"{\textbar{}}", r"{\textless{}}", r"{\textgreater{}}", r"{\symbol{34}}", r"{a\_b}",
-    ]  # fmt: skip
-    assert qtree == "\\Tree [.S " + " ".join(f"[.X {word} ]" for word in escaped) + " ]\n"
-    inner = "".join(f"[X [{word}]]" for word in escaped)
-    assert forest == f"\\begin{{forest}}\n[S {inner}]\n\\end{{forest}}\n"
+    found = module(page, "formats", body, [format_tree(tree) for tree in trees], style)
+    assert found == [trees_in_latex([tree], style, fragment=True) for tree in trees]
+    assert "{\\textbackslash{}}" in found[0]
+    assert "{-{}-}" in found[0]
 
 
 def test_trees_are_read_as_the_package_writes_them(page):
