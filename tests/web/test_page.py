@@ -174,6 +174,16 @@ def test_a_tree_appears_while_one_types(page):
     assert page.locator("#work").is_hidden()
 
 
+def test_typing_asks_once(page):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.locator("#text").press_sequentially(f"{SLEEPING} {OLD_MAN} " * 3, delay=1)
+    page.wait_for_selector("#sentences li >> nth=5")
+    # Slow machines may pause between keys, but hardly at each of nearly three hundred.
+    assert len([url for url in asked if url.endswith("/api/parse")]) < 20
+    assert page.evaluate("() => history.length") <= 2
+
+
 def test_several_sentences_are_a_list(page):
     write(page, f"{OLD_MAN} {SLEEPING}")
     options = page.locator("#sentences [role=option]")
@@ -204,6 +214,19 @@ def test_a_late_answer_is_dropped(page):
         route.abort()  # the page had given it up
     page.wait_for_timeout(200)
     assert page.locator("#frame .word text").all_text_contents() == ["The", "cat", "slept", "."]
+    assert page.locator("#trouble").is_hidden()
+
+
+def test_what_nobody_waits_for_is_given_up(page):
+    write(page, SLEEPING)
+    page.route(
+        "**/api/parse",
+        lambda route: None if "best" in route.request.post_data else route.continue_(),
+    )
+    page.click("#view-alternatives")
+    with page.expect_event("requestfailed"):
+        page.fill("#text", "It rained.")
+    page.wait_for_selector(".card", state="detached")
     assert page.locator("#trouble").is_hidden()
 
 

@@ -49,7 +49,7 @@ function cardOf(record, trees, number, shareOf, prefer) {
     ),
     frame,
     isFirst
-      ? html("p", { class: "card-note" }, "Dashed: what another tree has not.")
+      ? html("p", { class: "card-note" }, "Dashed: what another tree lacks.")
       : html(
           "dl",
           { class: "differences" },

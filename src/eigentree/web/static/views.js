@@ -60,6 +60,7 @@ export class Views {
 
   look(view) {
     this.#page.state.view = view;
+    this.#page.trouble(null);
     this.#page.save();
     this.show();
   }
