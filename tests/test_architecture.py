@@ -100,7 +100,6 @@ OUTSIDE = {
 ONLY_IN = {
     "numba": {"_accel"},
     "fastapi": {"web"},
-    "h11": {"web"},
     "jinja2": {"report", "web"},
     "markupsafe": {"report"},
     "matplotlib": {"report"},

@@ -124,8 +124,20 @@ def answer_to(running: Running, request: bytes) -> tuple[bytes, dict]:
     return head.split(b"\r\n")[0], json.loads(body[body.index(b"{") : body.rindex(b"}") + 1])
 
 
-def test_what_is_no_http_has_the_shape(running):
-    line, told = answer_to(running, b"GET / HTTP/1.1\r\nbroken\r\n\r\n")
+HEAD = b"POST /api/parse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"GET / HTTP/1.1\r\nbroken\r\n\r\n",
+        b"HEAD / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n",
+        b"HEAD / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        HEAD + b'Transfer-Encoding: chunked\r\n\r\n3\r\n{"a\r\nzz\r\n',
+    ],
+)
+def test_what_is_no_http_has_the_shape(running, request_):
+    line, told = answer_to(running, request_)
     assert line == b"HTTP/1.1 400 Bad Request"
     assert told["error"]["code"] == "malformed_http"
 
@@ -171,9 +183,6 @@ def test_half_requests_are_not_waited_for(monkeypatch):
     assert slow.startswith(b"HTTP/1.1 204 ")
     assert second.startswith(b"HTTP/1.1 204 ")
     assert second.count(b"HTTP/1.1") == 1
-
-
-HEAD = b"POST /api/parse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 
 def test_pieces_are_counted(running):
@@ -281,6 +290,25 @@ def test_get_needs_no_port(demo):
     code, out, err = run_verb("serve", "-m", demo, "--get", "/api/health")
     assert (code, err) == (0, "")
     assert json.loads(out)["status"] == "ready"
+
+
+def test_an_open_port_is_told(demo, monkeypatch):
+    hosts = []
+
+    def serve(_: object, host: str, __: int, names: list[str], tell: Callable[..., None]) -> None:
+        hosts.append(server.names_of(host, names))
+        tell(f"http://{host}:8600")
+
+    monkeypatch.setattr(server, "serve", serve)
+    _, _, err = run_verb("serve", "-m", demo, "--host", "0.0.0.0")
+    assert err.splitlines()[1:] == [
+        "others may reach 0.0.0.0, and the service asks nobody who they are"
+    ]
+    _, _, err = run_verb("serve", "-m", demo)
+    assert err == "serving at http://127.0.0.1:8600, until Ctrl-C\n"
+    run_verb("serve", "-m", demo, "--host", "::1", "--allow-host", "parser.example.org")
+    own = ["localhost", "127.0.0.1", "[::1]"]
+    assert hosts == [None, [*own, "127.0.0.1"], [*own, "[::1]", "parser.example.org"]]
 
 
 def test_get_tells_by_its_exit_code(demo, monkeypatch):
