@@ -36,7 +36,8 @@ how-to pages: [train](how-to/train.md), [partial trees](how-to/train-on-partial-
 [bracket without a treebank](how-to/induce.md),
 [word representations](how-to/word-representations.md),
 [learn from sequences](how-to/learn-sequences.md),
-[parse to dependencies](how-to/dependencies.md).
+[parse to dependencies](how-to/dependencies.md), [draw](how-to/draw.md),
+[use with NLTK, spaCy and pandas](how-to/use-with-nltk-and-spacy.md).
 """
 
 

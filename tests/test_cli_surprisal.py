@@ -170,7 +170,12 @@ def test_tables_are_made_once():
     assert parser._left_corners is corners
 
 
-@pytest.mark.parametrize("words", [[], "The dog"])
-def test_no_words_and_one_string_are_refused(words):
-    with pytest.raises((SettingsError, TypeError), match="words"):
+@pytest.mark.parametrize("words", [[], "", " "])
+def test_no_words_are_refused(words):
+    with pytest.raises(SettingsError, match="there are no words"):
         plain_parser().surprisal(words)
+
+
+def test_text_is_cut_into_words():
+    found = plain_parser().surprisal("The dog slept.")
+    assert found.words == ["The", "dog", "slept", "."]

@@ -84,12 +84,13 @@ def test_quiet_leaves_only_errors(model, sentences):
     assert (code, err) == (0, "")
 
 
-def test_the_bracket_reader_finds_as_many_trees_as_sentences(model, tmp_path):
+@pytest.mark.parametrize("form", ["raw", "tokens"])
+def test_the_bracket_reader_finds_as_many_trees_as_sentences(model, tmp_path, form):
     texts = [" ".join(tree.words()) for tree in demo_trees()[:30]]
     texts += ["(", ") (", "a(b)c", "-LRB- -L\\RB-", "x" * 3000, "\\/ / _", "10\u00a0000 a\u2028b"]
     source = tmp_path / "in.txt"
     source.write_text("\n".join(texts) + "\n", "utf-8")
-    code, out, _ = run_verb("parse", "-m", model, source)
+    code, out, _ = run_verb("parse", "-m", model, "--input", form, source)
     assert code == 0
     # Lines end at line feeds only: other separators are parts of words.
     records = list(read_brackets(io.StringIO(out, newline="\n")))

@@ -1,4 +1,4 @@
-"""The docs as a site: every page is in its order, every link leads somewhere, nothing is fetched."""
+"""The docs as a site: every page is in its order, links lead somewhere, nothing is fetched."""
 
 from __future__ import annotations
 

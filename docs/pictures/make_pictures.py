@@ -15,7 +15,9 @@ import of_grammars
 import of_words
 from canvas import Canvas
 
-from eigentree import parse_tree
+from eigentree import Parser, TrainingOptions, draw_svg, parse_tree, read_treebank
+from eigentree.parse_results import node_confidences
+from eigentree.report.arcs import Arcs, draw_arcs_svg
 from eigentree.report.svg import draw_svg_page
 
 PICTURES: dict[str, Callable[[], Canvas]] = {
@@ -55,6 +57,22 @@ DRAWN = {
         f"(S (NP (PRP We)) (VP (VBD found) (NP {LETTERS} {UNDER})) (. .))",
     ],
 }
+ARCS = Arcs(
+    ["the", "old", "baker", "sold", "fresh", "bread", "to", "her", "."],
+    [3, 3, 4, 0, 6, 4, 8, 4, 4],
+    ["det", "amod", "nsubj", "root", "amod", "obj", "case", "obl", "punct"],
+)
+
+
+def unsure() -> str:
+    """A tree with confidences, by a model of the package's treebank."""
+    trees = read_treebank(of_grammars.DEMO).trees
+    parser = Parser.train(trees, states=8, settings=TrainingOptions(tagger=False))
+    words = ["We", "found", "the", "letters", "under", "the", "bed", "of", "his", "mother", "."]
+    tags = ["PRP", "VBD", "DT", "NNS", "IN", "DT", "NN", "IN", "PRP$", "NN", "."]
+    result = parser.parse(words, tags)
+    assert result.tree is not None
+    return draw_svg(result.tree, confidence=node_confidences(result))
 
 
 def main(folder: Path, *only: str) -> None:
@@ -63,9 +81,11 @@ def main(folder: Path, *only: str) -> None:
     for name, make in PICTURES.items():
         if not only or name in only:
             (folder / f"{name}.svg").write_text(make().document(), encoding="utf-8")
+    (folder / "unsure.svg").write_text(unsure(), encoding="utf-8")
     for name, texts in DRAWN.items():
         drawing = draw_svg_page([parse_tree(text) for text in texts])
         (folder / f"{name}.svg").write_text(drawing, encoding="utf-8")
+    (folder / "arcs.svg").write_text(draw_arcs_svg([ARCS]), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -416,7 +416,7 @@ def brown() -> Canvas:
     y_of = {clusters.paths[cluster]: 14.0 + 30 * place for place, cluster in enumerate(order)}
     deepest = max(map(len, y_of))
     step, right = 46.0, 46.0 * deepest
-    inner = {path[:end] for path in y_of for end in range(len(path))}
+    inner = sorted({path[:end] for path in y_of for end in range(len(path))})
     for path in sorted(inner, key=len, reverse=True):
         y_of[path] = (y_of[path + "0"] + y_of[path + "1"]) / 2
     for path in inner:

@@ -283,10 +283,15 @@ def convention_of_treebank(sentences: Sequence[Sentence]) -> TokenConvention:
         for extra in sentence.extras:
             if extra.covers is not None:
                 covered.update(extra.covers)
-                parts = (sentence.words[number - 1].form.lower() for number in extra.covers)
-                ways.setdefault(extra.cells[1].lower(), Counter())[tuple(parts)] += 1
+                forms = (sentence.words[number - 1].form.lower() for number in extra.covers)
+                ways.setdefault(extra.cells[1].lower(), Counter())[tuple(forms)] += 1
         whole.update(word.form.lower() for word in sentence.words if word.id not in covered)
-    convention = TokenConvention.of_words(each.forms() for each in sentences)
+    spaces = [each.space_after() for each in sentences]
+    # A file in which nothing is joined has lost its text.
+    is_told = any(not all(each[:-1]) for each in spaces)
+    convention = TokenConvention.of_words(
+        (each.forms() for each in sentences), spaces if is_told else None
+    )
     contracted = {}
     for surface, counts in ways.items():
         parts, count = counts.most_common(1)[0]

@@ -1,12 +1,12 @@
 """The component for spaCy's pipelines."""
 
 import importlib.metadata
-import pickle
 import subprocess
 import sys
 import time
 import tomllib
 import warnings
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 
 import pytest
@@ -15,8 +15,10 @@ from spacy.tokens import Doc, Span
 
 from eigentree.corpus.brackets import format_tree
 from eigentree.errors import ModelFileError, SettingsError
+from eigentree.parsers import Parser
 from eigentree.plugs import spacy_component
 from eigentree.plugs.spacy_component import EigentreeComponent, NoConstituentError
+from eigentree.text.convention import TokenConvention
 from tests.demo import demo_parser
 from tests.samples import whole_parser
 
@@ -99,7 +101,7 @@ def test_confidence_is_the_bracket_s(nlp):
 
 def test_white_space_is_passed_over(nlp):
     doc = nlp(TEXT)
-    first, second = sentences_of(doc)
+    first, _ = sentences_of(doc)
     assert first._.labels == ("S",)
     assert doc[3:4].text == "man"
     assert doc[1:4]._.labels == doc[0:4]._.labels == ("NP",)
@@ -129,6 +131,24 @@ def test_merged_tokens(nlp):
         retokeniser.merge(doc[0:2])
     doc = nlp(doc)
     assert next(doc.sents)._.parse_string.count("The\u00a0cat") == 1
+
+
+def test_quotes_are_written_as_the_treebank_s(nlp, monkeypatch):
+    given = []
+    parse = Parser.parse
+
+    def watched(self, words, tags=None, **more):
+        given.append(list(words))
+        return parse(self, words, tags, **more)
+
+    monkeypatch.setattr(Parser, "parse", watched)
+    monkeypatch.setattr(
+        Parser, "convention", property(lambda _: TokenConvention(marks=("``", "''")))
+    )
+    doc = nlp('The man saw "the dog" .')
+    assert given == [["The", "man", "saw", "``", "the", "dog", "''", "."]]
+    # Nodes stand over tokens, and these keep their text.
+    assert ' ")' in next(doc.sents)._.parse_string
 
 
 def test_sentences_are_found_and_told_once(model):
@@ -226,7 +246,7 @@ def test_several_processes(nlp):
     assert [[sent._.parse_string for sent in doc.sents] for doc in shared] == alone
 
 
-def test_pipelines_go_to_disk_without_models(nlp, model, tmp_path):
+def test_pipelines_go_to_disk_without_models(nlp, tmp_path):
     nlp.to_disk(tmp_path / "pipe")
     written = [path for path in (tmp_path / "pipe" / "eigentree").rglob("*") if path.is_file()]
     assert [path.name for path in written] == ["cfg"]
@@ -240,11 +260,11 @@ def test_pipelines_go_to_disk_without_models(nlp, model, tmp_path):
         spacy.load(tmp_path / "pipe")
 
 
-def test_a_pickle_holds_no_model(nlp):
+def test_spawned_processes_are_sent_no_model(nlp):
     component = nlp.get_pipe("eigentree")
-    data = pickle.dumps(component)  # what spawned processes get
+    data = ForkingPickler.dumps(component)  # what spawned processes get
     assert len(data) < 1000
-    again = pickle.loads(data)
+    again = ForkingPickler.loads(data)
     assert again.to_bytes() == component.to_bytes()
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from eigentree.errors import SettingsError
 from eigentree.text.convention import TokenConvention
+from eigentree.text.sentences import split_text
 from eigentree.text.tokenise import tokenise
 
 PENN = TokenConvention()
@@ -221,28 +222,53 @@ def test_tokens_of_tokens_are_themselves(text):
             assert all(each.text in surface for each in tokenise(surface, UNICODE))
 
 
+PARTS = [
+    "a",
+    "a-",
+    ".",
+    "a@",
+    "'s",
+    "x.com",
+    "手",
+    "e\u0301",
+    "(a. ",
+    "n't",
+    "http://",
+    "9a",
+    "a. ' ",
+]
+
+
 @pytest.mark.parametrize("convention", CONVENTIONS[:6])
-@pytest.mark.parametrize(
-    "piece", ["a", "a-", ".", "a@", "'s", "x.com", "手", "e\u0301", "(a. ", "n't", "http://", "9a"]
-)
-def test_long_lines_take_linear_time(convention, piece):
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("cut", [tokenise, split_text])
+def test_long_lines_take_linear_time(cut, convention, part):
     # Twice the work for twice the line, counted as lines of Python that are run.
-    steps = [count_steps(piece * n, convention) for n in (1000, 2000)]
+    steps = [count_steps(cut, part * n, convention) for n in (300, 600)]
     assert steps[1] <= 2.2 * steps[0] + 200
 
 
-def count_steps(text, convention):
+@pytest.mark.parametrize("part", PARTS)
+def test_patterns_take_linear_time(part):
+    # What Python's lines don't show: a pattern that goes back would take hours here.
+    for convention in (PENN, UNICODE):
+        tokens = tokenise(part * 30_000, convention)
+        assert tokens[-1].end >= 30_000 * len(part) - 1
+        assert split_text(part * 30_000, convention)
+
+
+def count_steps(cut, text, convention):
     n_steps = 0
 
-    def trace(frame, event, argument):
+    def trace(*_):
         nonlocal n_steps
         n_steps += 1
         return trace
 
-    tokenise("warm", convention)
+    cut("warm", convention)
     sys.settrace(trace)
     try:
-        tokenise(text, convention)
+        cut(text, convention)
     finally:
         sys.settrace(None)
     return n_steps
@@ -260,7 +286,7 @@ def test_a_line_of_a_megabyte():
 
 def test_without_spacy_one_sentence_says_so(monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy", None)
-    with pytest.raises(SettingsError, match=r"install eigentree\[spacy\], or take penn or unicode"):
+    with pytest.raises(SettingsError, match="the package spacy is not installed"):
         tokenise("a", PENN.with_mode("spacy:xx"))
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import uvicorn
+from uvicorn.server import ServerState
 
+from eigentree.web import server
 from tests.demo import run_verb
 from tests.web.models import SLOW
 from tests.web.running import Running, children_of, is_alive, kill, until
@@ -26,9 +30,11 @@ def all_ready(running: Running) -> bool:
     return running.metric("workers_ready") == 2
 
 
-@pytest.fixture(autouse=True)
-def _ready(running: Running) -> None:
+@pytest.fixture
+def ready(running: Running) -> Running:
+    """The service once both workers can work, and nothing is left of other tests."""
     until(lambda: all_ready(running) and running.metric("requests_waiting") == 0)
+    return running
 
 
 def restarts(running: Running, reason: str) -> float:
@@ -47,9 +53,9 @@ def sent(running: Running, value: object) -> socket.socket:
 # Workers -------------------------------------------------------------------------------
 
 
-def test_a_sentence_out_of_time_takes_no_other_with_it(running):
-    before = restarts(running, "time")
-    answer = running.post(
+def test_a_sentence_out_of_time_takes_no_other_with_it(ready):
+    before = restarts(ready, "time")
+    answer = ready.post(
         "/api/parse", {"sentences": [SHORT, {"words": SLOW}, SHORT], "model": "slow"}
     )
     assert answer.status == 200
@@ -58,56 +64,48 @@ def test_a_sentence_out_of_time_takes_no_other_with_it(running):
         "sentence_out_of_time",
         None,
     ]
-    assert restarts(running, "time") == before + 1
-    assert running.post("/api/parse", GOOD).status == 200
+    until(lambda: restarts(ready, "time") == before + 1)
+    assert ready.post("/api/parse", GOOD).status == 200
 
 
-def test_a_worker_that_is_killed_costs_one_sentence(running):
-    before = restarts(running, "died")
-    workers = set(running.workers())
+def test_a_worker_that_is_killed_costs_one_sentence(ready):
+    before = restarts(ready, "died")
+    workers = set(ready.workers())
     assert len(workers) == 2
     with ThreadPoolExecutor() as threads:
-        asked = threads.submit(running.post, "/api/parse", LONG)
-        until(lambda: running.metric("requests_waiting") == 1)
+        asked = threads.submit(ready.post, "/api/parse", LONG)
+        until(lambda: ready.metric("requests_waiting") == 1)
         for worker in workers:
             kill(worker)
         answer = asked.result()
     assert (answer.status, answer.code) == (500, "worker_died")
-    until(lambda: all_ready(running) and restarts(running, "died") == before + 2)
-    assert not workers & set(running.workers())
-    assert running.post("/api/parse", GOOD).status == 200
+    until(lambda: all_ready(ready) and restarts(ready, "died") == before + 2)
+    assert not workers & set(ready.workers())
+    assert ready.post("/api/parse", GOOD).status == 200
 
 
-def test_a_client_that_goes_away_frees_its_worker(running):
-    before = restarts(running, "client gone"), running.metric("clients_gone_total")
-    client = sent(running, LONG)
-    until(lambda: running.metric("requests_waiting") == 1)
+def test_a_client_that_goes_away_frees_its_workers(ready):
+    before = restarts(ready, "client gone"), ready.metric("clients_gone_total")
+    client = sent(ready, {"sentences": [{"words": SLOW}] * 20, "model": "slow"})
+    until(lambda: ready.metric("requests_waiting") == 1)
     client.close()
-    until(lambda: running.metric("requests_waiting") == 0)
-    until(lambda: restarts(running, "client gone") == before[0] + 1)
-    assert running.metric("clients_gone_total") == before[1] + 1
-    assert running.metric("sentences_queued") == 0
+    until(lambda: ready.metric("requests_waiting") == 0)
+    until(lambda: restarts(ready, "client gone") == before[0] + 2)
+    assert ready.metric("clients_gone_total") == before[1] + 1
+    # The other sentences are not begun.
+    assert ready.metric("sentences_queued") == 0
+    until(lambda: all_ready(ready))
+    assert restarts(ready, "client gone") == before[0] + 2
 
 
-def test_what_a_client_that_goes_away_waits_for_is_not_begun(running):
-    before = restarts(running, "client gone")
-    value = {"sentences": [{"words": SLOW}] * 20, "model": "slow"}
-    client = sent(running, value)
-    until(lambda: running.metric("requests_waiting") == 1)
-    client.close()
-    until(lambda: restarts(running, "client gone") == before + 2)
-    until(lambda: all_ready(running))
-    assert restarts(running, "client gone") == before + 2
-
-
-def test_more_requests_than_may_wait_are_sent_away(running):
-    clients = [sent(running, LONG) for _ in range(4)]
-    until(lambda: running.metric("requests_waiting") == 4)
-    answer = running.post("/api/parse", GOOD)
+def test_more_requests_than_may_wait_are_sent_away(ready):
+    clients = [sent(ready, LONG) for _ in range(4)]
+    until(lambda: ready.metric("requests_waiting") == 4)
+    answer = ready.post("/api/parse", GOOD)
     assert (answer.status, answer.code) == (503, "too_many_waiting")
     assert answer.json["error"]["limit"] == 4
     assert "retry-after" in answer.headers
-    assert running.get("/api/limits").status == 200
+    assert ready.get("/api/limits").status == 200
     for client in clients:
         client.close()
 
@@ -126,13 +124,65 @@ def answer_to(running: Running, request: bytes) -> tuple[bytes, dict]:
     return head.split(b"\r\n")[0], json.loads(body[body.index(b"{") : body.rindex(b"}") + 1])
 
 
-def test_what_is_no_http_has_the_shape(running):
-    line, told = answer_to(running, b"GET / HTTP/1.1\r\nbroken\r\n\r\n")
+HEAD = b"POST /api/parse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"GET / HTTP/1.1\r\nbroken\r\n\r\n",
+        b"HEAD / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n",
+        b"HEAD / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        HEAD + b'Transfer-Encoding: chunked\r\n\r\n3\r\n{"a\r\nzz\r\n',
+    ],
+)
+def test_what_is_no_http_has_the_shape(running, request_):
+    line, told = answer_to(running, request_)
     assert line == b"HTTP/1.1 400 Bad Request"
     assert told["error"]["code"] == "malformed_http"
 
 
-HEAD = b"POST /api/parse HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+def test_half_requests_are_not_waited_for(monkeypatch):
+    monkeypatch.setattr(server, "_HEAD_SECONDS", 0.1)
+
+    async def app(_: object, __: object, send: Callable[..., Awaitable[None]]) -> None:
+        await asyncio.sleep(0.3)  # longer than a head may take
+        await send({"type": "http.response.start", "status": 204, "headers": []})
+        await send({"type": "http.response.body"})
+
+    async def answers_to(port: int, *parts: bytes) -> bytes:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        for part in parts:
+            writer.write(part)
+            await asyncio.sleep(0.02)
+        found = await reader.read()
+        writer.close()
+        return found
+
+    async def run() -> list[bytes]:
+        config = uvicorn.Config(
+            app, http=server._Protocol, ws="none", lifespan="off", log_config=None
+        )
+        config.load()
+        state = ServerState()
+        opened = await asyncio.get_running_loop().create_server(
+            lambda: server._Protocol(config, state, {}), "127.0.0.1", 0
+        )
+        port = opened.sockets[0].getsockname()[1]
+        whole = b"GET / HTTP/1.1\r\nHost: a\r\n\r\n"
+        async with asyncio.timeout(20), opened:
+            return await asyncio.gather(
+                answers_to(port),
+                answers_to(port, whole[:9]),
+                answers_to(port, whole[:9], whole[9:]),
+                answers_to(port, whole + whole[:9]),
+            )
+
+    nothing, half, slow, second = asyncio.run(run())
+    assert (nothing, half) == (b"", b"")
+    assert slow.startswith(b"HTTP/1.1 204 ")
+    assert second.startswith(b"HTTP/1.1 204 ")
+    assert second.count(b"HTTP/1.1") == 1
 
 
 def test_pieces_are_counted(running):
@@ -240,9 +290,30 @@ def test_get_needs_no_port(demo):
     code, out, err = run_verb("serve", "-m", demo, "--get", "/api/health")
     assert (code, err) == (0, "")
     assert json.loads(out)["status"] == "ready"
-    code, out, err = run_verb("serve", "-m", demo, "--get", "/api/nothing?x=1")
-    assert (code, err) == (1, "")
-    assert json.loads(out)["error"]["code"] == "not_found"
+
+
+def test_an_open_port_is_told(demo, monkeypatch):
+    hosts = []
+
+    def serve(_: object, host: str, __: int, names: list[str], tell: Callable[..., None]) -> None:
+        hosts.append(server.names_of(host, names))
+        tell(f"http://{host}:8600")
+
+    monkeypatch.setattr(server, "serve", serve)
+    _, _, err = run_verb("serve", "-m", demo, "--host", "0.0.0.0")
+    assert err.splitlines()[1:] == [
+        "others may reach 0.0.0.0, and the service asks nobody who they are"
+    ]
+    _, _, err = run_verb("serve", "-m", demo)
+    assert err == "serving at http://127.0.0.1:8600, until Ctrl-C\n"
+    run_verb("serve", "-m", demo, "--host", "::1", "--allow-host", "parser.example.org")
+    own = ["localhost", "127.0.0.1", "[::1]"]
+    assert hosts == [None, [*own, "127.0.0.1"], [*own, "[::1]", "parser.example.org"]]
+
+
+def test_get_tells_by_its_exit_code(demo, monkeypatch):
+    monkeypatch.setattr(server, "get_once", lambda _, path: (404, path.encode()))
+    assert run_verb("serve", "-m", demo, "--get", "/nothing") == (1, "/nothing\n", "")
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,14 @@
 """How well raw text is cut into sentences and words, by the text of Universal Dependencies.
 
-A file's paragraphs are put together from ``# text`` with a space between sentences, cut by the
-convention read off the words of another file, and compared by the characters of words and of
-sentences.  White space doesn't count.  Words of a range have characters of their own where they
-make up the range; otherwise the range counts as one word, and so do tokens that share characters.
+Paragraphs are put together from the words of a file and what it says of spaces, with one space
+between sentences, so that ends of lines tell nothing.  They are cut by a convention that is read
+off another file, or off the first half of the same one, in three ways: by its ``mode`` alone; by
+its ``words``, as a treebank of trees has them; by its ``text``, with spaces and ranges.  Words and
+sentences are right that have exactly the characters of a gold one.  Words of a range have
+characters of their own where they make up the range; otherwise the range counts as one word, and
+so do words that share their characters.
 
-    python validation/raw_text/run.py NAME=TRAIN,TEST [--mode MODE] [--errors N]
+    python validation/raw_text/run.py NAME=FILE[,TEST] ... [--ways mode words text] [--errors N]
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ from eigentree.corpus.conllu import Sentence, read_conllu
 from eigentree.dependency_training import convention_of_treebank
 from eigentree.text.convention import TokenConvention
 from eigentree.text.sentences import split_text
+
+WAYS = ("mode", "words", "text")
 
 
 class Gold(NamedTuple):
@@ -77,32 +82,40 @@ def paragraphs(sentences: list[Sentence]) -> Iterator[Gold]:
         yield current
 
 
-def f1(right: int, found: int, gold: int) -> float:
-    return 200.0 * right / max(1, found + gold)
+def conventions(train: list[Sentence]) -> dict[str, TokenConvention]:
+    """The convention by each way of finding it."""
+    words = TokenConvention.of_words(each.forms() for each in train)
+    return {
+        "mode": TokenConvention.of_mode(words.mode),
+        "words": words,
+        "text": convention_of_treebank(train),
+    }
 
 
-def measure(name: str, train: str, test: str, mode: str | None, n_errors: int) -> None:
-    convention = convention_of_treebank(sentences_of(train))
-    if mode is not None:
-        convention = TokenConvention.of_mode(mode)
-    counts: Counter[str] = Counter()
-    errors: Counter[str] = Counter()
-    for gold in paragraphs(sentences_of(test)):
-        found = split_text(gold.text, convention)
-        words = {offset for sentence in found for offset in sentence.offsets}
-        spans = {(each.start, each.end) for each in found}
-        counts["words"] += len(words)
-        counts["gold words"] += len(gold.words)
-        counts["right words"] += len(words & set(gold.words))
-        counts["sentences"] += len(spans)
-        counts["gold sentences"] += len(gold.sentences)
-        counts["right sentences"] += len(spans & set(gold.sentences))
-        if n_errors:
-            errors.update(differences(gold, words, spans))
-    token = f1(counts["right words"], counts["words"], counts["gold words"])
-    sentence = f1(counts["right sentences"], counts["sentences"], counts["gold sentences"])
-    sizes = f"{counts['gold words']:,} | {counts['gold sentences']:,}"
-    print(f"| {name} | {convention.mode} | {sizes} | {token:.2f} | {sentence:.2f} |")
+def measure(
+    name: str, train: list[Sentence], test: list[Sentence], ways: list[str], n_errors: int
+) -> None:
+    gold = list(paragraphs(test))
+    by_way = conventions(train)
+    figures = []
+    for way in ways:
+        counts: Counter[str] = Counter()
+        errors: Counter[str] = Counter()
+        for each in gold:
+            found = split_text(each.text, by_way[way])
+            words = {offset for sentence in found for offset in sentence.offsets}
+            spans = {(sentence.start, sentence.end) for sentence in found}
+            counts["words"] += len(words) + len(each.words)
+            counts["right words"] += len(words & set(each.words))
+            counts["sentences"] += len(spans) + len(each.sentences)
+            counts["right sentences"] += len(spans & set(each.sentences))
+            errors.update(differences(each, words, spans))
+        for what in ("words", "sentences"):
+            figures.append(f"{200.0 * counts[f'right {what}'] / counts[what]:.2f}")
+    n_words = sum(len(each.words) for each in gold)
+    n_sentences = sum(len(each.sentences) for each in gold)
+    mode = by_way["words"].mode
+    print(f"| {name} | {mode} | {n_words:,} | {n_sentences:,} | {' | '.join(figures)} |")
     for what, count in errors.most_common(n_errors):
         print(f"    {count:5d}  {what}")
 
@@ -125,16 +138,19 @@ def differences(
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("pairs", nargs="+", metavar="NAME=TRAIN,TEST")
-    parser.add_argument("--mode", help="a convention that nothing was read off for")
-    parser.add_argument("--errors", type=int, default=0)
+    parser.add_argument("files", nargs="+", metavar="NAME=FILE[,TEST]")
+    parser.add_argument("--ways", nargs="+", default=WAYS, choices=WAYS)
+    parser.add_argument("--errors", type=int, default=0, help="the most frequent, of the last way")
     given = parser.parse_args()
-    print("| treebank | mode | words | sentences | word F1 | sentence F1 |")
-    print("| --- | --- | --- | --- | --- | --- |")
-    for pair in given.pairs:
+    columns = [f"{way}: {what}" for way in given.ways for what in ("words", "sentences")]
+    print(f"| treebank | mode | words | sentences | {' | '.join(columns)} |")
+    print(f"|{' --- |' * (4 + len(columns))}")
+    for pair in given.files:
         name, files = pair.split("=", 1)
-        train, test = files.split(",")
-        measure(name, train, test, given.mode, given.errors)
+        first, *rest = (sentences_of(path) for path in files.split(","))
+        half = len(first) // 2
+        train, test = (first, rest[0]) if rest else (first[:half], first[half:])
+        measure(name, train, test, given.ways, given.errors)
         sys.stdout.flush()
 
 

@@ -9,6 +9,7 @@ import typer
 
 from eigentree.cli._common import OutputOption, check_inputs, keep_inputs, message
 from eigentree.errors import GrammarError, SettingsError
+from eigentree.models import resolved
 
 if TYPE_CHECKING:
     from eigentree.dependency_parser import DependencyParser
@@ -66,6 +67,7 @@ def states(
         raise SettingsError("give --clusters or --distance, not both")
     if not 0.0 <= least_share <= 1.0:
         raise SettingsError(f"--least-share is {least_share}; it must lie between 0 and 1")
+    model = str(resolved(model))
     check_inputs([model, *files])
     keep_inputs(output_file, [model, *files])
     options = changed(

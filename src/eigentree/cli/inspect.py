@@ -33,7 +33,13 @@ _LEAST_SECONDS = 0.2
 
 
 def inspect(
-    model: Annotated[str, typer.Argument(help="A model file made by train or induce train.")],
+    model: Annotated[
+        str,
+        typer.Argument(
+            help="A model file made by train or induce train, or the name of one that comes with "
+            "eigentree."
+        ),
+    ],
     most: Annotated[
         int, typer.Option(min=0, help="Nonterminals or tags to list, the most frequent first.")
     ] = 20,
@@ -59,8 +65,10 @@ def inspect(
     from eigentree.cli._brackets_inspect import describe_brackets, show_brackets
     from eigentree.cli._dependencies_inspect import describe_dependencies, show_dependencies
     from eigentree.model_files import open_model
+    from eigentree.models import resolved
     from eigentree.parsers import Parser
 
+    model = str(resolved(model))
     if Path(model).is_dir():
         raise SettingsError(
             f"{model}: is a folder; eigentree ensemble info tells what is in an ensemble"

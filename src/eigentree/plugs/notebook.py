@@ -31,10 +31,10 @@ MOST_COLUMNS = 300
 
 def as_svg(shown: object) -> str | None:
     """The picture of an object; None for what has none, or one too large for a page."""
+    if isinstance(shown, BracketingResult):
+        shown = shown.tree
     if isinstance(shown, Tree):
         return draw_svg(shown) if _fits(shown) else None
-    if isinstance(shown, BracketingResult) and shown.tree is not None:
-        return as_svg(shown.tree)
     if isinstance(shown, ParseResult) and shown.tree is not None and _fits(shown.tree):
         sure = node_confidences(shown)
         has_any = any(value is not None for value in sure)

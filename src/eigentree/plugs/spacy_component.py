@@ -41,8 +41,11 @@ from eigentree.corpus.trees import spans_of_nodes
 from eigentree.dependency_parser import DependencyParser
 from eigentree.errors import EigentreeError, SettingsError
 from eigentree.extras import needed
+from eigentree.models import resolved
 from eigentree.parse_results import ParseResult, node_confidences
 from eigentree.parsers import Parser
+from eigentree.text.convention import TokenConvention
+from eigentree.text.tokenise import as_written
 
 with needed("spacy"):
     from spacy.language import Language
@@ -85,9 +88,9 @@ class EigentreeComponent:
     name
         That of the component in its pipeline.
     model
-        File of a constituency model, or None.
+        A constituency model, a file or one that comes with the package; or None.
     dependencies
-        File of a dependency model, or None; one of the two is needed.
+        A dependency model, likewise; one of the two is needed.
     use_tags
         Parse with the tags that Docs have: ``tag_`` for constituents, and for dependencies by
         the model's scheme ``tag_`` or ``pos_``.  Otherwise the models' taggers tag.
@@ -122,8 +125,10 @@ class EigentreeComponent:
                 "the component eigentree needs a model: "
                 'nlp.add_pipe("eigentree", config={"model": FILE}), or "dependencies": FILE'
             )
-        self._parser = None if model is None else Parser.load(model)
-        self._arcs = None if dependencies is None else DependencyParser.load(dependencies)
+        self._parser = None if model is None else Parser.load(resolved(model))
+        self._arcs = None
+        if dependencies is not None:
+            self._arcs = DependencyParser.load(resolved(dependencies))
         if self._arcs is not None and self._arcs.tagger is None and not config["use_tags"]:
             raise SettingsError(
                 f'{dependencies} has no tagger; let it use tags of the Doc: {{"use_tags": True}}'
@@ -169,7 +174,7 @@ class EigentreeComponent:
 
     def _constituents(self, parser: Parser, tokens: list[Token]) -> dict[str, Any]:
         """The record of a sentence; positions are tokens of the Doc."""
-        words = [_word(token) for token in tokens]
+        words = _words(tokens, parser.convention)
         tags = _tags(tokens, "xpos") if self._config["use_tags"] else None
         result = parser.parse(words, tags)
         if tags is None:
@@ -183,7 +188,7 @@ class EigentreeComponent:
         relations = ["" for _ in heads]
         for tokens in sentences:
             tags = _tags(tokens, parser.tag_scheme) if self._config["use_tags"] else None
-            result = parser.parse([_word(token) for token in tokens], tags)
+            result = parser.parse(_words(tokens, parser.convention), tags)
             for token, arc in zip(tokens, result.arcs, strict=True):
                 is_root = arc.head == ROOT
                 heads[token.i] = token.i if is_root else tokens[arc.head - 1].i
@@ -240,9 +245,17 @@ def _made_again(name: str, config: dict[str, Any]) -> EigentreeComponent:
     )
 
 
-def _word(token: Token) -> str:
-    """The text of a token as a word, in which only no-break spaces can stand, as in merged ones."""
-    return _SPACE.sub("\u00a0", token.text)
+def _without_space(text: str) -> str:
+    """A text as a word, in which only no-break spaces can stand; merged tokens have others."""
+    return _SPACE.sub("\u00a0", text)
+
+
+def _words(tokens: list[Token], convention: TokenConvention) -> list[str]:
+    """Tokens of a sentence as a treebank writes them, which knows other quotes, say."""
+    first = tokens[0].idx
+    text = tokens[0].doc[tokens[0].i : tokens[-1].i + 1].text
+    spans = [(token.idx - first, token.idx - first + len(token)) for token in tokens]
+    return [_without_space(word) for word in as_written(text, spans, convention)]
 
 
 def _tags(tokens: list[Token], scheme: str) -> list[str]:
@@ -375,7 +388,7 @@ def get_parse_string(span: Span) -> str:
             pieces.append(f"{before}({label}")
             waiting.append(size)
             continue
-        pieces.append(f"{before}({label} {escape_token(_word(found.doc[start]))})")
+        pieces.append(f"{before}({label} {escape_token(_without_space(found.doc[start].text))})")
         while waiting:
             waiting[-1] -= 1
             if waiting[-1]:

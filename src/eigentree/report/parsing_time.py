@@ -31,7 +31,8 @@ def parsing_time(figures: Figures) -> Section:
         "Decomposition, NAACL-HLT. Times are CPU times of one thread, without reading and scoring.",
         [_table(figures, several=several)],
         [_plot(rows)],
-        "Left and up is better: less time, higher F1. Numbers at points are ranks."
+        "Left and up is better: less time, higher F1."
+        + (" Numbers at points are ranks." if any(row["decomposition"] for row in rows) else "")
         + (" Lines through points are one standard deviation over seeds." if several else ""),
     )
 

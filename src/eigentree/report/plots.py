@@ -72,7 +72,8 @@ class _Scale:
         """Round values within the axis, with their names."""
         if self.log:
             powers = range(math.floor(self._low), math.ceil(self._high) + 1)
-            steps = (1, 2, 5) if self._high - self._low < 3 else (1,)
+            decades = self._high - self._low
+            steps = (1, 2, 3, 4, 5, 6, 8) if decades < 0.8 else (1, 2, 5) if decades < 3 else (1,)
             values = [step * 10.0**power for power in powers for step in steps]
         else:
             step = _round_step((self._high - self._low) / 7)

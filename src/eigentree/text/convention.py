@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from itertools import chain, pairwise
+from itertools import chain, pairwise, repeat
 from typing import Any, TypeVar
 
 import regex
@@ -30,24 +30,23 @@ APOSTROPHES = "'’"
 # Scripts that put no spaces between words.
 SPACELESS = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}\p{Tibetan}"
 # Marks that treebanks write in several ways, and that go for one another.
-OPENING = ("``", "“", '"', "«", "„", "‟", "»")
-CLOSING = ("''", "”", '"', "»", "“", "«")
-OPENING_SINGLE = ("`", "‘", "'", "‚", "‹")
-CLOSING_SINGLE = ("'", "’", "›")
+DOUBLE = (("``", "''"), ("“", "”"), ('"', '"'), ("«", "»"), ("„", "“"), ("„", "”"), ("»", "«"))
+SINGLE = (("`", "'"), ("‘", "’"), ("‚", "‘"), ("‹", "›"), ("'", "'"), ("’", "’"))
 DASHES = ("--", "—", "–", "-")
 DOTS = ("...", "…")
-MARKS = tuple(dict.fromkeys(chain(OPENING, CLOSING, OPENING_SINGLE, CLOSING_SINGLE, DASHES, DOTS)))
+MARKS = tuple(dict.fromkeys((*chain(*DOUBLE, *SINGLE), *DASHES, *DOTS)))
 
 _KEPT = {
     mode: tuple(shapes.split())
     for mode, shapes in {
         "penn": "a-a a-9 9-a 9-9 a/a a/9 9/a 9/9 a.a a.9 9.a 9.9 9,9 9:9 a&a a_a a_9 9_a 9_9 a@a "
-        "a$ '9 .9 #a #9 @a",
-        "unicode": "a.a a.9 9.a 9.9 9,9 9:9 a_a a_9 9_a 9_9 a@a a·a .9 #a #9 @a",
+        "a$ '9 .9 !! #a #9 @a",
+        "unicode": "a.a a.9 9.a 9.9 9,9 9:9 a_a a_9 9_a 9_9 a@a a·a .9 !! #a #9 @a",
     }.items()
 }
 # A mark between words may have spaces round it in the text, and most dashes have.
-_SPACED = {mark: 0.5 for mark in "-–—:/"}
+_SPACED = {**dict.fromkeys("–—:/", 0.5), "-": 0.3}
+_RUNS = "!!"  # the shape of several exclamation or question marks as one word
 _LEAST_SHARE = 0.2
 _LEAST_SEEN = 3  # times, of a shape or a clitic, to go by it
 _MOST_WHOLE = 3000
@@ -63,7 +62,7 @@ _ABBREVIATION = regex.compile(r"\p{L}[\p{L}\p{M}]*(?:[.-]\p{L}[\p{L}\p{M}]*)*\."
 _ADDRESS = regex.compile(r"://|www\.|@|\.\p{L}+/")
 _ENCLITIC = regex.compile(r"(?:n['’]t|['’][\p{L}\p{M}]+|-[\p{L}\p{M}]+(?:-[\p{L}\p{M}]+)?)")
 _PROCLITIC = regex.compile(r"[\p{L}\p{M}]+['’]")
-_SPACELESS_WORD = regex.compile(rf"[{SPACELESS}]{{2,}}")
+_SPACELESS_WORD = regex.compile(rf"[{SPACELESS}]+")
 _NESTED = ("divided", "contracted")
 _MODES = ("penn", "unicode")
 
@@ -101,7 +100,8 @@ class TokenConvention:
     marks
         Of quotes, dashes and dots those that the treebank has; others are written as these.
     spaceless
-        Words of scripts without spaces; the longest match counts.
+        Words of scripts without spaces: the longest counts that begins at a place, and what is
+        between two of them is one word.
     """
 
     mode: str = "penn"
@@ -141,19 +141,25 @@ class TokenConvention:
         )  # fmt: skip
 
     @classmethod
-    def of_words(cls, sentences: Iterable[Sequence[str]]) -> TokenConvention:
+    def of_words(
+        cls,
+        sentences: Iterable[Sequence[str]],
+        spaces: Iterable[Sequence[bool]] | None = None,
+    ) -> TokenConvention:
         """The convention by which sentences were cut into words.
 
         Parameters
         ----------
         sentences
             The words of each, in the order of the text.
+        spaces
+            Where that is known, whether a space followed each word.
 
         Cost
         ----
         Linear in the words.
         """
-        return _read_off(_Seen.of(sentences))
+        return _read_off(_Seen.of(sentences, spaces))
 
     @classmethod
     def of_lexicon(cls, entries: Iterable[str]) -> TokenConvention:
@@ -194,6 +200,9 @@ class TokenConvention:
                 given[name] = str(value)
             elif not isinstance(value, list | tuple):
                 raise SettingsError(f"{name} of a convention of words is {value!r}; a list is due")
+            elif name in _NESTED and not all(isinstance(each, list | tuple) for each in value):
+                what = f"{name} of a convention of words is {value!r}; a list of lists is due"
+                raise SettingsError(what)
             elif name in _NESTED:
                 given[name] = tuple(tuple(map(str, each)) for each in value)
             else:
@@ -226,6 +235,8 @@ class _Seen:
         that may be clitics alone.
     after_digits
         How often a word stood after a number.
+    exact
+        Whether only what was joined in the text was counted as beside one another.
     """
 
     words: Counter[str]
@@ -233,29 +244,42 @@ class _Seen:
     across: Counter[str]
     joined: Counter[str]
     after_digits: Counter[str]
+    exact: bool
 
     @classmethod
-    def of(cls, sentences: Iterable[Sequence[str]]) -> _Seen:
-        seen = cls(Counter(), Counter(), Counter(), Counter(), Counter())
-        for sentence in sentences:
-            seen.words.update(sentence)
-            shapes = [_shape_of(word) for word in sentence]
-            for place, mark in enumerate(sentence):
-                if len(mark) == 1 and shapes[place] == "":
-                    left = shapes[place - 1][-1:] if place else ""
-                    right = shapes[place + 1][:1] if place + 1 < len(shapes) else ""
-                    for shape in {left + mark + right, left + mark, mark + right} - {mark}:
-                        seen.across[shape] += 1
-            for first, second in pairwise(sentence):
-                if second[:1] in "-'’n" or first[-1:] in APOSTROPHES:
-                    seen.joined[plain(first + second)] += 1
-                if first[-1:].isdigit():
-                    seen.after_digits[second.lower()] += 1
+    def of(
+        cls, sentences: Iterable[Sequence[str]], spaces: Iterable[Sequence[bool]] | None
+    ) -> _Seen:
+        seen = cls(Counter(), Counter(), Counter(), Counter(), Counter(), spaces is not None)
+        # Where it isn't told what was joined in the text, all words may have been.
+        for sentence, apart in zip(sentences, spaces or repeat([False]), strict=False):
+            seen.add(sentence, apart if len(apart) == len(sentence) else [False] * len(sentence))
         for word, count in seen.words.items():
             if not _ADDRESS.search(word):
                 for shape in set(shapes_in(word)):
                     seen.inside[shape] += count
         return seen
+
+    def add(self, sentence: Sequence[str], apart: Sequence[bool]) -> None:
+        """Count a sentence, with for each word whether it was apart from the next in the text."""
+        self.words.update(sentence)
+        shapes = [_shape_of(word) for word in sentence]
+        for place, mark in enumerate(sentence):
+            if len(mark) == 1 and not shapes[place]:
+                left = shapes[place - 1][-1:] if place and not apart[place - 1] else ""
+                has_next = place + 1 < len(shapes) and not apart[place]
+                right = shapes[place + 1][:1] if has_next else ""
+                for shape in {left + mark + right, left + mark, mark + right} - {mark}:
+                    self.across[shape] += 1
+        for (first, second), is_apart in zip(pairwise(sentence), apart, strict=False):
+            if is_apart:
+                continue
+            if second[:1] in "-'’n" or first[-1:] in APOSTROPHES:
+                self.joined[plain(first + second)] += 1
+            if first[-1:].isdigit():
+                self.after_digits[second.lower()] += 1
+            if first == second and first in "!?":
+                self.across[_RUNS] += 1
 
 
 def plain(word: str) -> str:
@@ -352,19 +376,24 @@ def _read_off(seen: _Seen) -> TokenConvention:
 def _kept(seen: _Seen, default: Sequence[str]) -> tuple[str, ...]:
     """The shapes that are kept: by what was seen where there is enough, else by default."""
     found = set(default)
-    for shape in seen.inside.keys() | seen.across.keys():
+    if seen.words["!"] and seen.across[_RUNS] > sum(
+        seen.words[mark] for mark in ("!!", "!!!", "??")
+    ):
+        found.discard(_RUNS)
+    for shape in (seen.inside.keys() | seen.across.keys()) - {_RUNS}:
         mark = shape.strip("a9")
         if shape in ("a.", "a'", "a’", "'a", "’a"):
             continue  # abbreviations and clitics, which have lists of their own
         inside, across = seen.inside[shape], seen.across[shape]
-        if len(shape) == 2:
+        if len(shape) == 2 and not seen.exact:
             # Beside one word only, a mark mostly has a space between; what is joined must be shown.
             if inside >= _LEAST_SEEN and inside > _LEAST_SHARE * across:
                 found.add(shape)
             elif across >= _LEAST_SEEN and mark in "#@":
                 found.discard(shape)
         elif max(inside, across) >= _LEAST_SEEN:
-            is_kept = inside > across * _SPACED.get(mark, 1.0)
+            weight = 1.0 if seen.exact else _SPACED.get(mark, 1.0)
+            is_kept = inside > weight * across
             (found.add if is_kept else found.discard)(shape)
     return tuple(sorted(found))
 

@@ -35,6 +35,9 @@ TITLES = _words(
     "ref. refs. sec. st. ste. v. viz. vol. vols. vs."
 )
 
+# Abbreviations before a number, and words otherwise.
+NUMBERED = _words("art. ch. fig. figs. no. nos. p. pp. sec. v.")
+
 ABBREVIATIONS = (
     *TITLES,
     *_words(

@@ -2,8 +2,9 @@
 
 A sentence ends at a full stop, question or exclamation mark, or several of them, with the closing
 quotes and brackets that follow, where white space comes next (in scripts without spaces anything
-may); and at an empty line.  A full stop after an abbreviation, an initial or a number ends it only
-where the next word says so: by a capital that it would not have otherwise.
+may); and at an empty line.  A drawn line, of ten or more of one mark, is a sentence of its own.
+A full stop after an abbreviation, an initial or a number ends a sentence only where the next word
+says so: by a capital that it would not have otherwise.
 """
 
 from __future__ import annotations
@@ -14,27 +15,33 @@ from functools import lru_cache
 import regex
 
 from eigentree.text.convention import TokenConvention
-from eigentree.text.english import TITLES
-from eigentree.text.tokenise import WHITE, tokens_in
+from eigentree.text.english import NUMBERED, TITLES
+from eigentree.text.tokenise import FACE, WHITE, is_initials, tokens_in
 from eigentree.text.tokens import RawSentence
 
 _PARAGRAPH = regex.compile(rf"(?:\r\n|[\n\r\x85\u2028\u2029])[^\S\n\r\x85\u2028\u2029]*"
                            rf"(?:\r\n|[\n\r\x85\u2028\u2029])[{WHITE}]*|\u2029")  # fmt: skip
 _END = regex.compile(
     rf"""(?P<marks>[.!?…؟۔।॥։።‼⁇⁈⁉]++) (?P<closing>["'’”»)\]}}]*+)
-         (?:(?=[{WHITE}])|$)
-       | (?P<wide>[。！？｡]++ ["'’”»)\]}}」』）】》〉]*+)""",
+         (?:[{WHITE}]{{1,3}}{FACE}(?=[{WHITE}]|$))?+ (?:(?=[{WHITE}])|$)
+       | (?P<wide>[。！？｡]++ ["'’”»)\]}}」』）】》〉]*+)
+       | (?<![^{WHITE}]) (?P<line>(?P<same>[-_*=])(?P=same){{9,}}+) (?![^{WHITE}])""",
     regex.VERSION1 | regex.VERBOSE,
 )
+# A closing mark after a space, as in text whose words are apart already.
+_APART = regex.compile(rf"[{WHITE}]{{1,3}}(''|[\"'’”»)\]}}])(?=[{WHITE}]|$)", regex.VERSION1)
 _NEXT = regex.compile(
     rf"""[{WHITE}]* (?P<opening>[^\p{{L}}\p{{N}}{WHITE}]{{0,8}}+) [{WHITE}]*
          (?P<word>[\p{{L}}\p{{M}}\p{{N}}'’-]{{0,40}}+)""",
     regex.VERSION1 | regex.VERBOSE,
 )
+_MOST_APART = 3
 _LONGEST_BEFORE = 40
+_BEFORE = regex.compile(
+    rf"""(?:[^{WHITE}(\[{{"'“‘’«,;]|(?<=[\p{{L}}\p{{M}}])['’])+\Z""", regex.VERSION1 | regex.VERBOSE
+)
 _BULLETS = "([*-–•· \t\r\n"
 _ITEM = regex.compile(r"\p{N}{1,3}|\p{L}|[ivxIVX]{1,5}")  # the number of one
-_INITIALS = regex.compile(r"\p{L}\p{M}*(?:\.\p{L}\p{M}*)*")
 _SMALL = regex.compile(r"\p{Ll}")
 _TITLES = frozenset(TITLES)
 
@@ -84,10 +91,30 @@ def _in_paragraph(
     text: str, start: int, end: int, convention: TokenConvention
 ) -> Iterator[tuple[int, int]]:
     for match in _END.finditer(text, start, end):
-        if match.end() < end and _ends(text, start, match, end, convention):
-            yield from _stripped(text, start, match.end())
+        if match.end() <= start:
+            continue
+        if match["line"]:
+            yield from _stripped(text, start, match.start())
+            yield match.span()
             start = match.end()
+        elif match.end() < end and _ends(text, start, match, end, convention):
+            stop = _with_closing(text, start, match.end(), end)
+            yield from _stripped(text, start, stop)
+            start = stop
     yield from _stripped(text, start, end)
+
+
+def _with_closing(text: str, start: int, stop: int, end: int) -> int:
+    """The end of a sentence with the closing marks that have spaces before them."""
+    for _ in range(_MOST_APART):
+        match = _APART.match(text, stop, end)
+        if match is None:
+            break
+        mark = match[1]
+        if mark in "\"'" and text.count(mark, start, stop) % 2 == 0:
+            break  # it opens what follows
+        stop = match.end()
+    return stop
 
 
 def _stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -126,17 +153,16 @@ def _ends(
         return not small and not ("9." in convention.kept and len(before) < 3)
     abbreviations, common = _words_of(convention)
     low = before.lower() + "."
-    is_initials = _INITIALS.fullmatch(before) is not None and before != "I"
-    if low in abbreviations or is_initials:
-        is_title = low in _TITLES or (is_initials and len(before) == 1)
+    is_numbered = low in NUMBERED
+    if is_numbered and word[:1].isdecimal():
+        return False
+    if not is_numbered and (low in abbreviations or is_initials(before)):
+        is_title = low in _TITLES or len(before) == 1
         return not is_title and not small and word.lower() in common
     return not small or before.islower()
 
 
 def _word_before(text: str, start: int, end: int) -> str:
-    """The word that a full stop follows: letters, digits and the stops and hyphens in it."""
-    first = end
-    least = max(start, end - _LONGEST_BEFORE)
-    while first > least and not text[first - 1].isspace() and text[first - 1] not in "([{\"'“‘«,;":
-        first -= 1
-    return text[first:end]
+    """The word that a full stop follows, with the stops, hyphens and apostrophes in it."""
+    match = _BEFORE.search(text, max(start, end - _LONGEST_BEFORE), end)
+    return match[0] if match else ""

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from eigentree.errors import SettingsError
+from eigentree.extras import needed
 
 
 def spacy_spans(text: str, language: str) -> list[tuple[int, int]]:
@@ -29,13 +30,8 @@ def spacy_spans(text: str, language: str) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=8)
 def _tokeniser(language: str) -> Callable[[str], Any]:
-    try:
+    with needed("spacy"):
         import spacy
-    except ImportError:
-        raise SettingsError(
-            f"the tokeniser spacy:{language} needs spaCy, which isn't installed; install "
-            "eigentree[spacy], or take penn or unicode"
-        ) from None
     try:
         made: Callable[[str], Any] = spacy.blank(language).tokenizer
     except (ImportError, OSError) as error:

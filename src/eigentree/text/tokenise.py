@@ -8,7 +8,8 @@ into a grapheme, and format characters such as U+200B and U+00AD stay inside of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -16,16 +17,15 @@ import regex
 
 from eigentree.text.convention import (
     APOSTROPHES,
-    CLOSING,
-    CLOSING_SINGLE,
     DASHES,
     DOTS,
-    OPENING,
-    OPENING_SINGLE,
+    DOUBLE,
+    SINGLE,
     SPACELESS,
     TokenConvention,
     plain,
 )
+from eigentree.text.english import NUMBERED
 from eigentree.text.spacy_words import spacy_spans
 from eigentree.text.tokens import Token
 
@@ -33,7 +33,11 @@ from eigentree.text.tokens import Token
 WHITE = r"\s\x1c-\x1f"
 _LETTER = rf"[[\p{{L}}\p{{M}}\p{{Cf}}]--[{SPACELESS}]]"
 _BODY = rf"[[\p{{L}}\p{{N}}\p{{M}}\p{{Cf}}]--[{SPACELESS}]]"
+# Letters of a word in a script without spaces: a known one, and what is taken for one.
 _LONGEST_SPACELESS = 10
+_LONGEST_UNKNOWN = 4
+_LONGEST_ABBREVIATION = 40
+_INITIALS = regex.compile(r"\p{L}\p{M}*(?:\.\p{L}\p{M}*)+")
 
 # Repetitions have bounds where a scan may fail, so that a long line takes linear time.
 _ADDRESS = rf"""
@@ -44,7 +48,7 @@ _ADDRESS = rf"""
       (?![\p{{L}}\p{{N}}]|\.\p{{L}})(?:/[^{WHITE}<>"“”]{{0,2000}})?
   )"""
 _TRAILING = ".,;:!?'\"’”)]}*"  # of an address, where it is in a sentence
-_FACE = r"""(?:[<>]?[:;=8][-o^']?[()\[\]DPpOo/\\|*3]+(?![\p{L}\p{N}])
+FACE = r"""(?:[<>]?[:;=8][-o^']?[()\[\]DPpOo/\\|*3]+(?![\p{L}\p{N}])
   | <3+(?!\p{N}) | \^_+\^ | [xX]D+(?!\p{L}))"""
 _EMOJI = r"""(?:\p{Regional_Indicator}{2}
   | [0-9#*]\uFE0F?\u20E3
@@ -53,7 +57,9 @@ _EMOJI = r"""(?:\p{Regional_Indicator}{2}
 _CHUNK = regex.compile(rf"[^{WHITE}]+")
 _ENTITY = r"&(?:amp|lt|gt|quot|apos|nbsp);"
 _FLAGS = regex.VERSION1 | regex.VERBOSE
-_OPENERS = frozenset("([{<-–—/") | frozenset("".join(OPENING + OPENING_SINGLE))
+_OPENERS = frozenset("([{<-–—/`'\"“‘«„‚‹»")
+_OPEN = frozenset(("``", "`", "“", "‘", "„", "‚", "«", "‹"))
+_CLOSE = frozenset(("''", "”", "»", "›"))
 
 
 def tokenise(text: str, convention: TokenConvention = TokenConvention()) -> list[Token]:
@@ -98,9 +104,38 @@ def tokens_in(text: str, start: int, end: int, convention: TokenConvention) -> l
     return _writer(convention).written(text, found)
 
 
+def as_written(
+    text: str, spans: Sequence[tuple[int, int]], convention: TokenConvention
+) -> list[str]:
+    """Words that something else has found in a text, with quotes, dashes and dots as a treebank's.
+
+    Parameters
+    ----------
+    text
+    spans
+        The characters of each word, half-open, in order.
+    convention
+        That of the treebank.
+
+    Returns
+    -------
+    list of str
+        One for each span.
+    """
+    words = _writer(replace(convention, contracted=())).written(text, list(spans))
+    return [word.text for word in words]
+
+
 @lru_cache(maxsize=64)
 def _scanner(convention: TokenConvention) -> _Scanner:
     return _Scanner(convention)
+
+
+def is_initials(word: str) -> bool:
+    """Whether a word is made of letters with full stops between, or is one capital but for I."""
+    if len(word) == 1:
+        return word.isalpha() and not word.islower() and word != "I"
+    return _INITIALS.fullmatch(word) is not None
 
 
 class _Scanner:
@@ -112,31 +147,19 @@ class _Scanner:
         self._joined = regex.compile(
             rf"{_BODY}++(?:[^\p{{L}}\p{{N}}\p{{M}}\p{{Cf}}{WHITE}]{_BODY}++){{1,8}}+", _FLAGS
         )
-        edges = [regex.escape(shape[0]) + r"\p{N}" for shape in kept if shape[1:] == "9"]
-        edges += [regex.escape(shape[0]) + r"\p{L}" for shape in kept if shape[1:] == "a"]
-        # Only where nothing is before it, so that 3-4 or a/b don't lose their marks.
-        lead = "|".join(edges) or "(?!)"
-        # Full stops depend on more than what is before them.
-        tails = [shape for shape in kept if len(shape) == 2 and shape[1] not in "a9."]
-        tail, tail9 = (
-            "".join(regex.escape(shape[1]) for shape in tails if shape[0] == side) for side in "a9"
-        )
-        self._tail = regex.compile(
-            rf"(?:(?<=[\p{{L}}\p{{M}}])[{tail or chr(0)}]|(?<=\p{{N}})[{tail9 or chr(0)}])"
-            rf"(?![\p{{L}}\p{{N}}])", _FLAGS
-        )  # fmt: skip
-        self._other = regex.compile(
-            rf"""(?P<address>{_ADDRESS}) | (?P<whole>{_ENTITY}|{_EMOJI}|{_FACE})
-              | (?P<lead>{lead})
+        runs = r"[!?]{2,}" if "!!" in kept else r"(?!)"
+        self._next = regex.compile(
+            rf"""(?P<address>{_ADDRESS}) | (?P<whole>{_ENTITY}|{_EMOJI}|{FACE})
+              | (?P<lead>{_edges(kept, before=False)})
               | (?P<digits>\p{{N}}++(?={_LETTER}))
               | (?P<spaceless>[{SPACELESS}])
               | (?P<word>{_BODY})
-              | (?P<marks>``|''|[!?]{{2,}}|([^\p{{L}}\p{{N}}()\[\]{{}}"'‘’“”«»„`‚‹›,;])\5*+)
-              | (?P<mark>.)""".replace(r"\5", "(?P=same)").replace(
-                "|([^", "|(?P<same>[^"
-            ),
+              | (?P<marks>``|''|{runs})
+              | (?P<same>[^\p{{L}}\p{{N}}()\[\]{{}}"'‘’“”«»„`‚‹›,;!?])(?P=same)*+
+              | (?P<mark>.)""",
             _FLAGS | regex.DOTALL,
-        )  # fmt: skip
+        )
+        self._tail = regex.compile(rf"(?:{_edges(kept, before=True)})(?![\p{{L}}\p{{N}}])", _FLAGS)
         self._run = regex.compile(
             r"""[\p{Hiragana}ー]++ | [\p{Katakana}ー]++ | [\p{Han}]
               | [\p{Thai}\p{M}\p{Cf}]++ | [\p{Lao}\p{M}\p{Cf}]++
@@ -144,7 +167,6 @@ class _Scanner:
               | [\p{Tibetan}\p{M}\p{Cf}]++""",
             _FLAGS,
         )  # fmt: skip
-        self._initials = regex.compile(r"\p{L}\p{M}*(?:\.\p{L}\p{M}*)*")
         self._ordinals = "9." in kept
         self._whole = frozenset(convention.whole) | {key for key, *_ in convention.contracted}
         self._prefixes = frozenset(convention.prefixes)
@@ -153,10 +175,11 @@ class _Scanner:
         self._spaceless = frozenset(convention.spaceless)
         self._before = tuple(sorted(convention.before, key=len, reverse=True))
         self._after = tuple(sorted(convention.after, key=len, reverse=True))
-        self._apostrophised = {
+        self._marked = regex.compile(rf"[-'’]{_BODY}++(?:-{_BODY}++)?", _FLAGS)
+        self._begin_marked = {
             word
             for word in (*convention.whole, *convention.after, *map("".join, convention.divided))
-            if word.startswith("'")
+            if word[0] in "-'"
         }
         self._divided = {"".join(parts): parts for parts in convention.divided}
 
@@ -165,14 +188,14 @@ class _Scanner:
         spans: list[tuple[int, int]] = []
         at = start
         while at < end:
-            match = self._other.match(text, at, end)
-            kind = match.lastgroup if match else None
-            if kind == "same":
-                kind = "marks"
-            stop = match.end() if match else at + 1
+            match = self._next.match(text, at, end)
+            kind, stop = match.lastgroup, match.end()
             if kind == "address":
                 stop = _address_end(text, at, stop)
                 spans.append((at, stop))
+            elif text[at] in "-'’" and (marked := self._marked_end(text, at, end)):
+                stop = marked
+                spans += self._cut(text, at, stop)
             elif kind == "lead" and (at == start or text[at - 1] in _OPENERS):
                 stop = self._word_end(text, at + 1, end, last)
                 spans.append((at, stop))
@@ -185,13 +208,10 @@ class _Scanner:
             elif kind == "spaceless":
                 stop = self._spaceless_end(text, at, end)
                 spans.append((at, stop))
-            elif kind == "mark" and (stop := self._after_apostrophe(text, at, end)):
-                spans += self._cut(text, at, stop)
             elif kind in ("word", "digits"):
                 stop = self._word_end(text, at, end, last)
                 spans += self._cut(text, at, stop)
             else:
-                stop = match.end() if match else at + 1
                 spans.append((at, stop))
             at = stop
         if text[start:end].isascii():
@@ -210,16 +230,24 @@ class _Scanner:
         ):
             at, stop = stop + 1, self._part_end(text, stop + 1, end)
         if text[stop : stop + 1] == "." and not _is_last(text, stop, last):
-            word = text[at:stop]
-            if (
-                (word.lower() + "." in self._abbreviations and len(word) < 40)
-                or (self._initials.fullmatch(word) and word != "I")
-                or (self._ordinals and word.isdecimal())
-            ) and text[stop : stop + 2] != "..":
+            if text[stop : stop + 2] != ".." and self._keeps_stop(text, at, stop, last):
                 return stop + 1
         elif self._tail.match(text, stop, end):
             return stop + 1
         return stop
+
+    def _keeps_stop(self, text: str, at: int, stop: int, last: int) -> bool:
+        """Whether the full stop after a word in a sentence belongs to it."""
+        if stop - at > _LONGEST_ABBREVIATION:
+            return False
+        word = text[at:stop]
+        if word.isdecimal():
+            return self._ordinals
+        low = word.lower() + "."
+        if low in NUMBERED:
+            following = text[stop + 1 : min(stop + 3, last)].strip()
+            return not following or not following[0].isalpha()
+        return low in self._abbreviations or is_initials(word)
 
     def _part_end(self, text: str, at: int, end: int) -> int:
         """The end of the word that begins at a place, by its joints and what is kept whole."""
@@ -229,14 +257,10 @@ class _Scanner:
             stop = self._whole_end(text, at, longer.end(), stop)
         return stop
 
-    def _after_apostrophe(self, text: str, at: int, end: int) -> int | None:
-        """The end of a word that begins with an apostrophe; None where none does."""
-        if text[at] not in APOSTROPHES:
-            return None
-        match = self._word.match(text, at + 1, end)
-        if match and plain(text[at : match.end()]) in self._apostrophised:
-            return int(match.end())
-        return None
+    def _marked_end(self, text: str, at: int, end: int) -> int | None:
+        """The end of a word that begins with an apostrophe or hyphen; None where none does."""
+        match = self._marked.match(text, at, end)
+        return int(match.end()) if match and plain(match[0]) in self._begin_marked else None
 
     def _whole_end(self, text: str, at: int, stop: int, least: int) -> int:
         """The end of the longest word from a place on that is kept whole; the least without one."""
@@ -258,20 +282,27 @@ class _Scanner:
         return None
 
     def _spaceless_end(self, text: str, at: int, end: int) -> int:
+        """The end of the word that begins with a letter of a script without spaces."""
+        if known := self._known_end(text, at, end):
+            return known
+        match = self._run.match(text, at, end)
+        stop = match.end() if match else at + 1
         if self._spaceless:
-            for stop in range(min(end, at + _LONGEST_SPACELESS), at + 1, -1):
+            last = min(at + _LONGEST_UNKNOWN, end)
+            stop = at + 1
+            while (
+                stop < last and self._run.match(text, stop) and not self._known_end(text, stop, end)
+            ):
+                stop += 1
+        return int(stop)
+
+    def _known_end(self, text: str, at: int, end: int) -> int | None:
+        """The end of the longest known word that begins at a place; None without one."""
+        if self._spaceless:
+            for stop in range(min(end, at + _LONGEST_SPACELESS), at, -1):
                 if text[at:stop] in self._spaceless:
                     return stop
-        match = self._run.match(text, at, end)
-        if match is None:
-            return at + 1
-        stop = match.end()
-        if self._spaceless:
-            # A run of letters ends where a known word of more than one begins.
-            for cut in range(at + 1, min(stop, at + _LONGEST_SPACELESS)):
-                if any(text[cut : cut + n] in self._spaceless for n in range(2, 5)):
-                    return cut
-        return int(stop)
+        return None
 
     def _cut(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         """A word, cut at its clitics."""
@@ -325,6 +356,19 @@ def _word_pattern(kept: set[str]) -> str:
     return rf"{_BODY}++(?:(?:{'|'.join(ways)}){_BODY}++)*+(?:(?!){dollar})?"
 
 
+def _edges(kept: set[str], *, before: bool) -> str:
+    """Marks that are kept at the end of a word (`before`) or at its start, with what is beside."""
+    side = {"a": r"[\p{L}\p{M}]", "9": r"\p{N}"}
+    ways = ["(?!)"]
+    for shape in sorted(kept):
+        if len(shape) == 2 and before and shape[0] in side and shape[1] not in "a9.":
+            # Full stops depend on more than what is before them.
+            ways.append(rf"(?<={side[shape[0]]}){regex.escape(shape[1])}")
+        elif len(shape) == 2 and not before and shape[1] in side:
+            ways.append(rf"{regex.escape(shape[0])}{side[shape[1]]}")
+    return "|".join(ways)
+
+
 def _address_end(text: str, start: int, end: int) -> int:
     """The end of an address without the marks of the sentence that it stands in."""
     while end > start + 1 and text[end - 1] in _TRAILING:
@@ -356,13 +400,8 @@ def _whole_graphemes(
     return joined
 
 
-_FAMILY_OF = {
-    mark: (opening, closing)
-    for opening, closing in (
-        (OPENING, CLOSING), (OPENING_SINGLE, CLOSING_SINGLE), (DASHES, DASHES), (DOTS, DOTS)
-    )
-    for mark in opening + closing
-}  # fmt: skip
+_QUOTES = {mark: pairs for pairs in (SINGLE, DOUBLE) for pair in pairs for mark in pair}
+_OTHERS = {mark: family for family in (DASHES, DOTS) for mark in family}
 
 
 @lru_cache(maxsize=64)
@@ -371,32 +410,45 @@ def _writer(convention: TokenConvention) -> _Writer:
 
 
 class _Writer:
-    """What writes words as a treebank does: quotes, dashes, dots, and words that stand for several."""
+    """What writes words as a treebank does: quotes, dashes, dots, words that stand for several."""
 
     def __init__(self, convention: TokenConvention) -> None:
-        self._marks = convention.marks
-        self._known = frozenset(convention.marks)
-        self._straight = "’" not in self._known and "'" in self._known
+        self._known = known = frozenset(convention.marks)
+        self._straight = "’" not in known and "'" in known
         self._contracted = {key: parts for key, *parts in convention.contracted}
+        # The most frequent of each family; of pairs, both sides count.
+        rank = {mark: place for place, mark in enumerate(convention.marks)}
+        double = min(
+            (pair for pair in DOUBLE if known.issuperset(pair)),
+            key=lambda pair: max(rank[pair[0]], rank[pair[1]]),
+            default=None,
+        )
         # Where double quotes tell their side, single ones do.
-        is_sided = next((mark for mark in self._marks if mark in OPENING), '"') != '"'
-        sided = [mark for mark in OPENING_SINGLE if mark in self._known]
-        self._opening_single = sided if is_sided else self._marks
+        single = [pair for pair in SINGLE if known.issuperset(pair)]
+        if double is not None and double[0] == double[1]:
+            single.sort(key=lambda pair: pair[0] != pair[1])
+        self._pairs = {DOUBLE: double, SINGLE: next(iter(single), None)}
+        self._other = {
+            family: next((mark for mark in convention.marks if mark in family), None)
+            for family in (DASHES, DOTS)
+        }
 
     def written(self, text: str, spans: list[tuple[int, int]]) -> list[Token]:
         tokens: list[Token] = []
         n_open = 0
         for start, end in spans:
             word = text[start:end]
-            family = _FAMILY_OF.get(word) if self._known else None
-            if family is not None:
-                opening, closing = family
-                opens = opening is not closing and _is_opening(text, start, end, n_open)
-                n_open += (1 if opens else -1) if opening is OPENING else 0
-                if word not in self._known:
-                    choice = opening if opens else closing
-                    marks = self._opening_single if choice is OPENING_SINGLE else self._marks
-                    word = next((mark for mark in marks if mark in choice), word)
+            if word in _QUOTES:
+                pairs = _QUOTES[word]
+                opens = _is_opening(text, start, end, n_open)
+                n_open += (1 if opens else -1) if pairs is DOUBLE else 0
+                pair = self._pairs[pairs]
+                if word not in self._known and pair is not None:
+                    word = pair[0] if opens else pair[1]
+            elif word in _OTHERS:
+                # Between letters a hyphen is none of the dashes.
+                if word not in self._known and (word != "-" or _is_apart(text, start, end)):
+                    word = self._other[_OTHERS[word]] or word
             elif self._straight and "’" in word and len(word) > 1:
                 word = word.replace("’", "'")
             parts = self._contracted.get(word.lower()) if self._contracted else None
@@ -420,11 +472,18 @@ def _like(word: str, parts: list[str]) -> list[str]:
     return parts
 
 
+def _is_apart(text: str, start: int, end: int) -> bool:
+    """Whether white space is on both sides, or nothing."""
+    return text[max(0, start - 1) : start].strip() == text[end : end + 1].strip() == ""
+
+
 def _is_opening(text: str, start: int, end: int, n_open: int) -> bool:
     """Whether a quote begins what it quotes: by what is beside it, else by what is open."""
     word = text[start:end]
-    if word in ("``", "`", "“", "‘", "„", "‚", "«", "‹", "''", "”", "»", "›"):
-        return word in ("``", "`", "“", "‘", "„", "‚", "«", "‹")
+    if word in _OPEN:
+        return word != "“" or n_open <= 0  # which also closes what „ opens
+    if word in _CLOSE:
+        return word == "»" and n_open <= 0
     left = start == 0 or text[start - 1].isspace() or text[start - 1] in _OPENERS
     right = end == len(text) or text[end].isspace()
     if left != right:

@@ -353,7 +353,7 @@ def make_app(service: Service, hosts: Sequence[str] | None) -> Guard:
 
     @app.exception_handler(ClientGoneError)
     async def leave(_: Request, __: ClientGoneError) -> Response:
-        return Response(status_code=_GONE)
+        return _json({"error": {"code": "client_gone", "message": "the client has gone"}}, _GONE)
 
     return Guard(app, service.metrics, hosts)
 

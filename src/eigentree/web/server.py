@@ -12,7 +12,6 @@ from contextlib import suppress
 from types import FrameType
 from typing import Any
 
-import h11
 from uvicorn import Config, Server
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
@@ -63,18 +62,14 @@ class _Protocol(H11Protocol):
             self._head = None
 
     def send_400_response(self, msg: str) -> None:
-        body = as_json({"error": {"code": "malformed_http", "message": msg}})
-        headers = [
-            (b"content-type", b"application/json"),
-            (b"content-length", str(len(body)).encode()),
-            (b"connection", b"close"),
-        ]
-        for event in (
-            h11.Response(status_code=400, headers=headers, reason=b"Bad Request"),
-            h11.Data(data=body),
-            h11.EndOfMessage(),
-        ):
-            self.transport.write(self.conn.send(event) or b"")
+        has_begun = self.cycle is not None and self.cycle.response_started  # type: ignore[redundant-expr]
+        if not has_begun or self.cycle.response_complete:
+            body = as_json({"error": {"code": "malformed_http", "message": msg}})
+            # By hand, since the parser of a request that it can't read won't write for it.
+            self.transport.write(
+                b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n"
+                b"Content-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(body), body)
+            )
         self.transport.close()
 
 
@@ -115,9 +110,7 @@ def serve(
     """
     opened = _open(host, port)
     own_port = opened.getsockname()[1]
-    named = f"[{host}]" if ":" in host else host
-    known = [*LOOPBACK, named, *hosts] if is_loopback(host) or hosts else None
-    app = make_app(service, known)
+    app = make_app(service, names_of(host, hosts))
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
     config = Config(
         app, http=_Protocol, ws="none", lifespan="off", log_config=None, access_log=False,
@@ -132,7 +125,7 @@ def serve(
         async with service.running():
             # Uvicorn obeys, and sends itself the signal again at its end.
             _at_signals(lambda: None)
-            tell(f"http://{named}:{own_port}")
+            tell(f"http://{_bracketed(host)}:{own_port}")
             await _Server(config, service).serve([opened])
 
     with opened, suppress(asyncio.CancelledError):
@@ -142,6 +135,17 @@ def serve(
 def _at_signals(do: Callable[[], object]) -> None:
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, lambda *_: do())
+
+
+def names_of(host: str, others: Sequence[str]) -> list[str] | None:
+    """The names by which requests may call a service that listens at a host; None for any."""
+    if is_loopback(host) or others:
+        return [*LOOPBACK, _bracketed(host), *others]
+    return None
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
 
 
 def is_loopback(host: str) -> bool:
