@@ -1,6 +1,6 @@
 """Pictures of the page for docs/how-to/page.md, as a headless Chromium shows it.
 
-    python validation/page/pictures.py MODEL DEPENDENCY_MODEL
+    python validation/page/pictures.py [MODEL DEPENDENCY_MODEL]
 
 Fonts and their edges differ between machines, so these are looked at and not compared.
 """
@@ -16,6 +16,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
+from eigentree.models import CONSTITUENTS, DEPENDENCIES
 from tests.web.browser import chromium
 from tests.web.running import Running
 
@@ -47,4 +48,4 @@ def main(model: str, dependencies: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(*(sys.argv[1:] or (CONSTITUENTS, DEPENDENCIES)))

@@ -174,7 +174,7 @@ export class Views {
       byId("cards").replaceChildren(...elements);
       show();
       const n = record.alternatives.length;
-      this.#tell(n === 1 ? "There is no other tree." : `The best ${n} trees, the best first`);
+      this.#tell(n === 1 ? "There is no other tree." : `The best ${n} trees, in the parser’s order`);
     };
   }
 
