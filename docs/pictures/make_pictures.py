@@ -37,6 +37,7 @@ PICTURES: dict[str, Callable[[], Canvas]] = {
     "lexical-modifiers": of_words.lexical,
     "tree-metrics": of_words.metric,
     "word-representations": of_words.brown,
+    "tokenisation": of_words.tokenisation,
     "ensembles": of_words.ensemble,
 }
 

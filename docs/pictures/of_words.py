@@ -10,7 +10,7 @@ import numpy as np
 from canvas import Canvas
 from of_grammars import DEMO
 
-from eigentree import read_treebank
+from eigentree import TokenConvention, read_treebank, tokenise
 from eigentree.chart.bracketing import minimum_evolution
 from eigentree.grammar.head_automata import LEFT, RIGHT
 from eigentree.learn.constituent_context import learn_constituent_context
@@ -432,6 +432,32 @@ def brown() -> Canvas:
         picture.text(right + 10, y_of[path] + 4, path, at="start", size=12, colour=draw.BLUE)
         words = "  ".join(clusters.members(cluster)[:6])
         picture.text(right + 78, y_of[path] + 4, words, at="start")
+    return picture
+
+
+def tokenisation() -> Canvas:
+    """One text, cut by the conventions of two treebanks, each word below its characters."""
+    picture = Canvas(
+        "The characters of a sentence, and below them the words that two treebanks make of it: one "
+        "keeps words with hyphens and writes quotes in its own way, the other cuts at hyphens."
+    )
+    text = 'He can\'t sell "well-known" hats.'
+    treebanks = {
+        "a treebank with self-made": "`` I ca n't see a self-made boy , '' she said .",
+        "one with self - made": 'She said , " I ca n\'t see a self - made boy . "',
+    }
+    step, left, height = 19.0, 190.0, 26.0
+    for place, character in enumerate(text):
+        picture.text(left + step * (place + 0.5), 16, character, size=15)
+        picture.text(left + step * (place + 0.5), 34, str(place), size=8, colour=draw.FAINT)
+    for row, (name, words) in enumerate(treebanks.items()):
+        y = 50.0 + 44 * row
+        picture.text(left - 14, y + 17, name, at="end", colour=draw.BLUE)
+        convention = TokenConvention.of_words([words.split()] * 9)
+        for token in tokenise(text, convention):
+            x, width = left + step * token.start, step * (token.end - token.start)
+            picture.box(x + 1, y, width - 2, height, fill=draw.BLUE_FILL, colour=draw.BLUE)
+            picture.text(x + width / 2, y + 17, token.text)
     return picture
 
 

@@ -31,7 +31,7 @@ def find_chromium() -> str:
     """
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
-        reason = f"no Chromium on the path: neither {', '.join(NAMES)}"
+        reason = f"no Chromium on the path: neither {' nor '.join(NAMES)}"
         if os.environ.get("EIGENTREE_REQUIRE_CHROMIUM") == "1":
             pytest.fail(reason)
         pytest.skip(reason)

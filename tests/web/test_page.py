@@ -7,14 +7,17 @@ import re
 import xml.etree.ElementTree
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from urllib.parse import quote
+from urllib.parse import parse_qs, quote, urlsplit
 
 import pytest
 
 from eigentree import calibrate, read_treebank
-from eigentree.corpus.brackets import parse_tree
+from eigentree.corpus.brackets import format_tree, parse_tree
 from eigentree.corpus.conllu import read_conllu
-from tests.demo import HELD_OUT, demo_parser
+from eigentree.corpus.trees import Tree
+from eigentree.report.drawing import visible
+from eigentree.report.latex import trees_in_latex
+from tests.demo import HELD_OUT, demo_parser, demo_trees
 from tests.web import models
 from tests.web.browser import chromium
 from tests.web.running import Running
@@ -133,6 +136,11 @@ def copied(page, what: str) -> str:
     return page.evaluate("() => navigator.clipboard.readText()")
 
 
+def clean(tree: Tree) -> Tree:
+    """Without the nameless outer bracket."""
+    return tree.children[0] if tree.label == "" else tree
+
+
 def module(page, name: str, body: str, *arguments):
     """What some code makes of a module of the page, named ``it``."""
     return page.evaluate(
@@ -166,6 +174,16 @@ def test_a_tree_appears_while_one_types(page):
     assert page.locator("#work").is_hidden()
 
 
+def test_typing_asks_once(page):
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.locator("#text").press_sequentially(f"{SLEEPING} {OLD_MAN} " * 3, delay=1)
+    page.wait_for_selector("#sentences li >> nth=5")
+    # Slow machines may pause between keys, but hardly at each of nearly three hundred.
+    assert len([url for url in asked if url.endswith("/api/parse")]) < 20
+    assert page.evaluate("() => history.length") <= 2
+
+
 def test_several_sentences_are_a_list(page):
     write(page, f"{OLD_MAN} {SLEEPING}")
     options = page.locator("#sentences [role=option]")
@@ -196,6 +214,19 @@ def test_a_late_answer_is_dropped(page):
         route.abort()  # the page had given it up
     page.wait_for_timeout(200)
     assert page.locator("#frame .word text").all_text_contents() == ["The", "cat", "slept", "."]
+    assert page.locator("#trouble").is_hidden()
+
+
+def test_what_nobody_waits_for_is_given_up(page):
+    write(page, SLEEPING)
+    page.route(
+        "**/api/parse",
+        lambda route: None if "best" in route.request.post_data else route.continue_(),
+    )
+    page.click("#view-alternatives")
+    with page.expect_event("requestfailed"):
+        page.fill("#text", "It rained.")
+    page.wait_for_selector(".card", state="detached")
     assert page.locator("#trouble").is_hidden()
 
 
@@ -458,12 +489,10 @@ def test_alternatives_stand_side_by_side(page, service):
     assert tops[0] == tops[1]
     parsed_again(page, lambda: cards.nth(1).locator("text=Force this tree").click())
     page.click("#view-tree")
-    wanted = json.loads(re.search(r"constraints=([^&]+)", page.url)[1].replace("%22", '"')
-                        .replace("%7B", "{").replace("%7D", "}").replace("%5B", "[")
-                        .replace("%5D", "]").replace("%3A", ":").replace("%2C", ","))  # fmt: skip
-    assert {tuple(row) for row in wanted["0"]["required"]} == {
-        (start, end, label) for label, start, end in spans[1] - spans[0]
-    }
+    wanted = json.loads(parse_qs(urlsplit(page.url).fragment)["constraints"][0])["0"]
+    for kind, those in (("required", spans[1] - spans[0]), ("forbidden", spans[0] - spans[1])):
+        rows = {(label, start, end) for start, end, label in wanted[kind]}
+        assert rows == those
 
 
 def test_the_chart_is_a_heat_map(page, service):
@@ -542,12 +571,15 @@ def test_copies_are_what_other_programs_read(page, service):
     heads = service.post("/api/dependencies", {"sentences": [text]}).json["results"][0]["heads"]
     assert [word.head for word in read.sentence.words] == heads
     tree = parse_tree(record["tree"])
-    for what, start in (("qtree", "\\Tree [.S "), ("forest", "\\begin{forest}\n[S ")):
-        latex = copied(page, what)
-        assert latex.startswith(start)
-        assert latex.count("[") == latex.count("]")
-        for word in tree.words():
-            assert word in latex
+    for style in ("qtree", "forest"):
+        assert copied(page, style) == trees_in_latex([clean(tree)], style, fragment=True)
+
+
+def test_what_can_be_shown_is_what_the_package_shows(page):
+    codes = [*range(0x300), 0x301, 0xAD, *range(0x2000, 0x2070), 0xFFFE, 0x1F600, 0x1FFFF]
+    texts = [*map(chr, codes), "a\u0301", "a\u202eb", "ש\u05b8"]
+    found = module(page, "dom", "return given[0].map(it.visible);", texts)
+    assert found == [visible(text) for text in texts]
 
 
 def test_conllu_without_dependencies(page):
@@ -566,23 +598,18 @@ def test_conllu_without_dependencies(page):
     assert lines[5:] == ["", ""]
 
 
-def test_latex_keeps_every_character(page):
-    words = HARD.split()
-    tree = "(S " + " ".join(f"(X {word})" for word in words) + ")"
+@pytest.mark.parametrize("style", ["qtree", "forest"])
+def test_latex_is_that_of_the_package(page, style):
+    hard = " ".join(f"(X-{word} {word})" for word in [*HARD.split(), "--", "``", "\u00a0", "-LRB-"])
+    trees = [parse_tree(f"(S {hard})"), parse_tree("(X w)"), *demo_trees()[:20]]
     body = (
         "const trees = await import('/static/trees.js');"
-        "const tree = trees.readTree(given[0]);"
-        "return [it.qtree(tree), it.forest(tree)];"
+        "return given[0].map((text) => it[given[1]](trees.readTree(text)));"
     )
-    qtree, forest = module(page, "formats", body, tree)
-    escaped = [
-        r"{\_}", r"{\%}", r"{\&}", r"{\#}", r"{\{}", r"{\}}", r"{\textbackslash{}}",
-        r"{\textasciitilde{}}", r"{\textasciicircum{}}", r"{\$}", "{[}", "{]}", "{,}", "{=}", "{.}",
-        "{!}", r"{\textbar{}}", r"{\textless{}}", r"{\textgreater{}}", r"{\symbol{34}}", r"{a\_b}",
-    ]  # fmt: skip
-    assert qtree == "\\Tree [.S " + " ".join(f"[.X {word} ]" for word in escaped) + " ]\n"
-    inner = "".join(f"[X [{word}]]" for word in escaped)
-    assert forest == f"\\begin{{forest}}\n[S {inner}]\n\\end{{forest}}\n"
+    found = module(page, "formats", body, [format_tree(tree) for tree in trees], style)
+    assert found == [trees_in_latex([tree], style, fragment=True) for tree in trees]
+    assert "{\\textbackslash{}}" in found[0]
+    assert "{-{}-}" in found[0]
 
 
 def test_trees_are_read_as_the_package_writes_them(page):

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import eigentree
+from tests.web import browser
 
 WEB = Path(eigentree.__file__).parent / "web"
 STATIC = sorted((WEB / "static").iterdir())
@@ -103,6 +104,16 @@ def test_controls_have_names(elements):
     ]
     assert unnamed == []
     assert dict(elements)["html"]["lang"] == "en"
+
+
+def test_a_browser_that_is_missing_is_told(monkeypatch):
+    monkeypatch.setattr(browser, "NAMES", ("no-such-browser",))
+    monkeypatch.delenv("EIGENTREE_REQUIRE_CHROMIUM", raising=False)
+    with pytest.raises(pytest.skip.Exception, match="neither no-such-browser"):
+        browser.find_chromium()
+    monkeypatch.setenv("EIGENTREE_REQUIRE_CHROMIUM", "1")
+    with pytest.raises(pytest.fail.Exception, match="neither no-such-browser"):
+        browser.find_chromium()
 
 
 def test_modules_stay_small():

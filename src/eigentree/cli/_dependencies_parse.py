@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
@@ -19,13 +20,12 @@ from eigentree.cli._common import (
     message,
     track,
 )
+from eigentree.cli._lots import in_lots, in_processes
 from eigentree.cli._models import warn_of_compilation
 from eigentree.cli.parse import (
     TokeniserOption,
     WrappedOption,
     how_to_cut,
-    in_lots,
-    in_processes,
 )
 from eigentree.errors import SettingsError
 from eigentree.models import DEPENDENCIES, resolved
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from eigentree.text.reading import ReadText
 
 InputForm = Literal["raw", "conllu", "tagged", "tokens"]
-
-_LOT = 32
 
 
 class _Asked(NamedTuple):
@@ -154,9 +152,7 @@ def parse(
         if jobs == 1:
             rendered = map(_renderer(parser, work), watched())
         else:
-            rendered = in_processes(
-                _render_lot, in_lots(watched(), _LOT), jobs, _start_worker, work
-            )
+            rendered = in_processes(_from_file, work, in_lots(watched()), jobs)
         for each in track(rendered, "parsing", quiet=quiet or out.isatty()):
             out.write(each.text)
             out.flush()
@@ -278,13 +274,5 @@ def _in_json(result: DependencyResult, asked: _Asked) -> str:
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 
-_render_here: Callable[[_Asked], _Rendered]
-
-
-def _start_worker(work: _Work) -> None:
-    global _render_here  # what a worker process is started for
-    _render_here = _renderer(_open(work, verify=False), work)
-
-
-def _render_lot(lot: list[_Asked]) -> list[_Rendered]:
-    return [_render_here(asked) for asked in lot]
+def _from_file(work: _Work) -> Callable[[list[_Asked]], Iterator[_Rendered]]:
+    return partial(map, _renderer(_open(work, verify=False), work))

@@ -20,9 +20,10 @@ from eigentree.cli._common import (
     progress,
     track,
 )
+from eigentree.cli._lots import in_lots, in_processes
 from eigentree.cli._models import warn_of_compilation
 from eigentree.cli._training import changed, check_writable
-from eigentree.cli.parse import Sentence, Trouble, in_lots, in_processes, read
+from eigentree.cli.parse import Sentence, Trouble, read
 from eigentree.errors import SettingsError, counted
 
 if TYPE_CHECKING:
@@ -310,8 +311,7 @@ def parse(
         render = _renderer(parser)
         rendered = chain.from_iterable(render([sentence]) for sentence in sentences)
     else:
-        lots = in_lots(sentences, _LOT)
-        rendered = in_processes(_render_lot, lots, jobs, _start_worker, work)
+        rendered = in_processes(_from_file, work, in_lots(sentences, _LOT), jobs)
     with write_whole(output_file) as out:
         # On a terminal the trees themselves show how far it is.
         for each in track(rendered, "parsing", quiet=quiet or out.isatty()):
@@ -395,13 +395,5 @@ def _renderer(parser: BracketingParser) -> Callable[[list[Sentence]], Iterator[_
     return render
 
 
-_render_here: Callable[[list[Sentence]], Iterator[_Rendered]]
-
-
-def _start_worker(work: _Work) -> None:
-    global _render_here  # what a worker process is started for
-    _render_here = _renderer(_open(work, verify=False))
-
-
-def _render_lot(lot: list[Sentence]) -> list[_Rendered]:
-    return list(_render_here(lot))
+def _from_file(work: _Work) -> Callable[[list[Sentence]], Iterator[_Rendered]]:
+    return _renderer(_open(work, verify=False))

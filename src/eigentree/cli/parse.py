@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import select
-import sys
-from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import Future
-from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import replace
 from io import StringIO
 from itertools import chain, count, repeat
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TextIO, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TextIO
 
 import typer
 
@@ -23,14 +18,13 @@ from eigentree.cli._common import (
     JobsOption,
     OutputOption,
     QuietOption,
-    WorkFailedError,
     check_inputs,
     keep_inputs,
     message,
     track,
 )
+from eigentree.cli._lots import LOT, in_lots, in_processes, more_to_read
 from eigentree.models import CONSTITUENTS, resolved
-from eigentree.workers import worker_pool
 
 if TYPE_CHECKING:
     from eigentree.corpus.cleaning import CleaningOptions
@@ -43,12 +37,6 @@ if TYPE_CHECKING:
     from eigentree.text.convention import TokenConvention
     from eigentree.text.reading import ReadText
 
-Asked = TypeVar("Asked")
-Rendered = TypeVar("Rendered")
-
-# Sentences a worker process gets at a time, at least, and how many such lots wait in line for each.
-_LOT = 32
-_LOTS_AHEAD = 4
 # A marginal that is so little outside 0..1 is none of a signed grammar's values.
 _ROUNDING = 1e-9
 
@@ -282,12 +270,12 @@ def parse(
         if jobs == 1:
             # A lot that is too small costs time, and one that is not there yet may never come.
             waits = lean or "-" not in (files or ["-"])
-            lots = in_lots(sentences, _lot(parser), lambda: waits or _more_to_read())
+            lots = in_lots(sentences, _lot(parser), lambda: waits or more_to_read())
             rendered = chain.from_iterable(map(_renderer(parser, work), lots))
         else:
-            lots = in_lots(sentences, max(_LOT, _lot(parser)))
+            lots = in_lots(sentences, max(LOT, _lot(parser)))
             del parser
-            rendered = in_processes(_render_lot, lots, jobs, _start_worker, work)
+            rendered = in_processes(_from_file, work, lots, jobs)
         # On a terminal the trees themselves show how far it is.
         waiting: list[tuple[float, str]] = []
         n_marginals = n_outside = 0
@@ -490,28 +478,6 @@ def _lot(parser: Parser | EnsembleParser) -> int:
     return getattr(parser, "lot", 1)
 
 
-def in_lots(
-    sentences: Iterator[Asked], most: int, is_more: Callable[[], bool] = lambda: True
-) -> Iterator[list[Asked]]:
-    """Sentences in lots of as many as is best, or as are there."""
-    for first in sentences:
-        lot = [first]
-        while len(lot) < most and is_more():
-            following = next(sentences, None)
-            if following is None:
-                break
-            lot.append(following)
-        yield lot
-
-
-def _more_to_read() -> bool:
-    """Whether standard input has something, be it its end; what can't be known is taken for yes."""
-    try:
-        return bool(select.select([sys.stdin.fileno()], [], [], 0)[0])
-    except (AttributeError, OSError, ValueError):
-        return True
-
-
 def _renderer(
     parser: Parser | EnsembleParser, work: _Work
 ) -> Callable[[list[Sentence]], Iterator[_Rendered]]:
@@ -567,35 +533,5 @@ def _renderer(
     return render
 
 
-_render_here: Callable[[list[Sentence]], Iterator[_Rendered]]
-
-
-def _start_worker(work: _Work) -> None:
-    global _render_here  # what a worker process is started for
-    _render_here = _renderer(_open(work, verify=False), work)
-
-
-def _render_lot(lot: list[Sentence]) -> list[_Rendered]:
-    return list(_render_here(lot))
-
-
-def in_processes(
-    render: Callable[[list[Asked]], list[Rendered]],
-    lots: Iterator[list[Asked]],
-    jobs: int,
-    start: Callable[..., object],
-    *given: object,
-) -> Iterator[Rendered]:
-    """Render sentences in worker processes, in order, a bounded number of them at a time."""
-    waiting: deque[Future[list[Rendered]]] = deque()
-    try:
-        with worker_pool(jobs, start, *given) as pool:
-            for lot in lots:
-                waiting.append(pool.submit(render, lot))
-                if len(waiting) > jobs * _LOTS_AHEAD:
-                    yield from waiting.popleft().result()
-            yield from chain.from_iterable(future.result() for future in waiting)
-    except BrokenProcessPool as error:
-        raise WorkFailedError(
-            "a worker process ended, perhaps for want of memory; use fewer --jobs"
-        ) from error
+def _from_file(work: _Work) -> Callable[[list[Sentence]], Iterator[_Rendered]]:
+    return _renderer(_open(work, verify=False), work)

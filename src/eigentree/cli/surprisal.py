@@ -19,14 +19,13 @@ from eigentree.cli._common import (
     message,
     track,
 )
+from eigentree.cli._lots import in_lots, in_processes
 from eigentree.cli.parse import (
     Sentence,
     TokeniserOption,
     Trouble,
     WrappedOption,
     how_to_cut,
-    in_lots,
-    in_processes,
     read,
 )
 
@@ -143,8 +142,7 @@ def surprisal(
         tables = chain.from_iterable(work([sentence]) for sentence in sentences)
     else:
         del parser
-        lots = in_lots(sentences, _LOT)
-        tables = in_processes(_tables_of, lots, jobs, _start_worker, model, max_words)
+        tables = in_processes(_from_file, (model, max_words), in_lots(sentences, _LOT), jobs)
     failed = False
     with write_whole(output_file) as out:
         out.write("\t".join(COLUMNS) + "\n")
@@ -212,13 +210,6 @@ def _worker(parser: Parser, max_words: int) -> Callable[[list[Sentence]], Iterat
     return work
 
 
-_work_here: Callable[[list[Sentence]], Iterator[_Table]]
-
-
-def _start_worker(model: str, max_words: int) -> None:
-    global _work_here  # what a worker process is started for
-    _work_here = _worker(_open(model, verify=False), max_words)
-
-
-def _tables_of(lot: list[Sentence]) -> list[_Table]:
-    return list(_work_here(lot))
+def _from_file(given: tuple[str, int]) -> Callable[[list[Sentence]], Iterator[_Table]]:
+    model, max_words = given
+    return _worker(_open(model, verify=False), max_words)

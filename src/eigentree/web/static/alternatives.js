@@ -9,8 +9,8 @@ import { Viewport } from "./viewport.js";
 /**
  * Cards for the alternatives of a record.
  *
- * `prefer(constraints)` is called with rows that demand what an alternative has and the first tree
- * lacks. Gives the elements, and `show`, to be called once they are in the page.
+ * `prefer(constraints)` is called with rows that demand what an alternative has, and forbid what only
+ * the first tree has. Gives the elements, and `show`, to be called once they are in the page.
  */
 export function cardsOf(record, prefer) {
   const trees = record.alternatives.map(({ tree }) => readTree(tree));
@@ -49,18 +49,18 @@ function cardOf(record, trees, number, shareOf, prefer) {
     ),
     frame,
     isFirst
-      ? html("p", { class: "card-note" }, "Dashed: what another tree has not.")
+      ? html("p", { class: "card-note" }, "Dashed: what another tree lacks.")
       : html(
           "dl",
           { class: "differences" },
-          ...rowOf("here", own, record.words),
-          ...rowOf("instead of", missing, record.words),
+          ...listOf("here", own, record.words),
+          ...listOf("instead of", missing, record.words),
         ),
-    isFirst || !own.length
+    isFirst
       ? null
       : html(
           "button",
-          { type: "button", class: "quiet", onclick: () => prefer(demanded(own)) },
+          { type: "button", class: "quiet", onclick: () => prefer(demanded(tree, own, missing)) },
           "Force this tree",
         ),
   );
@@ -79,7 +79,7 @@ function cardOf(record, trees, number, shareOf, prefer) {
   return { card, show };
 }
 
-const rowOf = (name, nodes, words) =>
+const listOf = (name, nodes, words) =>
   nodes.length ? [html("dt", {}, name), ...nodes.map((node) => html("dd", {}, named(node, words)))] : [];
 
 const named = (node, words) => {
@@ -99,12 +99,17 @@ function worth(alternative, record) {
   return parts.join(" · ");
 }
 
-/** Constraints that ask for some nodes. */
-function demanded(nodes) {
-  const rows = { required: [], forbidden: [], tags: [] };
-  for (const node of nodes) {
-    if (isPhrase(node)) rows.required.push([node.start, node.end, node.label]);
-    else rows.tags.push([node.start, node.label]);
-  }
-  return rows;
+/** Constraints that ask for what a tree has of its own, and forbid what it lacks. */
+function demanded(tree, own, missing) {
+  const rowOf = ({ start, end, label }) => [start, end, label];
+  // Of two phrases of a chain with one label it may lack one.
+  const there = new Set(nodesOf(tree).filter(isPhrase).map((node) => rowOf(node).join(" ")));
+  return {
+    required: own.filter(isPhrase).map(rowOf),
+    forbidden: missing
+      .filter(isPhrase)
+      .map(rowOf)
+      .filter((row) => !there.has(row.join(" "))),
+    tags: own.filter((node) => !isPhrase(node)).map(({ start, label }) => [start, label]),
+  };
 }

@@ -13,8 +13,12 @@ const parsing = new ParsePage(state, save, trouble);
 const grammar = new GrammarPage(state, trouble);
 
 function save() {
-  // Typing makes no history.
-  history.replaceState(null, "", writeState(state) || location.pathname + location.search);
+  try {
+    // Typing makes no history.
+    history.replaceState(null, "", writeState(state) || location.pathname + location.search);
+  } catch {
+    // The text is longer than the browser lets an address be: all but the link works.
+  }
   showLinks();
 }
 

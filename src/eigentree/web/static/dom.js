@@ -32,23 +32,40 @@ export function percent(share) {
   return `${value.toFixed(value < 1 || value > 99 ? 1 : 0).replace(/\.0$/, "")} %`;
 }
 
-const CONTROL = /[\u0000-\u001f]/g;
-// Marks that reorder what stands around them, what is no character, and other controls.
-const MISLEADING = /[\u007f-\u009f\u2028-\u202e\u2066-\u2069\ufffe\uffff]|\p{Cs}/gu;
+/** Stands for the label of a nameless node. */
+export const NAMELESS = "·";
 
-/** The text as it can be shown: what is not to be seen becomes a picture of it. */
+const PLAIN = /^[\x20-\x7e]*$/;
+// Controls, what divides lines or reorders what stands around it, and halves of pairs.
+const MISLEADING = /[\x7f-\x9f\u2028-\u202e\u2066-\u2069]|\p{Cs}/u;
+const BARE_ACCENT = /^[\p{Mn}\p{Me}\p{Cf}]/u;
+
+/** The text as it can be shown, as in report/drawing.py: what can't be seen becomes a sign. */
 export function visible(text) {
-  return text
-    .replace(CONTROL, (found) => String.fromCharCode(0x2400 + found.charCodeAt(0)))
-    .replace(MISLEADING, "\ufffd");
+  if (PLAIN.test(text)) return text;
+  const shown = Array.from(text, picture).join("");
+  return BARE_ACCENT.test(shown) ? `◌${shown}` : shown;
+}
+
+function picture(character) {
+  const code = character.codePointAt(0);
+  if (code < 0x20) return String.fromCharCode(0x2400 + code);
+  const isNone = (code & 0xfffe) === 0xfffe;
+  return isNone || MISLEADING.test(character) ? "\ufffd" : character;
 }
 
 const canvas = document.createElement("canvas").getContext("2d");
 
+const fonts = new Map();
+
 /** Width of a text in a font of the style sheet, in pixels. */
 export function textWidth(text, size, { weight = 400, family = "--sans" } = {}) {
-  const name = getComputedStyle(document.documentElement).getPropertyValue(family);
-  canvas.font = `${weight} ${size}px ${name}`;
+  const key = `${weight} ${size} ${family}`;
+  if (!fonts.has(key)) {
+    const names = getComputedStyle(document.documentElement).getPropertyValue(family);
+    fonts.set(key, `${weight} ${size}px ${names}`);
+  }
+  canvas.font = fonts.get(key);
   return canvas.measureText(text).width;
 }
 

@@ -1,5 +1,6 @@
 // A parse as text for other programs. Trees are those of trees.js, records those of the service.
 
+import { NAMELESS, visible } from "./dom.js";
 import { nodesOf } from "./trees.js";
 
 /** A sentence as it stands in the text, an array of characters; its words where that isn't known. */
@@ -29,49 +30,59 @@ export function conllu(record, text, dependencies = null) {
 /** What a cell may hold: any white space but plain spaces would end it. */
 const cell = (text) => text.replace(/[\t\n\v\f\r\u0085\u2028\u2029]+/g, " ") || "_";
 
-/** LaTeX for the package qtree; tikz-qtree takes it too. */
+/** LaTeX for the package tikz-qtree; qtree takes what stands within the picture. */
 export function qtree(root) {
-  return `\\Tree ${bracketed(root, (label) => `.${label} `, (word) => `${word} `, " ")}\n`;
+  const inner = nested(root, {
+    phrase: (label) => `[.{${label}}`,
+    tag: (label, word) => `[.{${label}} {${word}} ]`,
+    end: " ]",
+  });
+  return `% wants \\usepackage{tikz-qtree}\n\\begin{tikzpicture}\n\\Tree ${inner}\n\\end{tikzpicture}\n`;
 }
 
-/** LaTeX for the package forest. */
+/** LaTeX for the package forest; words stand in a line at the bottom. */
 export function forest(root) {
-  const tree = bracketed(root, (label) => `${label} `, (word) => `[${word}]`, "");
-  return `\\begin{forest}\n${tree}\n\\end{forest}\n`;
+  const inner = nested(root, {
+    phrase: (label) => `[{${label}}`,
+    tag: (label, word) => `[{${label}} [{${word}}, tier=word]]`,
+    end: "]",
+  });
+  return `% wants \\usepackage{forest}\n\\begin{forest}\n${inner}\n\\end{forest}\n`;
 }
 
-function bracketed(root, ofLabel, ofWord, after) {
+const DEEPEST = 40; // columns of indentation
+
+function nested(root, { phrase, tag, end }) {
   let text = "";
   const open = [];
   for (const node of nodesOf(root)) {
     while (open.length && open.at(-1) !== node.parent) {
       open.pop();
-      text += `]${after}`;
+      text += end;
     }
-    text += `[${ofLabel(latex(node.label))}`;
+    if (text) text += `\n${" ".repeat(Math.min(2 * node.depth, DEEPEST))}`;
+    const label = latex(node.label || NAMELESS);
+    text += node.word === null ? phrase(label) : tag(label, latex(node.word));
     if (node.word === null) open.push(node);
-    else text += `${ofWord(latex(node.word))}]${after}`;
   }
-  return (text + `]${after}`.repeat(open.length)).trimEnd();
+  return text + end.repeat(open.length);
 }
 
-const LATEX = new Map([
+// As in report/latex.py: what TeX would obey, and letters that fonts would join to other signs.
+const ESCAPED = new Map([
   ["\\", "\\textbackslash{}"],
-  ["~", "\\textasciitilde{}"],
+  ["&", "\\symbol{38}"],
   ["^", "\\textasciicircum{}"],
-  ["<", "\\textless{}"],
-  [">", "\\textgreater{}"],
-  ["|", "\\textbar{}"],
-  // Babel gives the character itself a meaning in some languages.
+  ["~", "\\textasciitilde{}"],
   ['"', "\\symbol{34}"],
-  ...[..."{}_%&#$"].map((character) => [character, `\\${character}`]),
+  ["\u00a0", "~"],
+  ["\0", "{}"],
+  ...[..."{}$#%_"].map((sign) => [sign, `\\${sign}`]),
 ]);
+const LIGATURE = /([-`',<>!?])(?=[-`',<>])/g;
 
-/**
- * A text as LaTeX sets it, in braces unless it is letters and digits alone: brackets, commas, equals
- * signs, points and exclamation marks mean something to the packages.
- */
+/** A text as TeX prints it; brackets, commas and the like are safe within the braces around it. */
 export function latex(text) {
-  const escaped = Array.from(text, (character) => LATEX.get(character) ?? character).join("");
-  return /^[\p{L}\p{M}\p{N}]+$/u.test(text) ? escaped : `{${escaped}}`;
+  const apart = visible(text).replace(LIGATURE, "$1\0");
+  return Array.from(apart, (sign) => ESCAPED.get(sign) ?? sign).join("");
 }

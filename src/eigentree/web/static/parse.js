@@ -106,7 +106,6 @@ export class ParsePage {
     this.#grow();
     closeMenu();
     this.state.text = byId("text").value;
-    this.save();
     this.#leave();
     this.#pause = setTimeout(() => this.#parse(), pause);
   }
@@ -129,6 +128,7 @@ export class ParsePage {
   async #parse() {
     const { state } = this;
     const { text } = state;
+    this.save(); // not at each key, which browsers would put a stop to
     if (!text.trim()) {
       state.constraints.clear();
       state.sentence = 0;

@@ -4,7 +4,7 @@
 // depth overlap, and parents stand over the middle of their children. What is folded is a roof over
 // its words. Text from right to left mirrors either layout.
 
-import { svg, textWidth, visible } from "./dom.js";
+import { NAMELESS, svg, textWidth, visible } from "./dom.js";
 import { isPhrase, nodesOf } from "./trees.js";
 
 const LABEL = 13.5;
@@ -15,7 +15,6 @@ const LEVEL = 58; // from one depth to the next
 const PAD = 7; // at either side of a label
 const ROW = 29; // of an outline
 const INDENT = 24;
-const NAMELESS = "·";
 
 /**
  * Draw a tree.

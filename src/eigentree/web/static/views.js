@@ -60,6 +60,7 @@ export class Views {
 
   look(view) {
     this.#page.state.view = view;
+    this.#page.trouble(null);
     this.#page.save();
     this.show();
   }
@@ -173,7 +174,7 @@ export class Views {
       byId("cards").replaceChildren(...elements);
       show();
       const n = record.alternatives.length;
-      this.#tell(n === 1 ? "There is no other tree." : `The best ${n} trees, the best first`);
+      this.#tell(n === 1 ? "There is no other tree." : `The best ${n} trees, in the parser’s order`);
     };
   }
 
