@@ -205,7 +205,9 @@ def test_symbols_can_be_looked_at(inside):
 
 
 def test_limits_are_told(inside):
-    rows = {each["name"]: each for each in inside.get("/api/limits").json()["limits"]}
+    told = inside.get("/api/limits").json()
+    assert told["workers"] == 1
+    rows = {each["name"]: each for each in told["limits"]}
     assert rows.keys() == Limits.model_fields.keys()
     assert rows["body_bytes"]["value"] == 20_000
     assert (rows["body_bytes"]["status"], rows["body_bytes"]["code"]) == (413, "body_too_large")
@@ -482,6 +484,7 @@ def test_every_answer_has_headers_for_safety(inside, path):
     headers = inside.get(path, headers={"Origin": "https://elsewhere.example"}).headers
     assert headers["content-security-policy"].startswith("default-src 'self';")
     assert headers["x-content-type-options"] == "nosniff"
+    assert headers["cache-control"] == ("no-store" if path.startswith("/api/") else "no-cache")
     assert not any(name.startswith("access-control") for name in headers)
 
 

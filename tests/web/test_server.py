@@ -17,6 +17,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from eigentree.web import server
+from eigentree.web.crew import WorkerDiedError
 from tests.demo import run_verb
 from tests.web.models import SLOW
 from tests.web.running import Running, children_of, is_alive, kill, until
@@ -336,6 +337,16 @@ def test_what_can_not_be_served(demo, options, told, monkeypatch):
     assert (code, out) == (2, "")
     assert told in err
     assert err.count("\n") == 1
+
+
+def test_a_worker_that_dies_at_once_is_work_that_failed(demo, monkeypatch):
+    def die(*_: object) -> None:
+        raise WorkerDiedError
+
+    monkeypatch.setattr(server, "get_once", die)
+    code, out, err = run_verb("serve", "-m", demo, "--get", "/api/health")
+    assert (code, out) == (1, "")
+    assert err == "eigentree: a worker died, perhaps for want of memory\n"
 
 
 def test_without_the_extra_it_says_what_to_install():

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from eigentree.cli._common import FAILED, QuietOption, message
+from eigentree.cli._common import FAILED, QuietOption, WorkFailedError, message
 from eigentree.errors import SettingsError
 from eigentree.models import CONSTITUENTS, DEPENDENCIES
 
@@ -90,6 +90,7 @@ def serve(
     """
     _check_installed()
     from eigentree.web.app import Service
+    from eigentree.web.crew import WorkerDiedError
     from eigentree.web.limits import Limits
     from eigentree.web.served import name_models
     from eigentree.web.server import get_once, is_loopback
@@ -108,14 +109,6 @@ def serve(
         + [("dependencies", path) for path in dependencies or ()]
         + [("brackets", path) for path in brackets or ()]
     )
-    if get is not None:
-        status, body = get_once(Service(models, 1, limits), get)
-        typer.echo(body.decode("utf-8"))
-        if status >= 400:
-            raise typer.Exit(FAILED)
-        return
-    n_workers = workers or min(os.cpu_count() or 1, _MOST_WORKERS)
-    service = Service(models, n_workers, limits)
 
     def tell(address: str) -> None:
         message(f"serving at {address}, until Ctrl-C", quiet=quiet)
@@ -123,7 +116,18 @@ def serve(
             warning = f"others may reach {host}, and the service asks nobody who they are"
             message(warning, quiet=quiet)
 
-    serve_until_signal(service, host, port, allow_host or [], tell)
+    try:
+        if get is not None:
+            status, body = get_once(Service(models, 1, limits), get)
+            typer.echo(body.decode("utf-8"))
+            if status >= 400:
+                raise typer.Exit(FAILED)
+            return
+        n_workers = workers or min(os.cpu_count() or 1, _MOST_WORKERS)
+        service = Service(models, n_workers, limits)
+        serve_until_signal(service, host, port, allow_host or [], tell)
+    except WorkerDiedError as error:
+        raise WorkFailedError(str(error)) from error
 
 
 def _check_installed() -> None:

@@ -310,7 +310,7 @@ def make_app(service: Service, hosts: Sequence[str] | None) -> Guard:
     @app.get("/api/limits", tags=["service"])
     async def table() -> Response:
         """What a request may ask for, and what is answered where it asks for more."""
-        return _json({"limits": limits.table()})
+        return _json({"limits": limits.table(), "workers": service.n_workers})
 
     @app.get("/api/health", tags=["service"])
     async def health() -> Response:

@@ -75,8 +75,8 @@ class Guard:
             if message["type"] == "http.response.start":
                 has_begun = True
                 own = {name.encode(): value.encode() for name, value in _SECURITY.items()}
-                if scope["path"].startswith("/api/"):
-                    own[b"cache-control"] = b"no-store"
+                is_answer = scope["path"].startswith("/api/")
+                own[b"cache-control"] = b"no-store" if is_answer else b"no-cache"
                 message["headers"] = [*message.get("headers", ()), *own.items()]
                 self._count(scope, method, message["status"])
             await send(message)

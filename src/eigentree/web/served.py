@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["constituents", "dependencies", "brackets"]
 
-# Parts of a description that are as long as the grammar has symbols; the viewer shows them.
-_LONG = ("singular_values", "symbol_counts")
+# Parts of a description that are long, as there are as many as symbols or words.
+_LONG = ("singular_values", "symbol_counts", "text")
 
 
 class Served(NamedTuple):

@@ -105,7 +105,7 @@ def serve(
     ------
     PortError
         When the port can't be opened.
-    ModelFileError
+    ModelFileError, WorkerDiedError
         When a model can't.
     """
     opened = _open(host, port)
@@ -180,7 +180,7 @@ def get_once(service: Service, path: str) -> tuple[int, bytes]:
     ------
     SettingsError
         When it is no path.
-    ModelFileError
+    ModelFileError, WorkerDiedError
         When a model can't be opened.
     """
     if not path.startswith("/"):
