@@ -53,6 +53,13 @@ def test_only_bare_names_are_names(path):
     assert resolved(path) == Path(path)
 
 
+def test_surprisal_needs_no_model_of_its_own():
+    done = run("surprisal", "-q", input="The cat didn't sleep.\n")
+    assert done.exit_code == 0
+    words = [row.split("\t")[2] for row in done.stdout.split("\n")[1:-1]]
+    assert words == ["The", "cat", "did", "n't", "sleep", ".", ""]
+
+
 def test_parsers_open_by_name():
     assert Parser.load("english").parse(["The", "cat", "slept", "."]).tree is not None
     arcs = DependencyParser.load("english-dependencies").parse(["She", "saw", "the", "dog", "."])
