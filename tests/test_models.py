@@ -48,6 +48,13 @@ def test_a_file_of_the_same_name_goes_first(tmp_path, monkeypatch):
         Parser.load("english")
 
 
+def test_a_slip_in_a_name_is_told_the_names():
+    with pytest.raises(ModelFileError, match=r"englsh: .*; english and english-dependencies come"):
+        Parser.load("englsh")
+    with pytest.raises(ModelFileError, match=r"directory$"):
+        Parser.load("englsh.egt")
+
+
 @pytest.mark.parametrize("path", ["folder/english", "english.egt", "English", ""])
 def test_only_bare_names_are_names(path):
     assert resolved(path) == Path(path)
