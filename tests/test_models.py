@@ -55,6 +55,17 @@ def test_a_slip_in_a_name_is_told_the_names():
         Parser.load("englsh.egt")
 
 
+def test_what_lies_about_is_not_taken_for_the_usual_model(tmp_path, monkeypatch):
+    (tmp_path / "english").mkdir()
+    (tmp_path / "english-dependencies").write_text("mine")
+    monkeypatch.chdir(tmp_path)
+    assert run("parse", input="We waited.\n").exit_code == 0
+    assert run("dependencies", "parse", input="We waited.\n").exit_code == 0
+    refused = run("parse", "-m", "", input="We waited.\n")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "--model is empty" in refused.stderr
+
+
 @pytest.mark.parametrize("path", ["folder/english", "english.egt", "English", ""])
 def test_only_bare_names_are_names(path):
     assert resolved(path) == Path(path)

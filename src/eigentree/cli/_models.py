@@ -49,6 +49,22 @@ def warn_of_compilation(
         )
 
 
+def model_path(given: str | None, usual: str) -> str:
+    """The path of the model that an option names, or of the usual one of the package.
+
+    Raises
+    ------
+    SettingsError
+        When the name is empty.
+    """
+    from eigentree.errors import SettingsError
+    from eigentree.models import own, resolved
+
+    if given == "":
+        raise SettingsError("--model is empty; give a model file, or leave the option out")
+    return str(own(usual) if given is None else resolved(given))
+
+
 def open_parser(model: str) -> Parser | EnsembleParser:
     """The parser in a model file, or that of the folder of an ensemble."""
     if Path(model).is_dir():
