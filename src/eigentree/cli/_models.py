@@ -44,7 +44,7 @@ def warn_of_compilation(
     if needed:
         message(
             f"compiling the kernels of {' and of '.join(needed)}: once on this machine, less than "
-            "a minute",
+            "a minute unless it is busy",
             quiet=quiet,
         )
 
