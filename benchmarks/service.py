@@ -31,6 +31,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from eigentree import data
 from eigentree.corpus.treebank import read_treebank
+from eigentree.errors import counted
 from eigentree.models import CONSTITUENTS, resolved
 from eigentree.parsers import Parser
 
@@ -55,7 +56,8 @@ def main() -> None:
     sentences = [tree.words() for tree in read_treebank(SENTENCES).trees]
     bodies = requests_of(sentences, given.requests)
     n_sentences = sum(len(body) for body in bodies)
-    print(f"{len(bodies)} requests, {n_sentences} sentences, {given.clients} clients")
+    clients = counted(given.clients, "client")
+    print(f"{len(bodies)} requests, {n_sentences} sentences, {clients}")
     alone = parse_alone(given.model, sentences, n_sentences)
     begun = time.perf_counter()
     server = subprocess.Popen(
