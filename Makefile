@@ -24,6 +24,7 @@ docs: .venv/docs-ready
 
 .venv/ready: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("eigentree needs Python 3.11 or later; name one: make PYTHON=...") if sys.version_info < (3, 11) else None'
+	@echo 'installing into .venv: a minute or two'
 	$(PYTHON) -m venv .venv
 	$(PIP) install --editable '.[serve]'
 	@touch $@

@@ -47,7 +47,7 @@ def rows_of(out: str) -> list[list[str]]:
 def test_a_row_for_every_word_and_every_end(model, tmp_path):
     path = tmp_path / "sentences.txt"
     path.write_text(f"{SENTENCE}\n\nThe dog\n", "utf-8")
-    code, out, err = run_verb("surprisal", "-m", model, path)
+    code, out, err = run_verb("surprisal", "-m", model, "--input", "tokens", path)
     assert code == 0
     rows = rows_of(out)
     assert [row[0] for row in rows] == ["1"] * 8 + ["3"] * 3
@@ -67,7 +67,7 @@ def test_a_row_for_every_word_and_every_end(model, tmp_path):
 def test_what_cannot_follow_is_marked_and_told(model, tmp_path):
     path = tmp_path / "sentences.txt"
     path.write_text(f"dog . the the . .\n{SENTENCE}\n", "utf-8")
-    code, out, err = run_verb("surprisal", "-m", model, path)
+    code, out, err = run_verb("surprisal", "-m", model, "--input", "tokens", path)
     assert code == 0
     rows = rows_of(out)
     marks = [row[3] for row in rows[:7]]
@@ -102,12 +102,17 @@ def test_a_sentence_that_is_too_long_costs_no_other(model, tmp_path, monkeypatch
         ("300", "a chart of 300 words"),
         ("299", "has 300 words, so it is"),
     ):
-        code, out, err = run_verb("surprisal", "-m", model, path, "--max-words", most)
+        code, out, err = run_verb(
+            "surprisal", "-m", model, "--input", "tokens", path, "--max-words", most
+        )
         assert code == 2
         rows = rows_of(out)
         assert [row[0] for row in rows] == ["1"] * 8 + ["3"] * 8
         assert f"{path}:2: {told}" in err
-    assert run_verb("surprisal", "-m", model, path, "--jobs", "2")[:2] == (2, out)
+    assert run_verb("surprisal", "-m", model, "--input", "tokens", path, "--jobs", "2")[:2] == (
+        2,
+        out,
+    )
 
 
 def test_what_cannot_be_read_costs_no_other(model, tmp_path):
@@ -122,7 +127,6 @@ def test_what_cannot_be_read_costs_no_other(model, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ([], "no model is named"),
         (["-m", "."], "is a folder; surprisal wants a single model"),
         (["-m", "x.egt", "--use-tags"], "--use-tags is for input with tags"),
     ],

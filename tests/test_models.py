@@ -48,9 +48,34 @@ def test_a_file_of_the_same_name_goes_first(tmp_path, monkeypatch):
         Parser.load("english")
 
 
+def test_a_slip_in_a_name_is_told_the_names():
+    with pytest.raises(ModelFileError, match=r"englsh: .*; english and english-dependencies come"):
+        Parser.load("englsh")
+    with pytest.raises(ModelFileError, match=r"directory$"):
+        Parser.load("englsh.egt")
+
+
+def test_what_lies_about_is_not_taken_for_the_usual_model(tmp_path, monkeypatch):
+    (tmp_path / "english").mkdir()
+    (tmp_path / "english-dependencies").write_text("mine")
+    monkeypatch.chdir(tmp_path)
+    assert run("parse", input="We waited.\n").exit_code == 0
+    assert run("dependencies", "parse", input="We waited.\n").exit_code == 0
+    refused = run("parse", "-m", "", input="We waited.\n")
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert "--model is empty" in refused.stderr
+
+
 @pytest.mark.parametrize("path", ["folder/english", "english.egt", "English", ""])
 def test_only_bare_names_are_names(path):
     assert resolved(path) == Path(path)
+
+
+def test_surprisal_needs_no_model_of_its_own():
+    done = run("surprisal", "-q", input="The cat didn't sleep.\n")
+    assert done.exit_code == 0
+    words = [row.split("\t")[2] for row in done.stdout.split("\n")[1:-1]]
+    assert words == ["The", "cat", "did", "n't", "sleep", ".", ""]
 
 
 def test_parsers_open_by_name():

@@ -511,6 +511,25 @@ def test_a_batch_is_not_one_text():
 
 
 @pytest.mark.parametrize(
+    ("sentences", "message"),
+    [
+        (None, "sentences is None; a list of sentences is expected"),
+        ([("The",)], "a sentence is tuple .* a pair of a list of words"),
+        ([("a", None, None, None)], "a sentence is tuple .* a pair of a list of words"),
+    ],
+)
+def test_what_is_no_batch_is_refused(sentences, message):
+    with pytest.raises(TypeError, match=message):
+        list(demo_parser().parse_many(sentences))
+
+
+@pytest.mark.parametrize("text", [None, ["The dog."], b"The dog."])
+def test_only_a_string_is_a_text(text):
+    with pytest.raises(TypeError, match=r"text is .*; one string is expected"):
+        demo_parser().parse_text(text)
+
+
+@pytest.mark.parametrize(
     ("words", "tags", "message"),
     [
         (["the", "dog"], ["DT"], "there are 2 words but 1 tags"),

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from eigentree import __version__
 from eigentree.corpus.files import write_whole
 from eigentree.errors import EigentreeError, ModelFileError
-from eigentree.models import resolved
+from eigentree.models import names, resolved
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -211,7 +211,11 @@ def open_model(path: str | Path, *, kind: str | None = None, verify: bool = True
         with path.open("rb") as file:
             return _read(path, file, kind, verify)
     except OSError as error:
-        raise ModelFileError(f"{path}: can't be read: {error.strerror or error}") from error
+        why = error.strerror or error
+        # A bare name may be a slip in one of the package's.
+        ours = len(path.parts) == 1 and not path.suffix and isinstance(error, FileNotFoundError)
+        hint = f"; {' and '.join(names())} come with eigentree" if ours else ""
+        raise ModelFileError(f"{path}: can't be read: {why}{hint}") from error
 
 
 def _read(path: Path, file: BinaryIO, kind: str | None, verify: bool) -> ModelFile:

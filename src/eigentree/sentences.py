@@ -127,12 +127,14 @@ def each_of(sentences: Iterable[Given]) -> Iterator[Given]:
     Raises
     ------
     TypeError
-        When they are one text, whose characters nobody wants to parse.
+        When they are one text, whose characters nobody wants to parse, or nothing to go through.
     """
     if isinstance(sentences, str):
         raise TypeError(
             "sentences is one string; a list of sentences is expected, or else ask parse_text"
         )
+    if not isinstance(sentences, Iterable):
+        raise TypeError(f"sentences is {sentences!r}; a list of sentences is expected")
     return iter(sentences)
 
 
@@ -146,7 +148,8 @@ def parts_of(sentence: Given) -> tuple[Words, Sequence[Tag] | None, Constraints 
     """
     if isinstance(sentence, str):
         return sentence, None, None
-    if not isinstance(sentence, tuple):
+    given: Any = sentence  # whatever the annotation says
+    if not (isinstance(given, tuple) and len(given) in (2, 3)):
         raise TypeError(
             f"a sentence is {type(sentence).__name__} {str(sentence)[:40]!r}; a pair of a list of "
             "words and their tags or None is expected"

@@ -469,7 +469,7 @@ def test_what_cannot_be_is_told_with_exit_code_2(arguments, message, tmp_path):
 def test_the_verb_tells_of_compilation_when_there_is_work(files, tmp_path, monkeypatch):
     monkeypatch.setattr("eigentree._accel.needs_compiling", lambda _: True)
     arguments = ["experiment", "--train", files["train"], "--dev", files["dev"], "-o", tmp_path]
-    told = "compiling the kernels of {}: once on this machine, less than a minute\n"
+    told = "compiling the kernels of {}: once on this machine, less than a minute"
     _, _, err = run_verb(*arguments, "--methods", "pcfg")
     assert told.format("the parser") in err
     assert "compiling" not in run_verb(*arguments, "--methods", "pcfg")[2]

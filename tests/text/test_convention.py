@@ -180,3 +180,13 @@ def test_other_modes():
     assert convention.with_mode("spacy:de").marks == convention.marks
     with pytest.raises(SettingsError, match="no tokeniser 'xyz'"):
         convention.with_mode("xyz")
+
+
+def test_lists_of_numbers_dont_speak_against_thousands():
+    lists = [["works", "5", ",", "6", "and", "7", ",", "8", ",", "9"]] * 20
+    thousands = [["of", "12,500", "votes"]] * 10
+    convention = TokenConvention.of_words([*lists, *thousands])
+    cut = [token.text for token in tokenise("2,000,000 of 3, 4", convention)]
+    assert cut == ["2,000,000", "of", "3", ",", "4"]
+    never = TokenConvention.of_words(lists * 2)
+    assert [token.text for token in tokenise("1,2", never)] == ["1", ",", "2"]

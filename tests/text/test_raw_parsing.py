@@ -190,8 +190,7 @@ def test_bytes_that_are_no_text_cost_no_other_line(tmp_path):
 )
 @pytest.mark.parametrize("verb", ["parse", "surprisal"])
 def test_options_of_raw_text(tmp_path, options, told, verb):
-    form = ("--input", "raw") if verb == "surprisal" and "--input" not in options else ()
-    code, out, err = parse(tmp_path, "a\n", *options, *form, verb=(verb,))
+    code, out, err = parse(tmp_path, "a\n", *options, verb=(verb,))
     assert (code, out) == (2, "")
     assert told in err
 
@@ -210,7 +209,7 @@ def test_a_spacy_that_is_absent_is_told_at_once(tmp_path, monkeypatch):
 
 
 def test_surprisal_of_raw_text(tmp_path):
-    code, out, _ = parse(tmp_path, "The dog slept.\n", "--input", "raw", verb=("surprisal",))
+    code, out, _ = parse(tmp_path, "The dog slept.\n", verb=("surprisal",))
     assert code == 0
     words = [row.split("\t")[2] for row in out.split("\n")[1:-1]]
     assert words == ["The", "dog", "slept", ".", ""]

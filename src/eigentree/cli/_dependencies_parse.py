@@ -21,14 +21,14 @@ from eigentree.cli._common import (
     track,
 )
 from eigentree.cli._lots import in_lots, in_processes
-from eigentree.cli._models import warn_of_compilation
+from eigentree.cli._models import model_path, warn_of_compilation
 from eigentree.cli.parse import (
     TokeniserOption,
     WrappedOption,
     how_to_cut,
 )
 from eigentree.errors import SettingsError
-from eigentree.models import DEPENDENCIES, resolved
+from eigentree.models import DEPENDENCIES
 
 if TYPE_CHECKING:
     from eigentree.cli.parse import HowToCut
@@ -76,11 +76,14 @@ def parse(
         list[str] | None, typer.Argument(help="Files of sentences; standard input by default.")
     ] = None,
     model: Annotated[
-        str,
+        str | None,
         typer.Option(
-            "--model", "-m", help="A model file, or the name of one that comes with eigentree."
+            "--model",
+            "-m",
+            help="A model file, or the name of one that comes with eigentree.",
+            show_default=DEPENDENCIES,
         ),
-    ] = DEPENDENCIES,
+    ] = None,
     form: Annotated[
         InputForm,
         typer.Option(
@@ -123,7 +126,7 @@ def parse(
     """
     from eigentree.corpus.files import write_whole
 
-    model = str(resolved(model))
+    model = model_path(model, DEPENDENCIES)
     inputs = files or ["-"]
     check_inputs([model, *inputs])
     keep_inputs(output_file, [model, *inputs])

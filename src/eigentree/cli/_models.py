@@ -44,9 +44,25 @@ def warn_of_compilation(
     if needed:
         message(
             f"compiling the kernels of {' and of '.join(needed)}: once on this machine, less than "
-            "a minute",
+            "a minute unless it is busy",
             quiet=quiet,
         )
+
+
+def model_path(given: str | None, usual: str) -> str:
+    """The path of the model that an option names, or of the usual one of the package.
+
+    Raises
+    ------
+    SettingsError
+        When the name is empty.
+    """
+    from eigentree.errors import SettingsError
+    from eigentree.models import own, resolved
+
+    if given == "":
+        raise SettingsError("--model is empty; give a model file, or leave the option out")
+    return str(own(usual) if given is None else resolved(given))
 
 
 def open_parser(model: str) -> Parser | EnsembleParser:

@@ -24,7 +24,7 @@ from eigentree.cli._common import (
     track,
 )
 from eigentree.cli._lots import LOT, in_lots, in_processes, more_to_read
-from eigentree.models import CONSTITUENTS, resolved
+from eigentree.models import CONSTITUENTS
 
 if TYPE_CHECKING:
     from eigentree.corpus.cleaning import CleaningOptions
@@ -105,14 +105,15 @@ def parse(
         typer.Argument(help="Files of sentences, plain or gzipped; - or none for standard input."),
     ] = None,
     model: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--model",
             "-m",
             help="A model file made by train, the folder of an ensemble, or the name of a model "
             "that comes with eigentree.",
+            show_default=CONSTITUENTS,
         ),
-    ] = CONSTITUENTS,
+    ] = None,
     form: Annotated[
         InputForm,
         typer.Option(
@@ -220,12 +221,12 @@ def parse(
     sentence whose constraints conflict is parsed without them, with a message and exit code 2.
     """
     from eigentree.cli._constraints import from_file, known_to
-    from eigentree.cli._models import warn_of_compilation
+    from eigentree.cli._models import model_path, warn_of_compilation
     from eigentree.corpus.files import write_whole
     from eigentree.errors import SettingsError
     from eigentree.parse_results import check_least
 
-    model = str(resolved(model))
+    model = model_path(model, CONSTITUENTS)
     inputs = [*(files or []), *([constraints] if constraints else [])]
     check_inputs(inputs)
     for written in (output_file, *([] if marginals is None else [marginals])):

@@ -10,7 +10,7 @@ import typer
 
 from eigentree.cli._common import FAILED, QuietOption, WorkFailedError, message
 from eigentree.errors import SettingsError
-from eigentree.models import CONSTITUENTS, DEPENDENCIES
+from eigentree.models import CONSTITUENTS, DEPENDENCIES, own
 
 _NEEDED = ("fastapi", "uvicorn")
 _MOST_WORKERS = 4
@@ -103,7 +103,7 @@ def serve(
         stop_seconds=stop_seconds,
     )  # fmt: skip
     if not (model or dependencies or brackets):
-        model, dependencies = [CONSTITUENTS], [DEPENDENCIES]
+        model, dependencies = [str(own(CONSTITUENTS))], [str(own(DEPENDENCIES))]
     models = name_models(
         [("constituents", path) for path in model or ()]
         + [("dependencies", path) for path in dependencies or ()]

@@ -28,6 +28,7 @@ from eigentree.cli.parse import (
     how_to_cut,
     read,
 )
+from eigentree.models import CONSTITUENTS
 
 if TYPE_CHECKING:
     from eigentree.chart.prefix import Surprisal
@@ -72,8 +73,15 @@ def surprisal(
         typer.Argument(help="Files of sentences, plain or gzipped; - or none for standard input."),
     ] = None,
     model: Annotated[
-        str, typer.Option("--model", "-m", help="A model file made by train; no ensemble.")
-    ] = "",
+        str | None,
+        typer.Option(
+            "--model",
+            "-m",
+            help="A model file made by train, or the name of a model that comes with eigentree; no "
+            "ensemble.",
+            show_default=CONSTITUENTS,
+        ),
+    ] = None,
     form: Annotated[
         Literal["raw", "tokens", "tagged", "conllu", "trees"],
         typer.Option(
@@ -82,7 +90,7 @@ def surprisal(
             "line; CoNLL-U; the words and "
             "tags of trees, in brackets or NEGRA export.",
         ),
-    ] = "tokens",
+    ] = "raw",
     wrapped: WrappedOption = False,
     tokeniser: TokeniserOption = None,
     use_tags: Annotated[
@@ -111,12 +119,11 @@ def surprisal(
     the surprisal inf, and all after it nan.  An empty sentence has no rows, but its number, and so
     has one that can't be read or is too long; these are told, with exit code 2.
     """
-    from eigentree.cli._models import warn_of_compilation
+    from eigentree.cli._models import model_path, warn_of_compilation
     from eigentree.corpus.files import write_whole
     from eigentree.errors import SettingsError
 
-    if not model:
-        raise SettingsError("no model is named; give one with --model, as made by eigentree train")
+    model = model_path(model, CONSTITUENTS)
     if Path(model).is_dir():
         raise SettingsError(f"{model} is a folder; surprisal wants a single model, no ensemble")
     if use_tags and form in ("raw", "tokens"):

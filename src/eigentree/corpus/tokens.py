@@ -43,6 +43,8 @@ Tag = str | Mapping[str, float]
 _TOKEN = re.compile(r"[^ \t\r\n\x0b\x0c]+")
 _SEPARATORS = get_args(Separator)
 _KEYS = {"words", "tags", "constraints"}
+# Halves of characters, which JSON can write and UTF-8 can't.
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 class TaggedSentence(NamedTuple):
@@ -283,7 +285,17 @@ def check_words(words: Sequence[str]) -> list[str]:
             raise TypeError(f"one of the words is {word!r}; all must be strings")
         if not word or any(mark in word for mark in SEPARATORS):
             raise SettingsError(f"a word of {words!r} is empty or holds white space; split it")
+        _check_whole(word, "word")
     return words
+
+
+def _check_whole(text: str, what: str) -> None:
+    half = None if text.isascii() else _SURROGATE.search(text)
+    if half is not None:
+        raise SettingsError(
+            f"the {what} {text!r} holds U+{ord(half[0]):04X}, half of a character; "
+            "text that is UTF-8 is expected"
+        )
 
 
 def check_tags(
@@ -316,6 +328,7 @@ def check_tags(
         if isinstance(tag, str):
             if not _is_tag(tag):
                 raise SettingsError(f"a tag of {tags!r} is empty or holds white space or brackets")
+            _check_whole(tag, "tag")
             found.append(tag)
         elif isinstance(tag, Mapping):
             found.append(_check_weights(tag, f"word {number}", known))

@@ -47,7 +47,7 @@ def bundled() -> list[Bundled]:
 
     found = []
     for name in names():
-        file = open_model(FOLDER / f"{name}.egt", verify=False)
+        file = open_model(own(name), verify=False)
         card = file.header["description"]["card"]
         found.append(Bundled(name, file.path, file.header["kind"], file.n_bytes, card))
     return found
@@ -57,5 +57,10 @@ def resolved(model: str | Path) -> Path:
     """The path of a model: that of the package's where no file has the name, else the name."""
     path = Path(model)
     if len(path.parts) == 1 and path.name in names() and not path.exists():
-        return FOLDER / f"{path.name}.egt"
+        return own(path.name)
     return path
+
+
+def own(name: str) -> Path:
+    """The path of the package's model of this name, whatever files lie about."""
+    return FOLDER / f"{name}.egt"

@@ -45,7 +45,7 @@ _KEPT = {
     }.items()
 }
 # A mark between words may have spaces round it in the text, and most dashes have.
-_SPACED = {**dict.fromkeys("–—:/", 0.5), "-": 0.3}
+_SPACED = {**dict.fromkeys("–—/", 0.5), **dict.fromkeys("-:", 0.3), ",": 0.1}
 _RUNS = "!!"  # the shape of several exclamation or question marks as one word
 _LEAST_SHARE = 0.2
 _LEAST_SEEN = 3  # times, of a shape or a clitic, to go by it

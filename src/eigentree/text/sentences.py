@@ -63,6 +63,8 @@ def split_text(text: str, convention: TokenConvention = TokenConvention()) -> li
 
     Raises
     ------
+    TypeError
+        When it is no string.
     SettingsError
         As of `eigentree.text.tokenise.tokenise`.
 
@@ -70,6 +72,8 @@ def split_text(text: str, convention: TokenConvention = TokenConvention()) -> li
     ----
     Linear in the text.
     """
+    if not isinstance(text, str):
+        raise TypeError(f"text is {type(text).__name__} {str(text)[:40]!r}; one string is expected")
     found = []
     for start, end in sentence_spans(text, convention):
         tokens = tokens_in(text, start, end, convention)

@@ -121,7 +121,8 @@ export class ParsePage {
   #grow() {
     const text = byId("text");
     text.style.height = "auto";
-    text.style.height = `${text.scrollHeight}px`;
+    const borders = text.offsetHeight - text.clientHeight; // which scrollHeight leaves out
+    text.style.height = `${text.scrollHeight + borders}px`;
     byId("clear").hidden = text.value === "";
   }
 
