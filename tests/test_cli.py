@@ -82,8 +82,9 @@ def test_words_that_mean_nothing_end_with_two(verb, capsys, wrong):
     [
         ("draw x --only 0", "--only is 0, which must be 1 or more; see eigentree draw --help"),
         (
-            "draw x --format png",
-            "--format is 'png', which must be one of auto, text, svg; see eigentree draw --help",
+            "draw x --format bmp",
+            "--format is 'bmp', which must be one of auto, text, svg, png, latex, latex-forest, "
+            "latex-qtree, latex-dependency; see eigentree draw --help",
         ),
         (
             "parse -j x",

@@ -288,9 +288,6 @@ def test_models_of_other_kinds_are_refused(folder):
         "eigentree: trees.egt: holds a model of kind 'parser', where 'dependency parser' is "
         "wanted; it is for eigentree parse\n"
     )
-    done = run("dependencies", "parse", input=RICH)
-    assert done.exit_code == 2
-    assert "no model is named; give one with --model" in done.stderr
     done = parse("train.conllu", model="train.conllu")
     assert "train.conllu: isn't an eigentree model" in done.stderr
     done = parse("train.conllu", "--output-file", "train.conllu")

@@ -375,12 +375,6 @@ def test_output_is_utf_8_wherever_it_goes(model):
 # parse: refusals --------------------------------------------------------------------------
 
 
-def test_a_model_must_be_named(sentences):
-    code, out, err = run_verb("parse", sentences)
-    assert (code, out) == (2, "")
-    assert "no model is named; give one with --model" in err
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
