@@ -11,7 +11,7 @@ test: .venv/tests-ready
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/pytest --numprocesses auto --maxprocesses 4
+	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 
 # Parses a few sentences of its own, or yours: make demo SENTENCE="The cat slept ."
 demo: .venv/ready

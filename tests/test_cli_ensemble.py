@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from eigentree.cli import ensemble, parse
+from eigentree.cli import _lots, ensemble
 from eigentree.corpus.brackets import format_tree, parse_tree
 from eigentree.corpus.treebank import read_treebank
 from eigentree.ensemble.description import DEFAULT, read_description
@@ -438,17 +438,17 @@ def test_a_slow_pipe_is_not_waited_for(trained, texts):
 
 
 def test_lots_are_as_large_as_can_be():
-    assert list(parse.in_lots(iter("abcde"), 2)) == [["a", "b"], ["c", "d"], ["e"]]
+    assert list(_lots.in_lots(iter("abcde"), 2)) == [["a", "b"], ["c", "d"], ["e"]]
     more = iter([True, False, True, True, True])
-    lots = parse.in_lots(iter("abcde"), 3, lambda: next(more))
+    lots = _lots.in_lots(iter("abcde"), 3, lambda: next(more))
     assert list(lots) == [["a", "b"], ["c", "d", "e"]]
-    assert list(parse.in_lots(iter(""), 3)) == []
+    assert list(_lots.in_lots(iter(""), 3)) == []
 
 
 def test_input_that_tells_nothing_is_read_on(monkeypatch):
     for stream in (io.StringIO("a\n"), None):
         monkeypatch.setattr(sys, "stdin", stream)
-        assert parse._more_to_read()
+        assert _lots.more_to_read()
 
 
 def test_several_trees_of_an_ensemble(trained, texts):

@@ -142,7 +142,6 @@ def test_sentences_that_can_not_be_read_leave_the_rest(text, tmp_path):
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        (["brown", "TEXT", "--clusters", "9999"], "clusters is 9999, and the text has"),
         (["brown", "TEXT", "--clusters", "1"], "--clusters is 1, which must be 2 or more"),
         (["brown", "TEXT", "-o", "TEXT"], "is read, so it can't be written"),
         (["brown", "TEXT", "-o", "nowhere/c.tsv"], "nowhere/c.tsv: can't be written"),

@@ -140,7 +140,9 @@ def test_another_reader_finds_the_same_columns(sentence):
         sentence,
         comments=(),
         words=tuple(
-            word._replace(form=f"f{word.id}", lemma="l", feats="A=b|C=d", deps="_", misc="X=y")
+            word._replace(
+                form=f"f{word.id}", lemma="l", xpos="T", feats="A=b|C=d", deps="_", misc="X=y"
+            )
             for word in sentence.words
         ),
     )

@@ -370,7 +370,7 @@ def test_too_little_memory_for_anything(monkeypatch):
 @pytest.mark.parametrize(
     ("words", "tags"),
     [
-        ("a b", None),
+        ("a b", ["A", "B"]),
         (["a", 3], None),
         (["a", "b"], "AB"),
         (["a", "b"], ["A"]),
@@ -388,9 +388,9 @@ def test_bad_input_is_refused_as_a_parser_refuses_it(words, tags):
     assert str(found.value) == str(expected.value)
 
 
-@pytest.mark.parametrize("sentence", [["a", "b"], "ab", None, 3, ("a", "b", "c")])
+@pytest.mark.parametrize("sentence", [["a", "b"], ("a",), None, 3, ("a", "b", "c")])
 def test_what_is_no_sentence_is_refused_as_a_parser_refuses_it(sentence):
-    with pytest.raises((TypeError, ValueError)) as expected:
+    with pytest.raises((TypeError, SettingsError)) as expected:
         list(any_length_parser().parse_many([sentence]))
     with pytest.raises(expected.type) as found:
         list(any_length().parse_many([sentence]))
