@@ -28,7 +28,7 @@ with needed("nltk"):
 START = "START"
 
 
-class NLTKParser(ParserI):  # type: ignore[misc]
+class NLTKParser(ParserI):  # type: ignore[misc]  # NLTK has no types
     """An eigentree parser with the methods of NLTK's parsers.
 
     Parameters

@@ -64,7 +64,7 @@ class NoConstituentError(EigentreeError):
     """A span that no phrase or word of the parse has, or a Doc that was not parsed."""
 
 
-@Language.factory(  # type: ignore[untyped-decorator]
+@Language.factory(  # type: ignore[untyped-decorator]  # its types are not read
     "eigentree",
     default_config={"model": None, "dependencies": None, "use_tags": False},
     assigns=["doc._.eigentree"],
