@@ -41,7 +41,6 @@ from eigentree.corpus.trees import spans_of_nodes
 from eigentree.dependency_parser import DependencyParser
 from eigentree.errors import EigentreeError, SettingsError
 from eigentree.extras import needed
-from eigentree.models import resolved
 from eigentree.parse_results import ParseResult, node_confidences
 from eigentree.parsers import Parser
 from eigentree.text.convention import TokenConvention
@@ -125,10 +124,10 @@ class EigentreeComponent:
                 "the component eigentree needs a model: "
                 'nlp.add_pipe("eigentree", config={"model": FILE}), or "dependencies": FILE'
             )
-        self._parser = None if model is None else Parser.load(resolved(model))
+        self._parser = None if model is None else Parser.load(model)
         self._arcs = None
         if dependencies is not None:
-            self._arcs = DependencyParser.load(resolved(dependencies))
+            self._arcs = DependencyParser.load(dependencies)
         if self._arcs is not None and self._arcs.tagger is None and not config["use_tags"]:
             raise SettingsError(
                 f'{dependencies} has no tagger; let it use tags of the Doc: {{"use_tags": True}}'
