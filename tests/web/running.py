@@ -104,8 +104,9 @@ def children_of(parent: int) -> list[int]:
 
 
 def told_of(process: int) -> str:
+    """The whole command line of a process, however narrow the terminal."""
     done = subprocess.run(
-        ["ps", "-p", str(process), "-o", "args="], capture_output=True, encoding="utf-8"
+        ["ps", "-ww", "-p", str(process), "-o", "args="], capture_output=True, encoding="utf-8"
     )
     return done.stdout
 
