@@ -4,8 +4,8 @@
 
 TREEBANKS is a folder with the folders craft, gum, ud_english_gum and ud_english_ewt, as their
 READMEs of the same names describe them; ``docs/models.md`` says where these treebanks come from.
-The same data give the same models, byte for byte; it takes some ten minutes on one core.  The models go to ``src/eigentree/models``, their cards into the models and into
-``docs/models.md``.
+The same data give the same models, byte for byte; it takes some ten minutes on one core.  The
+models go to ``src/eigentree/models``, their cards into the models and into ``docs/models.md``.
 """
 
 from __future__ import annotations
