@@ -10,15 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
+from eigentree.corpus.brackets import parse_tree
 from eigentree.ensemble import parser as module
+from eigentree.ensemble.combine import Chains, Evidence
 from eigentree.ensemble.description import make_description
 from eigentree.ensemble.network import Network, Question
 from eigentree.ensemble.parser import EnsembleParser
+from eigentree.ensemble.reading import Reading
 from eigentree.errors import SettingsError
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.plain import one_state
 from eigentree.parse_results import ParseResult
 from eigentree.parsers import Parser
+from eigentree.sentences import Sentence
 from eigentree.training import TrainingOptions, train
 from tests.demo import any_length_parser
 from tests.ensemble.samples import sampled_trees
@@ -244,6 +248,25 @@ def test_without_a_tagger_words_take_any_tag_they_were_seen_with(ensemble):
         result = untagged.parse(words)
         check_whole(result, words)
         assert result.tags == tags
+
+
+def test_tags_that_members_chose_differently_are_voted_on():
+    parser = any_length_parser()
+
+    trees = [parse_tree(f"(S ({tags[0]} a) (S ({tags[1]} b)))") for tags in ("AB", "AC", "BC")]
+    evidence = Evidence(2, Chains())
+    readings = {
+        "one": Reading(trees[:2], np.array([0, 0, 1, -1]), evidence),
+        "two": Reading(trees[1:], np.array([1, 1, 1, 0]), evidence),
+    }
+    ensemble = of_parsers([parser])
+    sentence = Sentence(["a", "b"], None)
+    # The first word is four times A and three times B, the second twice B and five times C.
+    assert ensemble._tags(sentence, readings) == ["A", "C"]
+    readings["two"] = Reading(trees[2:], np.array([0, 0, 0]), evidence)
+    assert ensemble._tags(sentence, readings) == ["A", "C"]  # by alphabet
+    nothing = {"one": Reading([], np.array([-1]), evidence)}
+    assert ensemble._tags(sentence, nothing) == parser.flat(sentence).tags
 
 
 # What has to be given up ------------------------------------------------------------------

@@ -10,7 +10,7 @@ import pytest
 from eigentree.chart.inside_outside import inside_outside
 from eigentree.corpus.brackets import parse_tree
 from eigentree.ensemble.combine import Chains, Evidence
-from eigentree.ensemble.reading import Reader, Reading, chosen_tags, given_up, joined_readings
+from eigentree.ensemble.reading import Reader, Reading, given_up, joined_readings
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.grammar.plain import one_state
 from eigentree.parsers import Parser
@@ -255,15 +255,3 @@ def test_joined_groups_are_one_reading_of_all_members():
         assert joined.choice.tolist() == whole.choice.tolist()
         assert np.array_equal(joined.evidence.key, whole.evidence.key)
         assert close(joined.evidence.weight, whole.evidence.weight, rtol=1e-12)
-
-
-def test_tags_that_members_chose_differently_are_voted_on():
-    trees = [parse_tree(f"(S ({tags[0]} a) (S ({tags[1]} b)))") for tags in ("AB", "AC", "BC")]
-    evidence = Evidence(2, Chains())
-    one = Reading(trees[:2], np.array([0, 0, 1, -1]), evidence)
-    two = Reading(trees[1:], np.array([1, 1, 1, 0]), evidence)
-    # The first word is four times A and three times B, the second twice B and five times C.
-    assert chosen_tags([one, two]) == ["A", "C"]
-    two = Reading(trees[2:], np.array([0, 0, 0]), evidence)
-    assert chosen_tags([one, two]) == ["A", "C"]  # by alphabet
-    assert chosen_tags([Reading([], np.array([-1]), evidence)]) is None

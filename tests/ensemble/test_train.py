@@ -14,15 +14,13 @@ import pytest
 from eigentree.corpus.trees import Tree, fold
 from eigentree.ensemble import train as training
 from eigentree.ensemble.description import Description, make_description
-from eigentree.ensemble.network import Network, Question
+from eigentree.ensemble.network import Network
 from eigentree.ensemble.parser import EnsembleParser
-from eigentree.ensemble.reading import chosen_tags
 from eigentree.ensemble.train import train_ensemble
 from eigentree.errors import EigentreeError, SettingsError
 from eigentree.held_out import equal_backbones
 from eigentree.model_files import open_model
 from eigentree.parsers import Parser
-from eigentree.words.tagger import TagProbability
 from tests.ensemble.samples import (
     ADDITIVE,
     COARSE,
@@ -168,7 +166,6 @@ OTHERS: dict[str, dict[str, Any]] = {
     "trees": {"trees": [TREES[0], *TREES[2:], TREES[1]]},
     "states": {"description": small(family=[{**SMALL["family"][0], "states": 3}])},
     "asked": {"description": small(jackknife={"folds": 3, "trees": 30})},
-    "tags": {"description": small(jackknife={"folds": 3, "tags": "own"})},
     "reranker": {
         "description": small(
             combination=[
@@ -373,89 +370,6 @@ def test_most_trees_that_members_are_asked_about(tmp_path):
     }
     assert sum(asked["additive"]) == 30
     assert asked["additive"] == asked["coarse"]
-
-
-# Words alone --------------------------------------------------------------------------------
-
-OWN_TAGS = small(jackknife={"folds": 3, "tags": "own"})
-
-
-@pytest.fixture(scope="module")
-def folder_of_own_tags(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("own_tags")
-    train_small(folder, description=OWN_TAGS)
-    return folder
-
-
-def test_held_out_words_get_tags_from_a_tagger_that_has_not_seen_them(tmp_path, monkeypatch):
-    trees = with_own_words(TREES)
-    reader, train, asked = training.Reader, training.Tagger.train, []
-    learned_from: list[set[str]] = []
-
-    def noting_train(sentences, **named):
-        learned_from.append({word for words, _ in sentences for word in words})
-        return train(sentences, **named)
-
-    def noting_reader(sentences, plain):
-        asked.append({word for sentence in sentences for word in sentence.words})
-        assert all(sentence.guesses is not None for sentence in sentences)
-        return reader(sentences, plain)
-
-    monkeypatch.setattr(training.Tagger, "train", noting_train)
-    monkeypatch.setattr(training, "Reader", noting_reader)
-    train_small(tmp_path, trees, OWN_TAGS)
-    every = {word for tree in trees for word in tree.words()}
-    assert len(learned_from) == 3
-    assert learned_from == [every - words for words in asked]
-
-
-def test_rerankers_are_asked_with_the_tags_that_members_chose(tmp_path, monkeypatch):
-    questions: list[Question] = []
-    candidates = Network.candidates
-
-    def noting_candidates(self, combination, question):
-        questions.append(question)
-        return candidates(self, combination, question)
-
-    def undecided(self, words, **_named):
-        return [[TagProbability(tag, 1 / len(self.tagset)) for tag in self.tagset] for _ in words]
-
-    monkeypatch.setattr(Network, "candidates", noting_candidates)
-    monkeypatch.setattr(training.Tagger, "marginals", undecided)
-    train_small(tmp_path, description=OWN_TAGS)
-    gold = {tuple(tree.words()): tree.tags() for tree in TREES}
-    assert gold.keys() == {tuple(question.words) for question in questions}
-    assert all(question.tags == chosen_tags(question.readings.values()) for question in questions)
-    assert any(question.tags != gold[tuple(question.words)] for question in questions)
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("work/fold-2/tagger.egt", ["tagger"]),
-        ("work/fold-2/additive-1.egt", ["member"] * 2),
-        ("ensemble.egt", []),
-    ],
-)
-def test_taggers_that_are_there_are_not_trained_again(
-    tmp_path, folder_of_own_tags, learned, monkeypatch, name, expected
-):
-    folder = copytree(folder_of_own_tags, tmp_path / "copy")
-    (folder / name).unlink()
-    monkeypatch.setattr(training.Tagger, "train", noting(training.Tagger.train, learned, "tagger"))
-    train_small(folder, description=OWN_TAGS, jobs=2 if name == "ensemble.egt" else 1)
-    assert learned == expected
-    assert contents(folder) == contents(folder_of_own_tags)
-
-
-def test_nobody_tags_what_nobody_learns_from(tmp_path):
-    train_small(tmp_path, description=small(combination=[], jackknife={"tags": "own"}))
-    assert not [name for name in contents(tmp_path) if "tagger" in name]
-
-
-def test_more_processes_read_the_same_taggers(tmp_path, folder_of_own_tags):
-    train_small(tmp_path, description=OWN_TAGS, jobs=2)
-    assert contents(tmp_path) == contents(folder_of_own_tags)
 
 
 def test_sentences_that_are_cut_are_not_asked_about(tmp_path):

@@ -170,14 +170,10 @@ class Jackknife(Table):
         Parts of the treebank, each of which is parsed by members that have not seen it.
     trees
         Most trees that are parsed for training; drawn by the seed.
-    tags
-        Whether they are parsed with the tags of the treebank, or with those of a tagger that has
-        not seen them, as words alone will be.
     """
 
     folds: Annotated[int, Field(ge=2, strict=True)] = 5
     trees: Annotated[int, Field(ge=2, strict=True)] = 20_000
-    tags: Literal["gold", "own"] = "gold"
 
 
 class Member(NamedTuple):

@@ -36,7 +36,6 @@ from eigentree.words.tagger import Tagger
 KIND = "ensemble"
 RERANKER = "reranker"
 CALIBRATION = "calibration"
-TAGGER = "tagger"
 INDEX = "ensemble.egt"
 
 
@@ -91,31 +90,6 @@ def reranker_path(folder: Path, name: str) -> Path:
 def readings_path(folder: Path, fold: int, name: str) -> Path:
     """Where the readings of a group of members of one fold are."""
     return folder / "work" / f"fold-{fold + 1}" / f"{name}.egt"
-
-
-def tagger_path(folder: Path, fold: int) -> Path:
-    """Where the tagger that has not seen a fold is; no group of members is called so."""
-    return readings_path(folder, fold, TAGGER)
-
-
-def save_tagger(path: Path, tagger: Tagger, made_from: str) -> None:
-    """Write a tagger, whole or not at all."""
-    save_model(path, {"kind": TAGGER, "made_from": made_from}, {}, {TAGGER: tagger.to_bytes()})
-
-
-def load_tagger(path: Path) -> Tagger:
-    """Read a tagger."""
-    return Tagger.from_bytes(open_model(path, kind=TAGGER).blobs[TAGGER])
-
-
-def is_made_from(path: Path, kind: str, made_from: str) -> bool:
-    """Whether a file is whole, of a kind, and depends on what the digest stands for."""
-    if not path.exists():
-        return False
-    try:
-        return bool(open_model(path, kind=kind).header.get("made_from") == made_from)
-    except ModelFileError:
-        return False
 
 
 def make_way(folder: Path, part: Path) -> None:

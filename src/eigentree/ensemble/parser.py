@@ -19,7 +19,7 @@ from eigentree.corpus.constraints import Constraints
 from eigentree.corpus.tokens import Tag
 from eigentree.ensemble.combine import Chains, Combined, Evidence
 from eigentree.ensemble.network import Network, Question
-from eigentree.ensemble.reading import Reader, Reading, chosen_tags, given_up
+from eigentree.ensemble.reading import Reader, Reading, given_up
 from eigentree.errors import counted
 from eigentree.grammar.lpcfg import LPCFG
 from eigentree.parse_results import (
@@ -301,13 +301,22 @@ class EnsembleParser:
         questions = []
         for sentence, of_sentence in zip(sentences, readings, strict=True):
             tags = sentence.tags if sentence.guesses is None else None
-            tags = (
-                tags or chosen_tags(of_sentence.values()) or self.backbones[0].flat(sentence).tags
-            )
+            tags = tags or self._tags(sentence, of_sentence)
             spans = sentence.constraints.spans if sentence.constraints else ()
             required = [(each.start, each.end) for each in spans if each.kind == "required"]
             questions.append(Question(sentence.words, tags, of_sentence, {}, required))
         return self.network.answers(questions, self.backbones[0].root_label, names, best)
+
+    def _tags(self, sentence: Sentence, readings: Mapping[str, Reading]) -> list[str]:
+        """Where tags are uncertain, those that most members have chosen, word by word."""
+        votes: list[dict[str, int]] = [{} for _ in sentence.words]
+        for reading in readings.values():
+            for tree, count in zip(reading.trees, reading.votes.tolist(), strict=True):
+                for of_word, tag in zip(votes, tree.tags(), strict=True):
+                    of_word[tag] = of_word.get(tag, 0) + count
+        if not any(votes):
+            return self.backbones[0].flat(sentence).tags
+        return [max(sorted(of_word), key=of_word.__getitem__) for of_word in votes]
 
     def _results(
         self, sentences: list[Sentence], best: int | None, least: float | None

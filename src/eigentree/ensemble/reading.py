@@ -9,7 +9,6 @@ asked.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -69,18 +68,6 @@ def given_up(readings: Iterable[Reading]) -> Fallback | None:
     if not fallbacks:
         return "coarse"
     return None if None in fallbacks else fallbacks[0]
-
-
-def chosen_tags(readings: Iterable[Reading]) -> list[str] | None:
-    """The tags that most members have chosen, word by word; None where none found a tree."""
-    votes: list[Counter[str]] = []
-    for reading in readings:
-        for tree, count in zip(reading.trees, reading.votes.tolist(), strict=True):
-            tags = tree.tags()
-            votes = votes or [Counter() for _ in tags]
-            for of_word, tag in zip(votes, tags, strict=True):
-                of_word[tag] += count
-    return [max(sorted(each), key=each.__getitem__) for each in votes] or None
 
 
 def joined_readings(readings: Sequence[Reading]) -> Reading:

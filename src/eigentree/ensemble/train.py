@@ -28,10 +28,7 @@ from eigentree.corpus.trees import Tree
 from eigentree.ensemble.combine import Chains
 from eigentree.ensemble.description import Combination, Description, Member
 from eigentree.ensemble.files import (
-    TAGGER,
-    is_made_from,
     load_reranker,
-    load_tagger,
     make_folders,
     make_way,
     member_path,
@@ -39,16 +36,13 @@ from eigentree.ensemble.files import (
     reranker_path,
     save_index,
     save_reranker,
-    save_tagger,
     stored_heads,
-    tagger_path,
     tidy,
 )
 from eigentree.ensemble.network import Network, Question
 from eigentree.ensemble.parser import EnsembleParser
-from eigentree.ensemble.reading import Reader, Reading, chosen_tags, joined_readings
-from eigentree.ensemble.readings_files import KIND as READINGS
-from eigentree.ensemble.readings_files import load_readings, save_readings
+from eigentree.ensemble.reading import Reader, Reading, joined_readings
+from eigentree.ensemble.readings_files import is_made_from, load_readings, save_readings
 from eigentree.ensemble.reranker import Candidates, Reranker, train_reranker
 from eigentree.errors import ModelFileError, SettingsError, counted
 from eigentree.grammar.lpcfg import LPCFG
@@ -58,7 +52,7 @@ from eigentree.learn.spectral import Projections, project
 from eigentree.linalg.threads import one_thread
 from eigentree.model_files import open_model
 from eigentree.parsers import Parser, Progress
-from eigentree.sentences import sentence_of
+from eigentree.sentences import Sentence
 from eigentree.text.convention import TokenConvention
 from eigentree.training import (
     TrainingOptions,
@@ -147,7 +141,6 @@ def train_ensemble(
     make_folders(folder, description.jackknife.folds if description.has_rerankers else 0)
     told = progress or (lambda _stage, _share: None)
     workshop = _Workshop(list(trees), description, folder, wrapper, seed)
-    _train_taggers(workshop, told)
     waiting = workshop.jobs(jobs)
     n_members = sum(len(group.members) for job in waiting for group in job.groups)
     done = 0
@@ -157,7 +150,12 @@ def train_ensemble(
         told("members", done / n_members)
     _train_rerankers(workshop, told)
     told("tagger", 0.0)
-    own_tagger = _tagger_of(trees, partial(told, "tagger")) if tagger else None
+    own_tagger = None
+    if tagger:
+        sentences = [(tree.words(), tree.tags()) for tree in trees]
+        own_tagger = Tagger.train(
+            sentences, progress=lambda part, most: told("tagger", part / most)
+        )
     members, rerankers = workshop.entries(), workshop.rerankers()
     save_index(
         folder,
@@ -231,11 +229,6 @@ class _Workshop:
         return [place for place, tree in enumerate(self.trees) if len(tree.words()) > longest]
 
     @property
-    def tags_held_out(self) -> bool:
-        """Whether members are asked about the words of a fold alone."""
-        return self.description.has_rerankers and self.description.jackknife.tags == "own"
-
-    @property
     def heads(self) -> str:
         return self.members[0].options.treebank.heads
 
@@ -256,11 +249,6 @@ class _Workshop:
             self.wrapper,
         ]
         return sha256(json.dumps(what, sort_keys=True, default=list).encode()).hexdigest()
-
-    def made_taggers_from(self, fold: int) -> str:
-        """A digest of all that the tagger depends on which has not seen a fold."""
-        what = [self.trees_digest, fold, self.description.jackknife.folds, self.seed]
-        return sha256(json.dumps(what).encode()).hexdigest()
 
     def groups(self, fold: int | None) -> list[Group]:
         """All groups of a fold; families in their order."""
@@ -299,7 +287,7 @@ class _Workshop:
             left = [each for each in group.members if not self._is_trained(each)]
             return group._replace(members=tuple(left))
         path = readings_path(self.folder, group.fold, group.name)
-        if is_made_from(path, READINGS, self.made_from(group.fold, group.members)):
+        if is_made_from(path, self.made_from(group.fold, group.members)):
             return group._replace(members=())
         return group
 
@@ -428,14 +416,8 @@ def do_job(job: Job, workshop: _Workshop) -> Iterator[int]:
         if options.method != "pcfg":
             plain = one_state(widener(examples, options)(plain).backbone)
         held_out = [workshop.trees[place] for place in np.flatnonzero(in_fold & workshop.asked)]
-        tagger = None
-        if workshop.tags_held_out:
-            tagger = load_tagger(tagger_path(workshop.folder, fold))
         reader = Reader(
-            [
-                sentence_of(tree.words(), None if tagger else tree.tags(), tagger)
-                for tree in held_out
-            ],
+            [Sentence(tree.words(), tree.tags()) for tree in held_out],
             Parser(plain, options=options.parsing),
         )
         for group in job.groups:
@@ -448,24 +430,6 @@ def do_job(job: Job, workshop: _Workshop) -> Iterator[int]:
                 workshop.made_from(fold, group.members),
             )
             yield len(group.members)
-
-
-def _train_taggers(workshop: _Workshop, told: Progress) -> None:
-    """Train a tagger for each fold on the others, where held-out words come without tags."""
-    if not workshop.tags_held_out:
-        return
-    folds = workshop.description.jackknife.folds
-    for fold in range(folds):
-        path, made_from = tagger_path(workshop.folder, fold), workshop.made_taggers_from(fold)
-        if not is_made_from(path, TAGGER, made_from):
-            trees = [workshop.trees[place] for place in np.flatnonzero(workshop.fold_of != fold)]
-            stage = f"tagger {fold + 1} of {folds}"
-            save_tagger(path, _tagger_of(trees, partial(told, stage)), made_from)
-
-
-def _tagger_of(trees: Sequence[Tree], told: Callable[[float], object]) -> Tagger:
-    sentences = [(tree.words(), tree.tags()) for tree in trees]
-    return Tagger.train(sentences, progress=lambda part, most: told(part / most))
 
 
 def _save_member(
@@ -546,10 +510,7 @@ class _Lesson:
                     for family, groups in of_family.items()
                 }
                 self._trees.append(tree)
-                tags = tree.tags()
-                if workshop.tags_held_out:
-                    tags = chosen_tags(readings.values()) or tags
-                self._questions.append(Question(tree.words(), tags, readings, {}))
+                self._questions.append(Question(tree.words(), tree.tags(), readings, {}))
                 folds.append(fold)
         self._folds = np.array(folds)
         labels = [tree.label for tree in self._trees if not tree.is_preterminal]
