@@ -338,8 +338,18 @@ def test_malformed_training_trees(folder):
     assert not (folder / "n.egt").exists()
     done = train("bad.conllu", *plain, "--on-error", "skip")
     assert done.exit_code == 0
+    assert done.stderr.startswith("eigentree: skipped: bad.conllu:1:")
     assert "head 9 of word 1" in done.stderr
     assert "1 tree, 2 words" in done.stderr
+    (folder / "good.conllu").write_text(CROSSING, "utf-8")
+    done = train("good.conllu", *plain, "--dev", "bad.conllu")
+    assert (done.exit_code, "head 9 of word 1" in done.stderr) == (2, True)
+    done = train("good.conllu", *plain, "--dev", "bad.conllu", "--on-error", "skip")
+    assert done.exit_code == 0
+    assert "eigentree: skipped: bad.conllu:1:" in done.stderr
+    assert "dev, gold tags: UAS " in done.stderr
+    done = train("good.conllu", *plain[:-1], "bad.conllu", "--dev", "bad.conllu")
+    assert (done.exit_code, "bad.conllu: holds trees" in done.stderr) == (2, True)
     (folder / "headless.conllu").write_text(CROSSING.replace("\t3\tdep", "\t_\tdep", 1), "utf-8")
     assert train("headless.conllu", *plain).exit_code == 2
     done = train("headless.conllu", *plain, "--heads", "attach")

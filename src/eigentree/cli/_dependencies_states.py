@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from eigentree.cli._common import OutputOption, check_inputs, keep_inputs, message
+from eigentree.cli._common import OutputOption, check_inputs, keep_inputs
 from eigentree.errors import GrammarError, SettingsError
 from eigentree.models import resolved
 
@@ -108,10 +108,7 @@ def _modifiers(parser: DependencyParser, files: list[str], head: str, side: int)
         raise GrammarError(f"there is no head {head!r}; the model knows {known}")
     if head == ROOT and side == LEFT:
         raise SettingsError("the root has no modifiers to its left; give --direction right")
-    treebank = read_dependencies(files)
-    for problem in treebank.problems:
-        message(str(problem))
-    trees = projective_trees(treebank.sentences, parser.tag_scheme).sentences
+    trees = projective_trees(read_dependencies(files).sentences, parser.tag_scheme).sentences
     modifiers = collect_modifiers(
         [
             ([tag if tag in symbols else UNKNOWN_TAG for tag in tags], heads)

@@ -120,7 +120,7 @@ def train(
             "give --lexical none"
         )
     check_inputs([*files, *([] if dev is None else [dev])])
-    check_writable(output, files)
+    check_writable(output, [*files, *([] if dev is None else [dev])])
     options = DependencyTrainingOptions(
         changed(
             best_automata(method), states=states, back_off=back_off, iterations=iterations,
@@ -136,9 +136,15 @@ def train(
     )  # fmt: skip
     trees = read_dependencies(files, on_error=on_error, heads=heads)
     _tell_of(trees, quiet)
-    held_out = [] if dev is None else read_dependencies(dev, heads=heads).sentences
-    if dev is not None and not held_out:
-        raise TreebankFormatError(f"{dev}: there is no tree to score on; at least one is needed")
+    held_out = []
+    if dev is not None:
+        to_score_on = read_dependencies(dev, on_error=on_error, heads=heads)
+        _tell_problems(to_score_on)
+        held_out = to_score_on.sentences
+        if not held_out:
+            raise TreebankFormatError(
+                f"{dev}: there is no tree to score on; at least one is needed"
+            )
     warn_of_compilation(quiet=quiet, parsing=False, dependencies=bool(held_out))
     with Stages(quiet) as stages:
         parser = train_dependencies(
@@ -151,9 +157,13 @@ def train(
         _score(parser, held_out, quiet)
 
 
-def _tell_of(trees: DependencyTreebank, quiet: bool) -> None:
+def _tell_problems(trees: DependencyTreebank) -> None:
     for problem in trees.problems:
-        message(str(problem))
+        message(f"eigentree: skipped: {problem}")
+
+
+def _tell_of(trees: DependencyTreebank, quiet: bool) -> None:
+    _tell_problems(trees)
     if not trees.sentences:
         raise TreebankFormatError(
             "there is no dependency tree in the files; at least one is needed"
