@@ -242,6 +242,22 @@ def test_what_can_not_be_parsed_is_refused():
         parser.parse("a b")
     with pytest.raises(SettingsError, match="tags are given for a text"):
         parser.parse("a b", ["NOUN", "NOUN"])
+    with pytest.raises(TypeError, match="words is None; a list of words is expected"):
+        parser.parse(None)
+    with pytest.raises(TypeError, match="one of the words is 1; all must be strings"):
+        parser.parse([1], ["NOUN"])
+    with pytest.raises(SettingsError, match=r"a word of .* is empty; leave it out"):
+        parser.parse(["a", ""], ["NOUN", "NOUN"])
+    with pytest.raises(SettingsError, match=r"the word 'a.ud880' holds U.D880, half of a char"):
+        parser.parse(["a\ud880"], ["NOUN"])
+    with pytest.raises(TypeError, match=r"one of the tags is {'NOUN': 1}; all must be strings"):
+        parser.parse(["a"], [{"NOUN": 1}])
+    with pytest.raises(SettingsError, match=r"the tag '.ud880' holds U.D880, half of a char"):
+        parser.parse(["a"], ["\ud880"])
+
+
+def test_words_may_hold_spaces_as_in_conll_u():
+    assert plain_parser().parse(["10 000", "a"], ["NUM", "NOUN"]).words == ["10 000", "a"]
 
 
 def test_parts_must_fit():

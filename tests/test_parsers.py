@@ -534,8 +534,9 @@ def test_only_a_string_is_a_text(text):
     [
         (["the", "dog"], ["DT"], "there are 2 words but 1 tags"),
         ([], ["DT"], "there are 0 words but 1 tags"),
-        (["the", ""], None, "a word of .* is empty or holds white space"),
-        (["the dog"], None, "a word of .* is empty or holds white space"),
+        (["the", ""], None, "a word of .* is empty; leave it out"),
+        (["the", " "], None, "a word of .* is empty; leave it out"),
+        (["the dog"], None, "a word of .* holds white space; split it"),
         (["dog"], [""], "a tag of .* is empty or holds white space or brackets"),
         (["dog"], ["(NN"], "a tag of .* is empty or holds white space or brackets"),
     ],

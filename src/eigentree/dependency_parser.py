@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -34,6 +34,7 @@ from eigentree.chart.head_decode import ArcObjective, HeadTree, arc_scores, best
 from eigentree.chart.lexical_heads import lexical_heads
 from eigentree.corpus.conllu import ROOT
 from eigentree.corpus.tag_schemes import column_part
+from eigentree.corpus.tokens import check_whole, check_words
 from eigentree.errors import GrammarError, SettingsError
 from eigentree.grammar.head_automata import HeadAutomata
 from eigentree.grammar.lexical_modifiers import LexicalModifiers
@@ -298,8 +299,10 @@ class DependencyParser:
         ------
         GrammarError
             When there are more or fewer tags than words, or none and no tagger.
+        TypeError
+            When words or tags are not all strings.
         SettingsError
-            When there are tags for text, or twice.
+            When a word is empty or no whole text, or there are tags for text, or twice.
 
         Cost
         ----
@@ -307,14 +310,8 @@ class DependencyParser:
         multiplied with them.
         """
         found_words, found_tags, offsets = said(words, tags, lambda: self.convention)
-        words = list(found_words)
-        # Weights are for parsers of constituents.
-        tags = None if found_tags is None else cast("list[str]", list(found_tags))
-        if tags is not None and len(tags) != len(words):
-            raise GrammarError(
-                f"a sentence has {len(words)} words and {len(tags)} tags; "
-                "it must have one tag a word"
-            )
+        words = check_words(found_words, spaces=True)
+        tags = None if found_tags is None else _checked_tags(found_tags, len(words))
         if tags is None and words and self.tagger is None:
             raise GrammarError(
                 "the sentence has no tags, and the parser has no tagger to find them"
@@ -440,3 +437,16 @@ def _judged(tree: HeadTree, found: HeadMarginals, fallback: DependencyFallback |
         int(np.count_nonzero(outside)),
         fallback,
     )
+
+
+def _checked_tags(tags: Sequence[Any], n_words: int) -> list[str]:
+    tags = list(tags)
+    if len(tags) != n_words:
+        raise GrammarError(
+            f"a sentence has {n_words} words and {len(tags)} tags; it must have one tag a word"
+        )
+    for tag in tags:
+        if not isinstance(tag, str):
+            raise TypeError(f"one of the tags is {tag!r}; all must be strings")
+        check_whole(tag, "tag")
+    return tags

@@ -155,7 +155,7 @@ def test_json_has_words_tags_weights_and_constraints() -> None:
         ('{"words": "a b"}', "words is one string; a list of words is expected"),
         ('{"words": 3}', "words is 3; a list of words is expected"),
         ('{"words": ["a", 3]}', "one of the words is 3; all must be strings"),
-        ('{"words": ["a", "b c"]}', "is empty or holds white space; split it"),
+        ('{"words": ["a", "b c"]}', "holds white space; split it"),
         (r'{"words": ["a\ud800"]}', r"the word 'a\ud800' holds U+D800, half of a character"),
         (r'{"words": ["a"], "tags": ["\udfff"]}', r"the tag '\udfff' holds U+DFFF"),
         ('{"words": ["a"], "tags": []}', "there are 1 words but 0 tags"),

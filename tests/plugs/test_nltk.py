@@ -78,6 +78,11 @@ def test_no_tree_at_all():
         from_nltk(nltk.Tree("S", [3]))
 
 
+def test_a_sentence_without_words_has_no_tree_to_give():
+    with pytest.raises(TypeError, match="tree is None; a Tree is expected"):
+        to_nltk(demo_parser().parse([]).tree)
+
+
 def test_nltk_is_asked_for_where_it_is_absent(monkeypatch):
     monkeypatch.setitem(sys.modules, "nltk", None)
     with pytest.raises(SettingsError, match=r"nltk is not installed; pip install 'eigentree\[nltk"):
@@ -210,3 +215,5 @@ def test_what_it_refuses():
         parser.parse(["a"], 3)
     with pytest.raises(SettingsError, match="most is 0"):
         NLTKParser(any_length_parser(), most=0)
+    with pytest.raises(TypeError, match=r"parser is 'demo.egt'; a parser is expected"):
+        NLTKParser("demo.egt")

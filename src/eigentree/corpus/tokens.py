@@ -269,8 +269,15 @@ def _of_record(record: object, known: Collection[str], line: int) -> TaggedSente
     return TaggedSentence(words, tags, line, constraints=constraints or None)
 
 
-def check_words(words: Sequence[str]) -> list[str]:
+def check_words(words: Sequence[str], *, spaces: bool = False) -> list[str]:
     """The words of a sentence as somebody gave them.
+
+    Parameters
+    ----------
+    words
+        A list or another iterable of strings.
+    spaces
+        Whether a word may hold white space, as CoNLL-U lets it.
 
     Raises
     ------
@@ -283,13 +290,22 @@ def check_words(words: Sequence[str]) -> list[str]:
     for word in words:
         if not isinstance(word, str):
             raise TypeError(f"one of the words is {word!r}; all must be strings")
-        if not word or any(mark in word for mark in SEPARATORS):
-            raise SettingsError(f"a word of {words!r} is empty or holds white space; split it")
-        _check_whole(word, "word")
+        if not word.strip(SEPARATORS):
+            raise SettingsError(f"a word of {words!r} is empty; leave it out")
+        if not spaces and any(mark in word for mark in SEPARATORS):
+            raise SettingsError(f"a word of {words!r} holds white space; split it")
+        check_whole(word, "word")
     return words
 
 
-def _check_whole(text: str, what: str) -> None:
+def check_whole(text: str, what: str) -> None:
+    """Refuse a text that holds half of a character, as JSON can write it.
+
+    Raises
+    ------
+    SettingsError
+        With the text, which is called `what`.
+    """
     half = None if text.isascii() else _SURROGATE.search(text)
     if half is not None:
         raise SettingsError(
@@ -328,7 +344,7 @@ def check_tags(
         if isinstance(tag, str):
             if not _is_tag(tag):
                 raise SettingsError(f"a tag of {tags!r} is empty or holds white space or brackets")
-            _check_whole(tag, "tag")
+            check_whole(tag, "tag")
             found.append(tag)
         elif isinstance(tag, Mapping):
             found.append(_check_weights(tag, f"word {number}", known))

@@ -43,9 +43,13 @@ class NLTKParser(ParserI):  # type: ignore[misc]  # NLTK has no types
     ------
     SettingsError
         When `most` is below 1.
+    TypeError
+        When `parser` is none, but perhaps the path of one.
     """
 
     def __init__(self, parser: Parser, *, most: int = 50) -> None:
+        if not hasattr(parser, "parse_many"):
+            raise TypeError(f"parser is {parser!r}; a parser is expected, as of Parser.load")
         if most < 1:
             raise SettingsError(f"most is {most}; it must be at least 1")
         self._parser = parser

@@ -37,7 +37,11 @@ def to_nltk(tree: Tree, *, escaped: bool = False) -> Any:
     ------
     SettingsError
         When NLTK is not installed.
+    TypeError
+        When it is no tree; a sentence without words has none.
     """
+    if not isinstance(tree, Tree):
+        raise TypeError(f"tree is {tree!r}; a Tree is expected, as in the result of a sentence")
     with needed("nltk"):
         import nltk
 
