@@ -253,10 +253,13 @@ def test_places_that_can_t_be_used(trained, tmp_path):
     (tmp_path / "file").write_text("mine")
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "letter").write_text("dear")
+    (tmp_path / "taken").mkdir()
+    (tmp_path / "taken" / "members").write_text("mine")
     for name, told in (
         ("file", "is a file; an ensemble needs a folder"),
         ("mine", "holds other files than an ensemble's; name a new folder"),
         ("no/where", "can't be written; name a folder within one of your own"),
+        ("taken", "members: is a file; an ensemble needs a folder"),
     ):
         assert told in refused("ensemble", "train", trained.trees, "-o", tmp_path / name)
     (tmp_path / "empty.mrg").write_text("")

@@ -213,6 +213,8 @@ def refuse(error: ValidationError, where: str, kind: type, what: str, skip: int 
     if problem == "missing":
         raise SettingsError(f"{where}{key} is missing; {what} needs it")
     told = _IN_OUR_WORDS.get(problem, first["msg"])
+    if problem == "too_short":
+        told = f"a list of at least {first['ctx']['min_length']}"
     if problem == "value_error":
         told = str(first["ctx"]["error"])
         if not place:

@@ -7,8 +7,10 @@ from shutil import copytree
 import pytest
 
 from eigentree.corpus.brackets import format_tree
+from eigentree.ensemble.description import make_description
 from eigentree.ensemble.files import save_calibrations
 from eigentree.ensemble.parser import EnsembleParser
+from eigentree.ensemble.train import train_ensemble
 from eigentree.errors import ModelFileError
 from eigentree.model_files import open_model, save_model
 from tests.demo import run_verb
@@ -40,6 +42,17 @@ def test_an_ensemble_is_calibrated_in_its_folder(ensemble_folder, tmp_path):
         file.write(b"\x00" * 8)
     with pytest.raises(ModelFileError, match=r"calibration\.egt"):
         EnsembleParser.load(own)
+
+
+def test_a_calibration_stays_with_the_ensemble_that_it_was_made_with(tmp_path):
+    trees, folder = sampled_trees()[:10], tmp_path / "ensemble"
+    description = make_description({"family": [{"name": "one", "states": 2}]})
+    train_ensemble(trees, description, folder, tagger=False)
+    save_calibrations(folder, {})
+    train_ensemble(trees, description, folder, tagger=False)
+    assert (folder / "calibration.egt").exists()
+    train_ensemble(trees, description, folder, tagger=False, seed=1)
+    assert not (folder / "calibration.egt").exists()
 
 
 def test_a_calibration_of_another_ensemble_is_refused(ensemble_folder, tmp_path):

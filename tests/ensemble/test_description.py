@@ -27,7 +27,7 @@ def with_combination(**changes: Any) -> dict[str, Any]:
     ("tables", "message"),
     [
         ({}, "family is missing; an ensemble needs it"),
-        ({"family": []}, r"family is \[\]; it must be .*at least 1 item"),
+        ({"family": []}, r"family is \[\]; it must be a list of at least 1$"),
         ({"family": [{}]}, r"family\[1\].name is missing"),
         (with_family(copy=2), r"family\[1\].copy is no key of an ensemble; known are .*copies, em"),
         (with_family(copies=0), r"family\[1\].copies is 0; it must be greater than or equal to 1"),
@@ -48,6 +48,15 @@ def with_combination(**changes: Any) -> dict[str, Any]:
         (with_family(noise="dropout", sigma=[1.0]), "family 'plain': sigma is 1.0; dropout must"),
         (with_family(noise="dropout", sigma=[0.1, 0.1]), "list of one or more different values"),
         (with_family(noise="dropout", sigma=[]), "list of one or more different values"),
+        (
+            with_family(noise="dropout", sigma=[True]),
+            r"sigma\[1\] is True; it must be a valid number",
+        ),
+        (
+            with_family(noise="additive", sigma=[1e300]),
+            r"sigma is 1e\+300; it must be from 0 to",
+        ),
+        (with_family(copies=200000), "copies is 200000; it must be less than or equal to 1000"),
         (with_family(noise="additive", sigma=[-0.1]), r"sigma\[1\] is -0.1; it must be greater"),
         (with_family(noise="additive", sigma=[float("inf")]), "is inf; it must be a finite number"),
         (
@@ -82,6 +91,10 @@ def with_combination(**changes: Any) -> dict[str, Any]:
         ),
         (with_combination(how="vote"), "how is 'vote'; it must be 'tree-coverage', 'marginal-cov"),
         (with_combination(price=1.5), r"combination\[1\].price is 1.5; it must be less than or"),
+        (
+            with_combination(price=True),
+            r"combination\[1\].price is True; it must be a valid",
+        ),
         (with_combination(best=0), r"combination\[1\].best is 0; it must be greater than or"),
         (
             with_combination(how="maxent", price=0.5),
@@ -209,12 +222,12 @@ def test_members_have_names_options_and_seeds():
 
 
 def test_descriptions_of_many_members_take_no_longer_than_they_are_long():
-    families = [{"name": f"family {number}"} for number in range(4_000)]
-    given = {"family": [{**PLAIN, "copies": 30_000}, *families]}
+    families = [{"name": f"family {number}", "copies": 8} for number in range(4_000)]
+    given = {"family": [{**PLAIN, "copies": 1_000}, *families]}
     begun = time.process_time()
     description = make_description(given)
     assert time.process_time() - begun < 3  # some tenths, or else a minute
-    assert len(description.members()) == 34_000
+    assert len(description.members()) == 33_000
 
 
 def test_a_member_does_not_depend_on_other_families():

@@ -355,6 +355,25 @@ def test_a_sentence_that_does_not_fit_into_memory_is_cut(monkeypatch):
     assert other.fallback is None
 
 
+def test_fewer_trees_are_given_where_there_is_no_room_for_all(monkeypatch):
+    """No sentence is cut for the sake of trees that it has not got."""
+    ensemble = any_length()
+    sentence = ["a", "b"] * 4, None
+    expected = ensemble.parse(*sentence, best=2)
+    results = EnsembleParser._results
+    asked: list[int | None] = []
+
+    def failing(self, given, best, least):
+        asked.append(best)
+        if best is not None and best > 2:
+            raise MemoryError
+        return results(self, given, best, least)
+
+    monkeypatch.setattr(EnsembleParser, "_results", failing)
+    assert ensemble.parse(*sentence, best=32) == expected
+    assert asked == [32, 8, 2]
+
+
 def test_too_little_memory_for_anything(monkeypatch):
     def failing(*_given):
         raise MemoryError

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from eigentree.corpus.brackets import parse_tree
 from eigentree.corpus.trees import Tree
 from eigentree.ensemble.combine import Chains, Evidence
+from eigentree.ensemble.files import is_made_from
 from eigentree.ensemble.reading import Reader, Reading
-from eigentree.ensemble.readings_files import KIND, is_made_from, load_readings, save_readings
+from eigentree.ensemble.readings_files import KIND, load_readings, save_readings
 from eigentree.errors import ModelFileError
 from eigentree.grammar.plain import one_state
 from eigentree.model_files import open_model, save_model
@@ -141,16 +142,16 @@ def test_deep_trees(tmp_path):
 
 def test_of_what_readings_were_made(tmp_path):
     path = tmp_path / "readings.egt"
-    assert not is_made_from(path, "this")
+    assert not is_made_from(path, KIND, "this")
     save_readings(path, by_hand(Chains()), "this")
-    assert is_made_from(path, "this")
-    assert not is_made_from(path, "that")
+    assert is_made_from(path, KIND, "this")
+    assert not is_made_from(path, KIND, "that")
     content = bytearray(path.read_bytes())
     content[-100] ^= 1
     path.write_bytes(content)
-    assert not is_made_from(path, "this")
+    assert not is_made_from(path, KIND, "this")
     save_model(path, {"kind": "parser", "made_from": "this"}, {})
-    assert not is_made_from(path, "this")
+    assert not is_made_from(path, KIND, "this")
 
 
 # Damaged and forged files -----------------------------------------------------------------

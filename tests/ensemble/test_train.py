@@ -193,6 +193,42 @@ def test_work_for_another_ensemble_is_no_use(tmp_path, small_folder, other):
     assert used["rerankers/two.egt"] != contents(small_folder)["rerankers/two.egt"]
 
 
+def test_rerankers_by_other_heads_are_others(tmp_path):
+    """Heads are those of the first family, which a reranker need not choose from."""
+    names = ["english", "leftmost"]
+    for heads in names:
+        first = {"name": "first", "states": 2, "treebank": {"heads": heads}}
+        others = small(family=[first, *SMALL["family"]], combination=SMALL["combination"][:1])
+        train_small(tmp_path / "used", description=others)
+        train_small(tmp_path / heads, description=others)
+    used, (old, new) = contents(tmp_path / "used"), [contents(tmp_path / each) for each in names]
+    assert used["rerankers/one.egt"] == new["rerankers/one.egt"] != old["rerankers/one.egt"]
+
+
+CHAIN = [
+    *SMALL["combination"],
+    {"name": "three", "how": "maxent", "inputs": ["two", "additive"], "reranker": RERANKER},
+]
+
+
+def test_a_reranker_far_down_a_chain_is_trained_again(tmp_path):
+    train_small(tmp_path, description=small(combination=CHAIN))
+    expected = contents(tmp_path)
+    (tmp_path / "rerankers/three.egt").unlink()
+    train_small(tmp_path, description=small(combination=CHAIN))
+    assert contents(tmp_path) == expected
+
+
+def test_combinations_that_only_combinations_need(tmp_path):
+    covers = [
+        {"name": "trees", "how": "tree-coverage", "inputs": ["additive"]},
+        {"name": "more", "how": "tree-coverage", "inputs": ["trees", "additive"]},
+    ]
+    reranker = {**SMALL["combination"][0], "inputs": ["more", "additive"]}
+    parser = train_small(tmp_path, description=small(combination=[*covers, reranker]))
+    assert parser.parse(TREES[0].words(), TREES[0].tags()).tree is not None
+
+
 def test_an_edited_head_table_is_another_one(tmp_path, learned):
     table = tmp_path / "mine.heads"
     description = small(combination=[], treebank={"heads": str(table)})
@@ -254,12 +290,15 @@ def test_what_is_left_of_an_earlier_ensemble_goes_at_the_end(tmp_path, small_fol
     folder = copytree(small_folder, tmp_path / "copy")
     for name in ("notes.txt", "members/notes.txt", "rerankers/one.txt"):
         (folder / name).write_text("mine")
-    old = contents(folder)
+    for name in (".ensemble.egt.00aa.part", "work/fold-1/.x.egt.00aa.part"):
+        (folder / name).write_text("killed")
+    old = {name: each for name, each in contents(folder).items() if not name.endswith(".part")}
     with pytest.raises(InterruptedError):
         train_small(folder, description=OTHER, progress=stop_at_tagger)
     assert old.keys() <= contents(folder).keys() | {"ensemble.egt"}
     train_small(folder, description=OTHER)
     parts = {name for name in contents(folder) if not name.startswith("work/")}
+    assert not [name for name in contents(folder) if name.endswith(".part")]
     assert parts == {
         "ensemble.egt",
         *(f"members/dropout-0.3-{number}.egt" for number in (1, 2, 3)),
@@ -491,3 +530,13 @@ def test_what_an_ensemble_says_about_itself(ensemble_folder):
     assert member["noise"] == {"scheme": "dropout", "sigma": 0.3}
     assert member["member"] == "dropout-0.3-2"
     assert json.dumps(header)
+
+
+def test_trees_that_are_all_too_long_for_members(tmp_path):
+    with pytest.raises(SettingsError, match=r"^all trees have more words than parsing\.max_words"):
+        train_small(
+            tmp_path / "long",
+            [tree for tree in TREES if len(tree.words()) > 2],
+            small(parsing={"max_words": 2}),
+        )
+    assert not (tmp_path / "long").exists()

@@ -146,10 +146,13 @@ def info(
 
 def _check_folder(folder: Path) -> None:
     """Refuse a place for the ensemble before the work rather than after it."""
-    from eigentree.ensemble.files import index_path, member_path
+    from eigentree.ensemble.files import index_path, member_path, readings_path, reranker_path
 
-    if folder.exists() and not folder.is_dir():
-        raise SettingsError(f"{folder}: is a file; an ensemble needs a folder")
+    of_fold = readings_path(folder, 0, "any").parent
+    parts = (member_path(folder, "any"), reranker_path(folder, "any"), of_fold)
+    for path in (folder, *(part.parent for part in parts), of_fold):
+        if path.exists() and not path.is_dir():
+            raise SettingsError(f"{path}: is a file; an ensemble needs a folder")
     if not os.access(folder if folder.exists() else folder.parent, os.W_OK):
         raise SettingsError(f"{folder}: can't be written; name a folder within one of your own")
     begun = (index_path(folder), member_path(folder, "any").parent)

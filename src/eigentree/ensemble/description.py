@@ -21,7 +21,7 @@ what the ensemble answers::
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
@@ -67,8 +67,11 @@ _OF_MEMBERS = SETTINGS - {"noise", "jackknife", "state_search", "decomposition"}
 # Trees of one sentence; memory grows with them.
 _MOST_TREES = 1000
 
+# Members of one strength of noise; the paper has 20.
+_MOST_COPIES = 1000
+
 _Method = Annotated[str, AfterValidator(lambda value: known(value, METHODS))]
-_Sigma = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+_Sigma = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 _Names = Annotated[list[str], AfterValidator(distinct)]
 
 
@@ -109,7 +112,7 @@ class Family(WithSettings):
     states: States | None = None
     noise: Scheme = "none"
     sigma: Annotated[list[_Sigma], AfterValidator(distinct)] = Field([0.0])
-    copies: Annotated[int, Field(ge=1, strict=True)] = 1
+    copies: Annotated[int, Field(ge=1, le=_MOST_COPIES, strict=True)] = 1
 
     @model_validator(mode="after")
     def _noise_has_strength(self) -> Family:
@@ -144,7 +147,7 @@ class Combination(Table):
     name: Name
     how: How = "marginal-coverage"
     inputs: _Names
-    price: Annotated[float, Field(ge=0, le=1)] = 0.5
+    price: Annotated[float, Field(ge=0, le=1, strict=True)] = 0.5
     best: Annotated[int, Field(ge=1, le=_MOST_TREES, strict=True)] = 1
     reranker: _RerankerOptions = RerankerOptions()
 
@@ -316,6 +319,18 @@ class Description(WithSettings):
         for table in (tables, *tables["family"]):
             table.update(table.pop("settings", {}))
         return tables
+
+    def with_inputs(self, names: Iterable[str]) -> set[str]:
+        """Some combinations, and those that they get trees from in the end."""
+        combinations = {each.name: each for each in self.combination}
+        found: set[str] = set()
+        waiting = list(names)
+        while waiting:
+            name = waiting.pop()
+            if name in combinations and name not in found:
+                found.add(name)
+                waiting.extend(combinations[name].inputs)
+        return found
 
     def needed_by(self, name: str) -> set[str]:
         """Families that an input or combination gets its trees from."""

@@ -92,6 +92,16 @@ def readings_path(folder: Path, fold: int, name: str) -> Path:
     return folder / "work" / f"fold-{fold + 1}" / f"{name}.egt"
 
 
+def is_made_from(path: Path, kind: str, made_from: str) -> bool:
+    """Whether a file is whole, of a kind, and depends on what the digest stands for."""
+    if not path.exists():
+        return False
+    try:
+        return bool(open_model(path, kind=kind).header.get("made_from") == made_from)
+    except ModelFileError:
+        return False
+
+
 def make_way(folder: Path, part: Path) -> None:
     """Before a part is written anew the index goes, which may list what is there now."""
     if part.exists():
@@ -99,13 +109,16 @@ def make_way(folder: Path, part: Path) -> None:
 
 
 def tidy(folder: Path, members: Iterable[str], rerankers: Iterable[str]) -> None:
-    """Remove the parts of earlier ensembles, once there is an index that lists these alone."""
+    """Remove what is left of earlier work, once there is an index that lists these parts alone."""
     kept = {member_path(folder, name) for name in members}
     kept |= {reranker_path(folder, name) for name in rerankers}
     for example in (member_path(folder, "any"), reranker_path(folder, "any")):
         for path in example.parent.glob(f"*{example.suffix}"):
             if path not in kept:
                 path.unlink()
+    # What was being written when a process was killed.
+    for path in folder.rglob(f".*{index_path(folder).suffix}.*.part"):
+        path.unlink()
 
 
 def save_index(
@@ -145,8 +158,11 @@ def save_index(
         "about": about,
     }
     blobs = {} if tagger is None else {"tagger": tagger.to_bytes()}
-    calibration_path(folder).unlink(missing_ok=True)
     save_model(index_path(folder), header, {}, blobs)
+    # A calibration stays with the ensemble that it was made with.
+    path = calibration_path(folder)
+    if path.exists() and not is_made_from(path, CALIBRATION, _digest(index_path(folder))):
+        path.unlink()
 
 
 def save_calibrations(folder: Path, calibrations: Calibrations) -> None:

@@ -99,7 +99,8 @@ class Network:
             How many trees the last combination is to give, at least; a reranker has no more than
             its candidates.
         """
-        wanted = self._wanted(names)
+        every = [each.name for each in self.description.combination]
+        wanted = self.description.with_inputs(every if names is None else names)
         for combination in self.description.combination:
             if combination.name in wanted:
                 is_last = combination is self.description.combination[-1]
@@ -165,17 +166,6 @@ class Network:
             root=root, price=combination.price, best=max(combination.best, best),
             required=question.required,
         )  # fmt: skip
-
-    def _wanted(self, names: Sequence[str] | None) -> set[str]:
-        combinations = {each.name: each for each in self.description.combination}
-        wanted: set[str] = set()
-        waiting = list(combinations if names is None else names)
-        while waiting:
-            name = waiting.pop()
-            if name in combinations and name not in wanted:
-                wanted.add(name)
-                waiting.extend(combinations[name].inputs)
-        return wanted
 
     def _marginals(self, combination: Combination, question: Question) -> Evidence:
         found = [question.readings[name].evidence for name in self._needed[combination.name]]

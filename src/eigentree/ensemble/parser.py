@@ -262,6 +262,9 @@ class EnsembleParser:
             # Charts grow with the square of the length: smaller or fewer ones may still fit.
             if len(sentences) > 1:
                 return [self._parse([sentence], best, least, most)[0] for sentence in sentences]
+            # A coverage has room for as many trees as are wanted, though there may be far fewer.
+            if best is not None and best > 1:
+                return self._parse(sentences, max(1, best // 4), least, most)
             if most < 4:
                 raise
             return self._parse(sentences, best, least, min(most, len(sentences[0].words)) // 2)

@@ -123,16 +123,6 @@ def _joined(parts: Sequence[NDArray[Any]], kind: type[np.generic]) -> NDArray[An
     return np.concatenate([np.zeros(0, dtype=kind), *parts])
 
 
-def is_made_from(path: Path, made_from: str) -> bool:
-    """Whether a file is whole and has readings that depend on what the digest stands for."""
-    if not path.exists():
-        return False
-    try:
-        return bool(open_model(path, kind=KIND).header.get("made_from") == made_from)
-    except ModelFileError:
-        return False
-
-
 def load_readings(path: Path, sentences: Sequence[Sequence[str]], chains: Chains) -> list[Reading]:
     """Read readings.
 

@@ -28,6 +28,7 @@ from eigentree.corpus.trees import Tree
 from eigentree.ensemble.combine import Chains
 from eigentree.ensemble.description import Combination, Description, Member
 from eigentree.ensemble.files import (
+    is_made_from,
     load_reranker,
     make_folders,
     make_way,
@@ -42,7 +43,8 @@ from eigentree.ensemble.files import (
 from eigentree.ensemble.network import Network, Question
 from eigentree.ensemble.parser import EnsembleParser
 from eigentree.ensemble.reading import Reader, Reading, joined_readings
-from eigentree.ensemble.readings_files import is_made_from, load_readings, save_readings
+from eigentree.ensemble.readings_files import KIND as READINGS
+from eigentree.ensemble.readings_files import load_readings, save_readings
 from eigentree.ensemble.reranker import Candidates, Reranker, train_reranker
 from eigentree.errors import ModelFileError, SettingsError, counted
 from eigentree.grammar.lpcfg import LPCFG
@@ -138,9 +140,14 @@ def train_ensemble(
             "need at least two trees a fold"
         )
     folder = Path(folder)
+    workshop = _Workshop(list(trees), description, folder, wrapper, seed)
+    if description.has_rerankers and len(trees) == len(workshop.too_long):
+        raise SettingsError(
+            "all trees have more words than parsing.max_words, so that members can't be asked "
+            "about any and rerankers learn nothing; allow longer sentences"
+        )
     make_folders(folder, description.jackknife.folds if description.has_rerankers else 0)
     told = progress or (lambda _stage, _share: None)
-    workshop = _Workshop(list(trees), description, folder, wrapper, seed)
     waiting = workshop.jobs(jobs)
     n_members = sum(len(group.members) for job in waiting for group in job.groups)
     done = 0
@@ -287,7 +294,7 @@ class _Workshop:
             left = [each for each in group.members if not self._is_trained(each)]
             return group._replace(members=tuple(left))
         path = readings_path(self.folder, group.fold, group.name)
-        if is_made_from(path, self.made_from(group.fold, group.members)):
+        if is_made_from(path, READINGS, self.made_from(group.fold, group.members)):
             return group._replace(members=())
         return group
 
@@ -323,7 +330,9 @@ class _Workshop:
             if each.is_trained:
                 families = self.description.needed_by(each.name)
                 members = [member for member in self.members if member.family in families]
-                what = json.dumps([above, self.made_from(0, members)], sort_keys=True)
+                what = json.dumps(
+                    [above, stored_heads(self.heads), self.made_from(0, members)], sort_keys=True
+                )
                 digests[each.name] = sha256(what.encode()).hexdigest()
         return digests
 
@@ -459,7 +468,9 @@ def _train_rerankers(workshop: _Workshop, told: Progress) -> None:
     if not left:
         return
     lesson = _Lesson(workshop)
-    for number, combination in enumerate(combinations):
+    inputs = [name for each in combinations if each.name in left for name in each.inputs]
+    asked = workshop.description.with_inputs(inputs)
+    for combination in combinations:
         if combination.name in left:
             stage = f"reranker {combination.name}"
             told(stage, 0.0)
@@ -467,8 +478,7 @@ def _train_rerankers(workshop: _Workshop, told: Progress) -> None:
             path = reranker_path(workshop.folder, combination.name)
             make_way(workshop.folder, path)
             save_reranker(path, reranker, digests[combination.name])
-        later = [each for each in combinations[number + 1 :] if each.name in left]
-        if any(combination.name in each.inputs for each in later):
+        if combination.name in asked:
             lesson.answer(combination)
 
 

@@ -27,6 +27,8 @@ Floats = NDArray[np.float64]
 
 Scheme = Literal["none", "dropout", "additive", "multiplicative"]
 SCHEMES: tuple[str, ...] = get_args(Scheme)
+# A strength that drowns whatever is learned from, and yet can be squared.
+MOST_SIGMA = 1e6
 # The last step of the path to a generator, which tells these draws from those of learning.
 DRAWS = 1
 
@@ -52,8 +54,8 @@ class Noise:
             raise SettingsError(
                 f"scheme is {self.scheme!r}; it must be one of {', '.join(SCHEMES)}"
             )
-        if not 0 <= self.sigma < np.inf:
-            raise SettingsError(f"sigma is {self.sigma}; it must be finite, and at least 0")
+        if not 0 <= self.sigma <= MOST_SIGMA:
+            raise SettingsError(f"sigma is {self.sigma}; it must be from 0 to {MOST_SIGMA:g}")
         if self.scheme == "none" and self.sigma > 0:
             raise SettingsError(f"sigma is {self.sigma}, but the scheme none has no noise")
         if self.scheme == "dropout" and self.sigma >= 1:
