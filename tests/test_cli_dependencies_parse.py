@@ -316,6 +316,12 @@ def test_training_tells_what_it_does():
     assert (quiet.exit_code, quiet.stderr) == (0, "")
 
 
+def test_a_slip_in_the_name_of_a_model():
+    done = parse("dev.conllu", model="engish-dependencies")
+    assert done.exit_code == 2
+    assert "; english and english-dependencies come with eigentree" in done.stderr
+
+
 CROSSING = text_of([sentence("a/A b/B c/C d/D", [3, 4, 0, 3]), sentence("a/A c/C", [2, 0])])
 
 

@@ -593,6 +593,19 @@ def test_compilation_is_told_of(treebank, tmp_path, monkeypatch, options, told):
     assert f"compiling the kernels of {told}: once on this machine, less than a minute" in err
 
 
+def test_a_model_replaces_only_a_model(treebank, tmp_path):
+    model = tmp_path / "small.egt"
+    plain = ("train", treebank, "-o", model, "--method", "pcfg", "--no-tagger", "-q")
+    model.touch()
+    assert run_verb(*plain)[0] == run_verb(*plain)[0] == 0
+    model.write_text(TREES, "utf-8")
+    code, _, err = run_verb(*plain)
+    assert (code, err) == (
+        2, f"eigentree: {model}: is there, and no model; name another file, or remove it\n"
+    )  # fmt: skip
+    assert model.read_text("utf-8") == TREES
+
+
 def test_a_checkpoint_replaces_no_treebank(treebank, tmp_path):
     model = tmp_path / "small.egt"
     code, _, err = run_verb(
@@ -969,7 +982,7 @@ def test_names_of_states_may_hold_what_parts_them(tmp_path):
             ["--noise", "dropout", "--sigma", "0.1", "--method", "em"],
             "--noise is for --method spectral and clustering, not for em",
         ),
-        (["--noise", "additive", "--sigma", "inf"], "sigma is inf; it must be finite, and at"),
+        (["--noise", "additive", "--sigma", "inf"], "sigma is inf; it must be from 0 to"),
         (["--noise", "dropout", "--sigma", "1"], "sigma is 1.0; dropout must leave something"),
     ],
 )

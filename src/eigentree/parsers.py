@@ -84,6 +84,8 @@ if TYPE_CHECKING:
 
 Method = Literal["spectral", "clustering", "pcfg", "em", "spectral+em"]
 METHODS: tuple[str, ...] = get_args(Method)
+# ``markov`` is ``pcfg`` with symbols that remember a parent and a sibling.
+NamedMethod = Literal[Method, "markov"]
 Progress = Callable[[str, float], None]
 
 # Why constraints that the grammar has trees for may have to be given up.
@@ -208,7 +210,7 @@ class Parser:
         cls,
         trees: Sequence[Tree],
         *,
-        method: Method | None = None,
+        method: NamedMethod | None = None,
         states: int | None = None,
         settings: TrainingOptions | None = None,
         held_out: Sequence[Tree] = (),

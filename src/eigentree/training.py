@@ -42,7 +42,15 @@ from eigentree.learn.spectral import (
 from eigentree.learn.state_search import STAGE, StateSearchOptions, search_states
 from eigentree.learn.states import capped_states, most_states
 from eigentree.learn.unseen import UnseenOptions, unseen_rules, widen
-from eigentree.parsers import METHODS, Method, Parser, ParserOptions, Progress, Retrained
+from eigentree.parsers import (
+    METHODS,
+    Method,
+    NamedMethod,
+    Parser,
+    ParserOptions,
+    Progress,
+    Retrained,
+)
 from eigentree.text.convention import TokenConvention
 from eigentree.words.tagger import Tagger, jackknife
 
@@ -52,6 +60,9 @@ HEAD_COVERAGE = 0.9
 # Symbols remember a sibling unless more than this share of new rule uses is likely to be of
 # rules that the treebank lacks.
 MOST_UNSEEN = 0.03
+
+# A plain grammar whose symbols remember a parent and a sibling, as in the paper's section 4.3.
+MARKOV = BinariseOptions(vertical=2, horizontal=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,17 +209,33 @@ class TrainingOptions:
             del settings["decomposition"]
         return settings
 
-    def with_shortcuts(self, method: Method | None, states: int | None) -> TrainingOptions:
-        """The same settings with another method or number of states, where one is given."""
-        changed = self if method is None else replace(self, method=method)
+    def with_shortcuts(self, method: NamedMethod | None, states: int | None) -> TrainingOptions:
+        """The same settings with another method or number of states, where one is given.
+
+        Raises
+        ------
+        SettingsError
+            When there are states for a grammar that has none.
+        """
+        changed = self if method is None else replace(self, method=_learned_by(method))
+        if method == "markov":
+            own = self.treebank.binarise or BinariseOptions(direction=self.treebank.direction)
+            binarise = replace(own, vertical=MARKOV.vertical, horizontal=MARKOV.horizontal)
+            changed = replace(changed, treebank=replace(self.treebank, binarise=binarise))
         if states is None:
             return changed
+        if changed.method == "pcfg":
+            raise SettingsError(f"states is {states}, but {method or 'pcfg'} has no states")
         return replace(
             changed,
             spectral=replace(changed.spectral, states=states),
             clustering=replace(changed.clustering, states=states),
             em=replace(changed.em, states=states),
         )
+
+
+def _learned_by(method: NamedMethod) -> Method:
+    return "pcfg" if method == "markov" else method
 
 
 class Prepared(NamedTuple):

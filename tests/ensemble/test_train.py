@@ -88,6 +88,14 @@ def test_more_processes_write_the_same_bytes(tmp_path, ensemble_folder):
     assert contents(tmp_path / "two") == contents(ensemble_folder)
 
 
+def test_members_tell_how_often_symbols_were_seen(small_folder):
+    member = Parser.load(small_folder / "members/additive-1-1.egt")
+    symbols = member.grammar.backbone.symbols.symbols
+    pairs = zip(symbols, member.description["symbol_counts"], strict=True)
+    n_tags = sum(number for symbol, number in pairs if symbol.kind == "preterminal")
+    assert n_tags == sum(len(tree.words()) for tree in TREES)
+
+
 def test_what_a_folder_holds(ensemble_folder):
     names = set(contents(ensemble_folder))
     members = {f"members/{each.name}.egt" for each in described().members()}

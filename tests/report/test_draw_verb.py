@@ -178,6 +178,7 @@ def test_latex_by_name_and_by_format(trees, conllu, tmp_path, capsys):
         ("trees", ["--fragment"], "--fragment is for LaTeX; the format is text"),
         ("conllu", ["--clean"], "--clean and --style are for bracketed trees"),
         ("trees", ["--scale", "1000", "-o", "it.png"], "is too large for PNG"),
+        ("trees", ["-o", "it.PDF"], "it.PDF: no such picture can be made; name it .svg, .png or"),
     ],
 )
 def test_options_that_do_not_go_together(

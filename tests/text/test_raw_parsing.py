@@ -180,6 +180,24 @@ def test_bytes_that_are_no_text_cost_no_other_line(tmp_path):
     assert f"{path}:2:1: " in err
 
 
+@pytest.mark.parametrize("verb", ["parse", "surprisal"])
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("( (S (NP (PRP It)) (VP (VBD left))))\n", "bracketed trees"),
+        ("# a comment\n1\tIt\t_\tPRON\t_\t_\t2\tnsubj\t_\t_\n", "CoNLL-U"),
+        ("(See (a) below.) It left.\n", None),
+        ("It left.\n(S (NP It) (VP left))\n", None),
+    ],
+)
+def test_what_looks_like_no_text_is_told_of(tmp_path, text, told, verb):
+    code, out, err = parse(tmp_path, text, verb=(verb,))
+    assert code == 0
+    assert out
+    message = f"text.txt begins like {told}, but is read as text; see --input\n"
+    assert (message in err) if told else "begins like" not in err
+
+
 @pytest.mark.parametrize(
     ("options", "told"),
     [

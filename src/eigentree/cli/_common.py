@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import sys
 import time
 import traceback
@@ -33,6 +34,11 @@ SECONDS_BETWEEN_LINES = 10.0
 _WIDTH_IN_PIPES = 100
 _MAIN_FIGURES = ("F1, %", "UAS, %", "LAS, %")
 
+# How lines begin that are no text: a phrase that holds another, and a row of ten columns.
+_NO_TEXT = {
+    "bracketed trees": re.compile(r"\(\s*[^\s()]*\s*\([^\s()]+\s+[^\s)]"),
+    "CoNLL-U": re.compile(r"[0-9]+(\t[^\t]*){9}$"),
+}
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 SeedOption = Annotated[
@@ -255,6 +261,28 @@ def message(text: str, *, quiet: bool = False) -> None:
     """Print one line on standard error, unless quiet."""
     if not quiet:
         typer.echo(text, err=True)
+
+
+def text_lines(lines: Iterable[str], name: str) -> Iterator[str]:
+    """Lines of raw text, with a message where the first with something on it looks like a tree.
+
+    Parameters
+    ----------
+    lines
+        As they stand.
+    name
+        What the message calls their file.
+    """
+    is_begun = False
+    for line in lines:
+        seen = line.strip()
+        if seen and not is_begun and not seen.startswith("#"):
+            is_begun = True
+            for what, look in _NO_TEXT.items():
+                if look.match(seen):
+                    told = f"{name} begins like {what}, but is read as text; see --input"
+                    message(f"eigentree: {told}")
+        yield line
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from eigentree.cli._common import (
     check_inputs,
     keep_inputs,
     message,
+    text_lines,
     track,
 )
 from eigentree.cli._lots import in_lots, in_processes
@@ -128,7 +129,7 @@ def parse(
 
     model = model_path(model, DEPENDENCIES)
     inputs = files or ["-"]
-    check_inputs([model, *inputs])
+    check_inputs(inputs)
     keep_inputs(output_file, [model, *inputs])
     work = _Work(model, output, confidence, objective, several_roots, max_words)
     # Opened here in any case, so that a bad model is told before any worker starts.
@@ -208,7 +209,8 @@ def _read(
                     yield _Asked(place, record.sentence.forms(), given, record.sentence)
             elif form == "raw":
                 assert how is not None
-                for found in read_text(lines, how.convention, name=name, wrapped=how.wrapped):
+                text = text_lines(lines, name)
+                for found in read_text(text, how.convention, name=name, wrapped=how.wrapped):
                     number += 1
                     yield _of_text(number, name, found)
             else:

@@ -68,7 +68,7 @@ def states(
     if not 0.0 <= least_share <= 1.0:
         raise SettingsError(f"--least-share is {least_share}; it must lie between 0 and 1")
     model = str(resolved(model))
-    check_inputs([model, *files])
+    check_inputs(files)
     keep_inputs(output_file, [model, *files])
     options = changed(
         StateGraphOptions(), clusters=clusters, distance=distance, least_count=least_count

@@ -98,13 +98,31 @@ def tell_of_treebank(treebank: Treebank, quiet: bool) -> None:
     message(counted(len(treebank.trees), "tree"), quiet=quiet)
 
 
-def check_writable(output: str, files: list[str]) -> None:
-    """Refuse a place for the model before the work rather than after it."""
+def check_writable(output: str, files: list[str], *, model: bool = True) -> None:
+    """Refuse a place for the model before the work rather than after it.
+
+    Parameters
+    ----------
+    output
+        Where something is to be written.
+    files
+        What is read.
+    model
+        Whether it is to be a model, which replaces a model only.
+    """
     path = Path(output)
     if any(path.exists() and Path(file).exists() and path.samefile(file) for file in files):
         raise SettingsError(f"{output}: holds trees, which the model would replace; name another")
     if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
         raise SettingsError(f"{output}: can't be written; name a file in a folder of your own")
+    if model and path.is_file():
+        with path.open("rb") as file:
+            start = file.read(9)
+        # The size of the header, then the header.
+        if start and start[8:] != b"{":
+            raise SettingsError(
+                f"{output}: is there, and no model; name another file, or remove it"
+            )
 
 
 def tell_iterations(run: dict[str, Any], n_trees: int, quiet: bool) -> None:

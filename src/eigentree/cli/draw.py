@@ -26,6 +26,8 @@ _BY_NAME: dict[str, Format] = {".svg": "svg", ".png": "png", ".tex": "latex"}
 _TREE_STYLES: dict[Format, TreeStyle] = {
     "latex": "forest", "latex-forest": "forest", "latex-qtree": "qtree"
 }  # fmt: skip
+# What people name pictures that aren't made here.
+_OTHER_PICTURES = (".jpg", ".jpeg", ".pdf", ".gif", ".webp", ".bmp", ".eps", ".ps", ".tif", ".tiff")
 # The first row of a sentence in CoNLL-U; no line of the other formats looks so.
 _CONLLU_ROW = re.compile(r"(0\.1|1|1-[0-9]+)(\t[^\t]*){9}")
 
@@ -74,6 +76,10 @@ def draw(
 
     ends = [name for end, name in _BY_NAME.items() if output_file.lower().endswith(end)]
     if format == "auto":
+        if output_file.lower().endswith(_OTHER_PICTURES):
+            raise SettingsError(
+                f"{output_file}: no such picture can be made; name it .svg, .png or .tex"
+            )
         format = ends[0] if ends else "text"
     if fragment and not format.startswith("latex"):
         raise SettingsError(f"--fragment is for LaTeX; the format is {format}")

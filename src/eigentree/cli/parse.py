@@ -21,6 +21,7 @@ from eigentree.cli._common import (
     check_inputs,
     keep_inputs,
     message,
+    text_lines,
     track,
 )
 from eigentree.cli._lots import LOT, in_lots, in_processes, more_to_read
@@ -417,7 +418,8 @@ def read(
         with open_text(file, keep_bad_bytes=True) as lines:
             if how is not None or form == "raw":
                 assert how is not None
-                found = read_text(lines, how.convention, name=name, wrapped=how.wrapped)
+                text = text_lines(lines, name)
+                found = read_text(text, how.convention, name=name, wrapped=how.wrapped)
                 yield from zip(repeat(name), found)
                 continue
             for sentence in read_sentences(

@@ -171,7 +171,7 @@ def train(
     from eigentree.corpus.treebank import read_treebank
     from eigentree.learn.noise import Noise
     from eigentree.learn.state_search import StateSearchOptions
-    from eigentree.training import TrainingOptions, tuned
+    from eigentree.training import MARKOV, TrainingOptions, tuned
     from eigentree.training import train as learn
 
     if tune and method != "spectral":
@@ -227,7 +227,8 @@ def train(
     defaults = TrainingOptions()
     treebank_options = defaults.treebank
     if method == "markov":
-        vertical, horizontal = vertical or 2, 1 if horizontal is None else horizontal
+        vertical = vertical or MARKOV.vertical
+        horizontal = MARKOV.horizontal if horizontal is None else horizontal
     cleaning = replace(
         treebank_options.cleaning,
         **cleaning_settings(
@@ -281,8 +282,10 @@ def train(
             smoothing=smoothing,
         ),
     )
-    for written in [output, *([] if checkpoint is None else [str(checkpoint)])]:
-        check_writable(written, [*files, *([] if dev is None else [dev])])
+    read = [*files, *([] if dev is None else [dev])]
+    check_writable(output, read)
+    if checkpoint is not None:
+        check_writable(str(checkpoint), read, model=False)
     if checkpoint is not None and str(checkpoint) == "-":
         raise SettingsError("--checkpoint is -; it must be a file, for it is read again")
     if checkpoint is not None and checkpoint.resolve() == Path(output).resolve():

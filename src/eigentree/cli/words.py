@@ -193,7 +193,7 @@ def _check_places(files: list[str] | None, output: str) -> None:
     check_inputs(files or [])
     keep_inputs(output, files or [])
     if output != "-":
-        check_writable(output, [])
+        check_writable(output, [], model=False)
 
 
 def _sentences(files: list[str] | None, form: str, trouble: Trouble) -> Iterator[list[str]]:

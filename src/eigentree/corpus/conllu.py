@@ -535,7 +535,10 @@ def _wrong_columns(cells: list[str], row: int, line: str) -> _Malformed:
         return _Malformed("a comment must stand before the first word of its sentence", row)
     found = f"{counted(len(cells), 'column')} separated by tabs, expected {len(COLUMNS)}"
     spaced = len(cells) < len(COLUMNS) <= len(line.split())
-    return _Malformed(found + ("; some stand apart by spaces" if spaced else ""), row)
+    hint = "; some stand apart by spaces" if spaced else ""
+    if line.lstrip().startswith("("):
+        hint = "; bracketed trees are for constituents"
+    return _Malformed(found + hint, row)
 
 
 def _check_cells(cells: list[str], row: int) -> None:

@@ -413,7 +413,8 @@ def do_job(job: Job, workshop: _Workshop) -> Iterator[int]:
             grammar, details = learn_grammar(
                 examples, member.options, projections=projections, seed=member.seed(workshop.seed)
             )
-            return grammar.rounded(), details
+            count = np.bincount(examples.symbol, minlength=len(examples.symbols)).tolist()
+            return grammar.rounded(), {"symbol_counts": count, **details}
 
         if fold is None:
             for group in job.groups:

@@ -34,10 +34,13 @@ from eigentree.settings_files import (
     refuse,
     training_options,
 )
-from eigentree.training import TrainingOptions
+from eigentree.training import MARKOV, TrainingOptions
 
-# A plain grammar whose symbols remember a parent and a sibling, as in the paper's section 4.3.
-MARKOV = {"treebank": {"binarise": {"vertical": 2, "horizontal": 1}}}
+_MARKOV = {
+    "treebank": {
+        "binarise": {"vertical": MARKOV.vertical, "horizontal": MARKOV.horizontal},
+    }
+}
 # Methods without latent states.
 STATELESS = ("pcfg", "markov")
 
@@ -358,7 +361,7 @@ class Study(WithSettings):
         return cells
 
     def _options(self, model: Model, states: int, without: str | None) -> TrainingOptions:
-        layers = [self.settings, MARKOV if model.method == "markov" else {}, model.settings]
+        layers = [self.settings, _MARKOV if model.method == "markov" else {}, model.settings]
         return training_options(
             [*layers, ABLATIONS[without] if without else {}],
             states,
