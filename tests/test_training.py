@@ -247,9 +247,6 @@ def test_shortcuts_change_the_settings():
     assert markov.description["method"] == "pcfg"
     binarise = markov.description["treebank"]["binarise"]
     assert (binarise["vertical"], binarise["horizontal"]) == (2, 1)
-    for method in ("pcfg", "markov"):
-        with pytest.raises(SettingsError, match=f"^states is 3, but {method} has no states$"):
-            Parser.train(demo_trees()[:40], method=method, states=3)
     with pytest.raises(SettingsError, match="method is 'bayes'; it must be one of spectral"):
         Parser.train(demo_trees()[:40], method="bayes")
     assert iterated.grammar.n_states.max() == 3
@@ -389,8 +386,7 @@ def test_tuning_needs_trees():
 
 def learns_by_heart(texts: list[str], **settings) -> None:
     trees = [parse_tree(text) for text in texts]
-    states = None if settings.get("method") == "pcfg" else 4
-    parser = Parser.train(trees * 2, states=states, **settings)
+    parser = Parser.train(trees * 2, states=4, **settings)
     for tree in trees:
         result = parser.parse(tree.words(), tree.tags())
         assert result.tree == tree

@@ -226,7 +226,7 @@ class Parser:
             At least one.
         method, states
             Shortcuts for the two settings that are changed most: the estimator, and the
-            most latent states of a nonterminal.
+            most latent states of a nonterminal, of which ``pcfg`` and ``markov`` have none.
         settings
             All settings; by default those that served best on held-out trees.
         held_out

@@ -210,13 +210,7 @@ class TrainingOptions:
         return settings
 
     def with_shortcuts(self, method: NamedMethod | None, states: int | None) -> TrainingOptions:
-        """The same settings with another method or number of states, where one is given.
-
-        Raises
-        ------
-        SettingsError
-            When there are states for a grammar that has none.
-        """
+        """The same settings with another method or number of states, where one is given."""
         changed = self if method is None else replace(self, method=_learned_by(method))
         if method == "markov":
             own = self.treebank.binarise or BinariseOptions(direction=self.treebank.direction)
@@ -224,8 +218,6 @@ class TrainingOptions:
             changed = replace(changed, treebank=replace(self.treebank, binarise=binarise))
         if states is None:
             return changed
-        if changed.method == "pcfg":
-            raise SettingsError(f"states is {states}, but {method or 'pcfg'} has no states")
         return replace(
             changed,
             spectral=replace(changed.spectral, states=states),

@@ -59,9 +59,7 @@ def described(**changes: Any) -> Description:
 def members(method: str = "clustering", number: int = 3, sigma: float = 2.0) -> tuple[Parser, ...]:
     """Parsers of one backbone that differ in their noise."""
     noise = Noise("none", 0.0) if method == "pcfg" else Noise("additive", sigma)
-    options = TrainingOptions(noise=noise, tagger=False).with_shortcuts(
-        method, None if method == "pcfg" else 4
-    )
+    options = TrainingOptions(noise=noise, tagger=False).with_shortcuts(method, 4)
     return tuple(train(sampled_trees(), options, seed=seed) for seed in range(number))
 
 
