@@ -440,6 +440,7 @@ def _judged(tree: HeadTree, found: HeadMarginals, fallback: DependencyFallback |
 
 
 def _checked_tags(tags: Sequence[Any], n_words: int) -> list[str]:
+    """One tag a word, without weights; unlike labels of trees, tags may hold brackets."""
     tags = list(tags)
     if len(tags) != n_words:
         raise GrammarError(

@@ -211,7 +211,7 @@ class TrainingOptions:
 
     def with_shortcuts(self, method: NamedMethod | None, states: int | None) -> TrainingOptions:
         """The same settings with another method or number of states, where one is given."""
-        changed = self if method is None else replace(self, method=_learned_by(method))
+        changed = self if method is None else replace(self, method=learned_by(method))
         if method == "markov":
             own = self.treebank.binarise or BinariseOptions(direction=self.treebank.direction)
             binarise = replace(own, vertical=MARKOV.vertical, horizontal=MARKOV.horizontal)
@@ -226,7 +226,8 @@ class TrainingOptions:
         )
 
 
-def _learned_by(method: NamedMethod) -> Method:
+def learned_by(method: NamedMethod) -> Method:
+    """The estimator that a name stands for."""
     return "pcfg" if method == "markov" else method
 
 

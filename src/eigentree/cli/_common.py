@@ -34,11 +34,8 @@ SECONDS_BETWEEN_LINES = 10.0
 _WIDTH_IN_PIPES = 100
 _MAIN_FIGURES = ("F1, %", "UAS, %", "LAS, %")
 
-# How lines begin that are no text: a phrase that holds another, and a row of ten columns.
-_NO_TEXT = {
-    "bracketed trees": re.compile(r"\(\s*[^\s()]*\s*\([^\s()]+\s+[^\s)]"),
-    "CoNLL-U": re.compile(r"[0-9]+(\t[^\t]*){9}$"),
-}
+# How a tree begins, and hardly any text: a phrase that holds another.
+_TREE_START = re.compile(r"\(\s*[^\s()]*\s*\([^\s()]+\s+[^\s)]")
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 SeedOption = Annotated[
@@ -273,12 +270,14 @@ def text_lines(lines: Iterable[str], name: str) -> Iterator[str]:
     name
         What the message calls their file.
     """
+    from eigentree.corpus.brackets import CONLLU_LINE
+
     is_begun = False
     for line in lines:
         seen = line.strip()
         if seen and not is_begun and not seen.startswith("#"):
             is_begun = True
-            for what, look in _NO_TEXT.items():
+            for what, look in (("bracketed trees", _TREE_START), ("CoNLL-U", CONLLU_LINE)):
                 if look.match(seen):
                     told = f"{name} begins like {what}, but is read as text; see --input"
                     message(f"eigentree: {told}")

@@ -171,7 +171,7 @@ def train(
     from eigentree.corpus.treebank import read_treebank
     from eigentree.learn.noise import Noise
     from eigentree.learn.state_search import StateSearchOptions
-    from eigentree.training import MARKOV, TrainingOptions, tuned
+    from eigentree.training import MARKOV, TrainingOptions, learned_by, tuned
     from eigentree.training import train as learn
 
     if tune and method != "spectral":
@@ -237,7 +237,7 @@ def train(
     )
     options = replace(
         defaults,
-        method="pcfg" if method == "markov" else method,
+        method=learned_by(method),
         unseen=None if unseen_rules is False else defaults.unseen,
         tagger=tagger,
         jackknife=jackknife,

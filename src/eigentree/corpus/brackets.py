@@ -32,7 +32,8 @@ _PIECE = re.compile(
     rf"|(?P<atom>{_ATOM}+)"
 )
 _COMMENT = re.compile(r"%|;|#|//|<|\*x\*")
-_CONLLU_LINE = re.compile(r"[0-9]+(\t[^\t]*){9}$")
+# A row of CoNLL-U, which some give for trees or text.
+CONLLU_LINE = re.compile(r"[0-9]+(\t[^\t]*){9}$")
 _LINE_START = re.compile(rf"\((?P<label>{_ATOM}*)")
 # Labels that mark the top of a tree wherever a line begins with them.
 _TOP_LABELS = frozenset(("", "ROOT", "TOP", "VROOT"))
@@ -223,7 +224,7 @@ def read_brackets(
                     tree.add_word(piece["atom"], _Spot(rows.number, piece.start(), line))
                 else:
                     stray_line = rows.number
-                    hint = "; CoNLL-U is for dependencies" if _CONLLU_LINE.match(line) else ""
+                    hint = "; CoNLL-U is for dependencies" if CONLLU_LINE.match(line) else ""
                     spot = _Spot(rows.number, piece.start(), line)
                     tree.fail(f"text outside any tree{hint}", spot)
                 if not labels or (tree.problem and on_error == "raise"):

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast, get_args
 
 from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 
@@ -21,7 +21,7 @@ from eigentree.ensemble.description import Description, make_description
 from eigentree.errors import SettingsError
 from eigentree.experiment.cells import Cell
 from eigentree.experiment.entrants import Entrant
-from eigentree.parsers import METHODS
+from eigentree.parsers import NamedMethod
 from eigentree.settings_files import (
     Name,
     States,
@@ -34,13 +34,9 @@ from eigentree.settings_files import (
     refuse,
     training_options,
 )
-from eigentree.training import MARKOV, TrainingOptions
+from eigentree.training import MARKOV, TrainingOptions, learned_by
 
-_MARKOV = {
-    "treebank": {
-        "binarise": {"vertical": MARKOV.vertical, "horizontal": MARKOV.horizontal},
-    }
-}
+_MARKOV = {"treebank": {"binarise": {"vertical": MARKOV.vertical, "horizontal": MARKOV.horizontal}}}
 # Methods without latent states.
 STATELESS = ("pcfg", "markov")
 
@@ -56,7 +52,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 }
 OF_THE_PAPER = ("no smoothing", "no scaling", "no absolute values", "simple features")
 
-_Method = Annotated[str, AfterValidator(lambda value: known(value, (*METHODS, "markov")))]
+_Method = Annotated[str, AfterValidator(lambda value: known(value, get_args(NamedMethod)))]
 _Ablation = Annotated[str, AfterValidator(lambda value: known(value, tuple(ABLATIONS)))]
 _States = Annotated[list[States], AfterValidator(distinct)]
 _Seeds = Annotated[list[Annotated[int, Field(ge=0, strict=True)]], AfterValidator(distinct)]
@@ -366,7 +362,7 @@ class Study(WithSettings):
             [*layers, ABLATIONS[without] if without else {}],
             states,
             f"model {model.name!r}",
-            method="pcfg" if model.method == "markov" else model.method,
+            method=learned_by(cast("NamedMethod", model.method)),
             tagger=self.tags == "own",
         )
 
