@@ -22,15 +22,15 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from eigentree._random import generator
-from eigentree.corpus.binarise import BinariseOptions
-from eigentree.corpus.treebank import read_treebank
-from eigentree.grammar.kruskal import rule_tensor
-from eigentree.grammar.plain import one_state
-from eigentree.learn.counting import count_pcfg
+from eigentree._core.random import generator
+from eigentree.constituency.grammar.from_pcfg import one_state
+from eigentree.constituency.grammar.kruskal import rule_tensor
+from eigentree.constituency.learn.counting import count_pcfg
+from eigentree.constituency.training import TreebankOptions, prepare
 from eigentree.linalg.cp import CPOptions, Method, cp_apr, decompose, random_start
 from eigentree.linalg.multilinear import SparseTensor
-from eigentree.training import TreebankOptions, prepare
+from eigentree.treebank.binarise import BinariseOptions
+from eigentree.treebank.reader import read_treebank
 
 ITERATIONS = 30
 STARTS = 3

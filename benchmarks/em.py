@@ -17,11 +17,17 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from eigentree.corpus.treebank import read_treebank
-from eigentree.learn.counting import count_pcfg
-from eigentree.learn.em import EMOptions, Expectation, capped_states, maximise, perturbed
-from eigentree.learn.em_layout import lay_out
-from eigentree.training import TreebankOptions, prepare
+from eigentree.constituency.learn.counting import count_pcfg
+from eigentree.constituency.learn.em import (
+    EMOptions,
+    Expectation,
+    capped_states,
+    maximise,
+    perturbed,
+)
+from eigentree.constituency.learn.em_arrays import lay_out
+from eigentree.constituency.training import TreebankOptions, prepare
+from eigentree.treebank.reader import read_treebank
 
 ITERATIONS = 5
 

@@ -19,12 +19,12 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from eigentree.corpus.treebank import read_treebank
-from eigentree.ensemble.description import make_description
-from eigentree.ensemble.files import member_path
-from eigentree.ensemble.parser import EnsembleParser
-from eigentree.ensemble.train import train_ensemble
-from eigentree.workers import cpu_seconds
+from eigentree._core.processes import cpu_seconds
+from eigentree.constituency.ensemble.config import make_description
+from eigentree.constituency.ensemble.model_folder import member_path
+from eigentree.constituency.ensemble.parser import EnsembleParser
+from eigentree.constituency.ensemble.training import train_ensemble
+from eigentree.treebank.reader import read_treebank
 
 SIGMAS = [0.05, 0.1, 0.15, 0.2]
 WARMING = 3

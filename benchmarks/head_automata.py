@@ -19,8 +19,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from eigentree.grammar.head_automata import HeadAutomata
-from eigentree.learn.head_automata import (
+from eigentree.dependency.head_automata import HeadAutomata
+from eigentree.dependency.learn.head_automata import (
     HeadAutomataModel,
     HeadAutomataOptions,
     collect_modifiers,

@@ -18,9 +18,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from eigentree.chart.head_chart import head_inside_outside, of_sentence
-from eigentree.chart.head_decode import arc_scores, best_tree
-from eigentree.grammar.head_automata import HeadAutomata
+from eigentree.dependency.chart.decode import arc_scores, best_tree
+from eigentree.dependency.chart.inside_outside import head_inside_outside, of_sentence
+from eigentree.dependency.head_automata import HeadAutomata
 
 N_SYMBOLS = 45
 # A newspaper's sentences have 24 words on average.

@@ -24,13 +24,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 from scipy import sparse
 
-from eigentree.chart.forward_backward import forward_backward
-from eigentree.corpus.lexicon import LexiconOptions
-from eigentree.corpus.treebank import read_treebank
-from eigentree.corpus.trees import Tree
-from eigentree.grammar.hidden_markov import HiddenMarkovModel
-from eigentree.learn.hidden_markov import count_hidden_markov
+from eigentree.automata.forward_backward import forward_backward
+from eigentree.automata.hidden_markov import HiddenMarkovModel
+from eigentree.automata.hidden_markov_learning import count_hidden_markov
 from eigentree.linalg.low_rank import low_rank
+from eigentree.treebank.lexicon import LexiconOptions
+from eigentree.treebank.reader import read_treebank
+from eigentree.treebank.tree import Tree
 
 LEXICON = LexiconOptions(rare_threshold=1, suffix_length=3, shapes=True, class_minimum=10)
 RANKS = (5, 10, 20, 40, 80, 160, 320, 640)

@@ -21,9 +21,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from eigentree.chart.bracketing import minimum_evolution
-from eigentree.corpus.universal_tags import UNIVERSAL, TagMap
-from eigentree.learn.tree_metric import MetricOptions, count_moments, metric_of
+from eigentree.bracketing.chart.minimum_evolution import minimum_evolution
+from eigentree.bracketing.learn.tree_metric import MetricOptions, count_moments, metric_of
+from eigentree.treebank.universal_tags import UNIVERSAL, TagMap
 from eigentree.words.vectors import WordVectors
 
 VOCABULARY = 20_000

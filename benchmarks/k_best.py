@@ -21,12 +21,12 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from eigentree.chart.decode import OBJECTIVES, OF_ITEMS
-from eigentree.corpus.treebank import read_treebank
-from eigentree.corpus.trees import Tree
-from eigentree.ensemble.diversity import oracle
-from eigentree.parse_results import Alternative
-from eigentree.parsers import Parser
+from eigentree.constituency.chart.decode import OBJECTIVES, OF_ITEMS
+from eigentree.constituency.parser import Parser
+from eigentree.constituency.result import Alternative
+from eigentree.studies.diversity import oracle
+from eigentree.treebank.reader import read_treebank
+from eigentree.treebank.tree import Tree
 
 SIZES = (1, 2, 5, 10, 20, 50)
 LARGE = (1, 500, 1000, 2000, 5000, 10000)

@@ -32,15 +32,15 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from eigentree.chart import _kernels_full as kernels
-from eigentree.chart.constraints import Permitted
-from eigentree.corpus.binarise import BinariseOptions
-from eigentree.corpus.cleaning import clean
-from eigentree.corpus.treebank import read_treebank
-from eigentree.evaluate.parseval import score
-from eigentree.learn.decomposition import DecompositionOptions
-from eigentree.parsers import Parser
-from eigentree.training import TrainingOptions, TreebankOptions
+from eigentree.constituency.chart import _kernels_dense as kernels
+from eigentree.constituency.chart.constraints import Permitted
+from eigentree.constituency.learn.decomposition import DecompositionOptions
+from eigentree.constituency.parser import Parser
+from eigentree.constituency.training import TrainingOptions, TreebankOptions
+from eigentree.evaluation.parseval import score
+from eigentree.treebank.binarise import BinariseOptions
+from eigentree.treebank.cleaning import clean
+from eigentree.treebank.reader import read_treebank
 
 BINARISE = {
     "pcfg": BinariseOptions(horizontal=0),

@@ -20,7 +20,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from eigentree.models import CONSTITUENTS
+from eigentree.data.catalogue import CONSTITUENTS
 from tests.web.browser import chromium
 from tests.web.running import Running
 

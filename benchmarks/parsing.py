@@ -23,15 +23,15 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from eigentree.chart.decode import decode, gains
-from eigentree.chart.inside_outside import inside_outside
-from eigentree.chart.pruning import Leaves, prune
-from eigentree.corpus.treebank import read_treebank
-from eigentree.corpus.trees import Tree
-from eigentree.learn.spectral import SpectralOptions, estimate, project
-from eigentree.learn.unseen import unseen_rules, widen
-from eigentree.parsers import Parser, ParserOptions
-from eigentree.training import TreebankOptions, prepare
+from eigentree.constituency.chart.decode import decode, gains
+from eigentree.constituency.chart.inside_outside import inside_outside
+from eigentree.constituency.chart.pruning import Leaves, prune
+from eigentree.constituency.learn.spectral import SpectralOptions, estimate, project
+from eigentree.constituency.learn.unseen_rules import unseen_rules, widen
+from eigentree.constituency.parser import Parser, ParserOptions
+from eigentree.constituency.training import TreebankOptions, prepare
+from eigentree.treebank.reader import read_treebank
+from eigentree.treebank.tree import Tree
 
 REPEATS = 3
 

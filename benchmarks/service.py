@@ -30,10 +30,10 @@ from urllib.parse import urlsplit
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from eigentree import data
-from eigentree.corpus.treebank import read_treebank
+from eigentree.constituency.parser import Parser
+from eigentree.data.catalogue import CONSTITUENTS, resolved
 from eigentree.errors import counted
-from eigentree.models import CONSTITUENTS, resolved
-from eigentree.parsers import Parser
+from eigentree.treebank.reader import read_treebank
 
 SENTENCES = Path(data.__file__).parent / "demo" / "heldout.mrg"
 LARGEST = 4

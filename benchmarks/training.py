@@ -18,10 +18,10 @@ from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-from eigentree.corpus.treebank import read_treebank
-from eigentree.corpus.trees import Tree
-from eigentree.learn.spectral import SpectralOptions, estimate, project
-from eigentree.training import TreebankOptions, prepare
+from eigentree.constituency.learn.spectral import SpectralOptions, estimate, project
+from eigentree.constituency.training import TreebankOptions, prepare
+from eigentree.treebank.reader import read_treebank
+from eigentree.treebank.tree import Tree
 
 
 def stages(folder: Path, states: int) -> None:

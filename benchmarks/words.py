@@ -24,8 +24,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
-from eigentree.corpus.treebank import read_treebank
 from eigentree.errors import TreebankFormatError
+from eigentree.treebank.reader import read_treebank
 from eigentree.words.brown import BrownClusters, BrownOptions, learn_brown
 from eigentree.words.brown_files import read_clusters
 from eigentree.words.cca import CCAOptions, learn_cca

@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from eigentree._accel import needs_compiling
-from eigentree.chart import _kernels_latent
+from eigentree._core.jit import needs_compiling
+from eigentree.constituency.chart import _kernels_inside_outside
 from eigentree.linalg import _kernels_cp
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -40,8 +40,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 _COMPILE = """
 import numpy as np
 
-from eigentree.ensemble.description import make_description
-from eigentree.ensemble.train import train_ensemble
+from eigentree.constituency.ensemble.config import make_description
+from eigentree.constituency.ensemble.training import train_ensemble
 from eigentree.linalg.cp import METHODS, CPOptions, decompose
 from eigentree.linalg.multilinear import SparseTensor
 from tests.demo import demo_trees
@@ -71,7 +71,9 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     """
     if hasattr(session.config, "workerinput") or session.config.option.collectonly:
         return
-    if needs_compiling(_kernels_latent.outside_pass) or needs_compiling(_kernels_cp.poisson_rows):
+    if needs_compiling(_kernels_inside_outside.outside_pass) or needs_compiling(
+        _kernels_cp.poisson_rows
+    ):
         with TemporaryDirectory() as folder:
             code = _COMPILE.replace("FOLDER", repr(folder))
             subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

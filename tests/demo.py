@@ -9,10 +9,10 @@ from pathlib import Path
 
 from eigentree import data
 from eigentree.cli import app
-from eigentree.corpus.brackets import parse_tree
-from eigentree.corpus.treebank import read_treebank
-from eigentree.corpus.trees import Tree
-from eigentree.parsers import Parser
+from eigentree.constituency.parser import Parser
+from eigentree.treebank.io.brackets import parse_tree
+from eigentree.treebank.reader import read_treebank
+from eigentree.treebank.tree import Tree
 
 TREEBANK = Path(data.__file__).parent / "demo" / "train.mrg"
 HELD_OUT = TREEBANK.with_name("heldout.mrg")

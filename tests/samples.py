@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from functools import cache
 
-from eigentree.corpus.conllu import Sentence, Word, format_sentence
-from eigentree.dependency_parser import DependencyOptions, DependencyParser
-from eigentree.dependency_training import DependencyTrainingOptions, train_dependencies
-from eigentree.learn.head_automata import HeadAutomataOptions
-from eigentree.learn.lexical_modifiers import LexicalOptions
-from eigentree.simulate import clauses
+from eigentree.dependency.learn.head_automata import HeadAutomataOptions
+from eigentree.dependency.learn.lexical_modifiers import LexicalOptions
+from eigentree.dependency.parser import DependencyOptions, DependencyParser
+from eigentree.dependency.training import DependencyTrainingOptions, train_dependencies
+from eigentree.simulation.sampling import clauses
+from eigentree.treebank.io.conllu import Sentence, Word, format_sentence
 
 DECODING = DependencyOptions()
 

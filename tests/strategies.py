@@ -12,15 +12,15 @@ from typing import NamedTuple
 import numpy as np
 from hypothesis import strategies as st
 
-from eigentree.chart.pruning import Leaves
-from eigentree.corpus.binarise import Symbol
-from eigentree.corpus.lexicon import UNKNOWN, Lexicon, LexiconOptions
-from eigentree.corpus.trees import FORBIDDEN_IN_LABEL, SEPARATORS, Tree
-from eigentree.grammar.head_automata import LEFT, RIGHT, ROOT, HeadAutomata
-from eigentree.grammar.lpcfg import LPCFG, NO_MATRIX, LatentParameters
-from eigentree.grammar.operators import OperatorModel
-from eigentree.grammar.pcfg import PCFG, Candidates, WordTable
-from eigentree.grammar.symbols import SymbolTable
+from eigentree.automata.model import OperatorModel
+from eigentree.constituency.chart.pruning import Leaves
+from eigentree.constituency.grammar.lpcfg import LPCFG, NO_MATRIX, LatentParameters
+from eigentree.constituency.grammar.pcfg import PCFG, Candidates, WordTable
+from eigentree.constituency.grammar.symbols import SymbolTable
+from eigentree.dependency.head_automata import LEFT, RIGHT, ROOT, HeadAutomata
+from eigentree.treebank.binarise import Symbol
+from eigentree.treebank.lexicon import UNKNOWN, Lexicon, LexiconOptions
+from eigentree.treebank.tree import FORBIDDEN_IN_LABEL, SEPARATORS, Tree
 from tests.oracles.enumeration import Leaf
 
 # Labels that treebanks really hold and that a careless binariser would take apart.

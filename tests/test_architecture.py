@@ -192,8 +192,9 @@ def test_only_em_runs_the_chart_while_learning():
         for each in INNER
         if each.layer == "learn"
         and layer(each.target) == "chart"
-        and each.module.removeprefix("eigentree.learn.") not in {"em", "partial", "taught_contexts"}
-        and not each.target.startswith("eigentree.chart.on_tree")
+        and each.module.removeprefix("eigentree.constituency.learn.")
+        not in {"em", "partial", "taught_contexts"}
+        and not each.target.startswith("eigentree.constituency.chart.tree_value")
     }
     assert wrong == set()
 
@@ -204,17 +205,17 @@ def test_parsing_does_not_load_the_learners():
         for each in INNER
         if each.at_load and layer(each.target) in LEARNING
         if each.layer not in LEARNING | {"settings_files", "experiment", "ensemble"}
-        and each.module != "eigentree.cli.train"
+        and each.module != "eigentree.cli.constituency.train"
     }
     assert wrong == set()
 
 
 def test_kernels_import_little():
-    allowed = {"math", "typing", "numpy", "__future__", "eigentree._accel"}
+    allowed = {"math", "typing", "numpy", "__future__", "eigentree._core.jit"}
     wrong = {
         f"{each.module} imports {each.target}"
         for each in IMPORTS
-        if "_kernels" in each.module and each.at_load
+        if "_kernels_head_automata" in each.module and each.at_load
         if each.target not in allowed and not each.target.startswith("numpy.")
     }
     assert wrong == set()

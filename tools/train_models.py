@@ -27,16 +27,16 @@ from eigentree import (
     score_attachment,
 )
 from eigentree.cli.models import in_markdown
-from eigentree.corpus.cleaning import clean
-from eigentree.corpus.tag_schemes import tags_of
-from eigentree.dependency_training import (
+from eigentree.constituency.training import TrainingOptions
+from eigentree.data.catalogue import CONSTITUENTS, DEPENDENCIES, FOLDER, bundled
+from eigentree.dependency.learn.arc_labels import ArcLabelOptions, train_arc_labels
+from eigentree.dependency.training import (
     DependencyTrainingOptions,
     projective_trees,
     train_dependencies,
 )
-from eigentree.learn.arc_labels import ArcLabelOptions, train_arc_labels
-from eigentree.models import CONSTITUENTS, DEPENDENCIES, FOLDER, bundled
-from eigentree.training import TrainingOptions
+from eigentree.treebank.cleaning import clean
+from eigentree.treebank.tag_schemes import tags_of
 from eigentree.words.tagger import Tagger
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -1,7 +1,7 @@
 """What pictures are drawn on: lines, boxes and texts that become one SVG document.
 
 The document is as large as what was drawn.  Texts take as much room as in the widest of the fonts
-that `eigentree.report.svg` names, since fonts can't be asked here.
+that `eigentree.drawing.tree_svg` names, since fonts can't be asked here.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from eigentree.corpus.trees import Tree
-from eigentree.report.drawing import lay_out
-from eigentree.report.svg import FONT, INK, LEADER, LINE, escaped, plain, text_width
+from eigentree.drawing.tree_svg import FONT, INK, LEADER, LINE, escaped, plain, text_width
+from eigentree.drawing.tree_text import lay_out
+from eigentree.treebank.tree import Tree
 
 TEXT = "#222222"
 FAINT = "#66707c"

@@ -16,9 +16,9 @@ import of_words
 from canvas import Canvas
 
 from eigentree import Parser, TrainingOptions, draw_svg, parse_tree, read_treebank
-from eigentree.parse_results import node_confidences
-from eigentree.report.arcs import Arcs, draw_arcs_svg
-from eigentree.report.svg import draw_svg_page
+from eigentree.constituency.result import node_confidences
+from eigentree.drawing.arcs import Arcs, draw_arcs_svg
+from eigentree.drawing.tree_svg import draw_svg_page
 
 PICTURES: dict[str, Callable[[], Canvas]] = {
     "study": of_grammars.study,

@@ -10,7 +10,7 @@ from canvas import Canvas, draw_tree
 from of_grammars import DEMO
 
 from eigentree import Parser, TrainingOptions, Tree, parse_tree, read_treebank
-from eigentree.learn.decomposition import DecompositionOptions, decompose_grammar
+from eigentree.constituency.learn.decomposition import DecompositionOptions, decompose_grammar
 
 CELL = 62.0
 STARS = [

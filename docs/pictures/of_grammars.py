@@ -12,13 +12,13 @@ from canvas import Canvas, draw_tree
 
 import eigentree
 from eigentree import binarise, parse_tree, pronoun_grammar, read_treebank, sample_trees
-from eigentree.learn.clustering import ClusteringOptions, cluster_states
-from eigentree.learn.counting import count_pcfg
-from eigentree.learn.em import Expectation, maximise, perturbed
-from eigentree.learn.em_layout import lay_out
-from eigentree.learn.examples import Examples
-from eigentree.learn.spectral import SpectralOptions, project
-from eigentree.learn.unseen import unseen_rules
+from eigentree.constituency.learn.clustering import ClusteringOptions, cluster_states
+from eigentree.constituency.learn.counting import count_pcfg
+from eigentree.constituency.learn.em import Expectation, maximise, perturbed
+from eigentree.constituency.learn.em_arrays import lay_out
+from eigentree.constituency.learn.spectral import SpectralOptions, project
+from eigentree.constituency.learn.treebank_arrays import Examples
+from eigentree.constituency.learn.unseen_rules import unseen_rules
 
 STUDY = Path(__file__).parents[2] / "validation" / "naacl2013" / "wsj_sample.json"
 DEMO = Path(eigentree.__file__).parent / "data" / "demo" / "train.mrg"

@@ -11,10 +11,10 @@ from canvas import Canvas
 from of_grammars import DEMO
 
 from eigentree import TokenConvention, read_treebank, tokenise
-from eigentree.chart.bracketing import minimum_evolution
-from eigentree.grammar.head_automata import LEFT, RIGHT
-from eigentree.learn.constituent_context import learn_constituent_context
-from eigentree.simulate import clause_automata
+from eigentree.bracketing.chart.minimum_evolution import minimum_evolution
+from eigentree.bracketing.learn.ccm import learn_constituent_context
+from eigentree.dependency.head_automata import LEFT, RIGHT
+from eigentree.simulation.sampling import clause_automata
 from eigentree.words.brown import BrownOptions, learn_brown
 
 # The sequences of the page on learning from them.

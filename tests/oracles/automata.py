@@ -8,8 +8,8 @@ from itertools import product
 
 import numpy as np
 
-from eigentree.grammar.operators import OperatorModel
-from eigentree.learn.operators import Statistics
+from eigentree.automata.model import OperatorModel
+from eigentree.automata.spectral import Statistics
 
 
 def random_automaton(n: int, symbols: str, rng: np.random.Generator) -> OperatorModel:

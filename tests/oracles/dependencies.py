@@ -1,6 +1,6 @@
 """All projective dependency trees of a sentence, one by one, and their values.
 
-Slow and plain on purpose: no chart, no compiled code, nothing of `eigentree.chart`.
+Slow and plain on purpose: no chart, no compiled code, nothing of `eigentree.constituency.chart`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """All binary trees of a sentence, one by one, and what follows from the list of them.
 
-Slow and plain on purpose: no chart, no compiled code, nothing of `eigentree.chart`.
+Slow and plain on purpose: no chart, no compiled code, nothing of `eigentree.constituency.chart`.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eigentree.grammar.lpcfg import LPCFG
-from eigentree.grammar.pcfg import PCFG
+from eigentree.constituency.grammar.lpcfg import LPCFG
+from eigentree.constituency.grammar.pcfg import PCFG
 
 
 class Leaf(NamedTuple):

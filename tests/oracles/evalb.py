@@ -1,7 +1,7 @@
 """What the reference program EVALB computes, restated slowly and without eigentree.
 
 It takes bracketed lines as text, numbers words as it meets them and compares every bracket
-with every other, so that no data structure of `eigentree.evaluate` is shared.  The program's
+with every other, so that no data structure of `eigentree.evaluation` is shared.  The program's
 fixed limits on words and brackets, and its stop after a number of errors, are left out.
 """
 

@@ -6,8 +6,8 @@ from itertools import product
 
 import numpy as np
 
-from eigentree.corpus.binarise import BinaryTree, Symbol
-from eigentree.grammar.lpcfg import LPCFG
+from eigentree.constituency.grammar.lpcfg import LPCFG
+from eigentree.treebank.binarise import BinaryTree, Symbol
 from tests.oracles.enumeration import Leaf, Node, Numbers, tree_value
 
 

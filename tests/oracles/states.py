@@ -1,6 +1,7 @@
 """Expected counts by writing out every assignment of states to the nodes of a tree.
 
-Slow and plain on purpose: no inside vectors, no compiled code, nothing of `eigentree.learn.em`
+Slow and plain on purpose: no inside vectors, no compiled code, nothing of
+`eigentree.constituency.learn.em`
 but where it keeps its numbers.
 """
 
@@ -11,8 +12,8 @@ from math import log, prod
 
 import numpy as np
 
-from eigentree.learn.em_layout import Layout, Values
-from eigentree.learn.examples import Examples
+from eigentree.constituency.learn.em_arrays import Layout, Values
+from eigentree.constituency.learn.treebank_arrays import Examples
 
 
 def expected(examples: Examples, layout: Layout, values: Values) -> tuple[float, Values]:

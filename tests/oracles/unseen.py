@@ -1,6 +1,7 @@
 """The rules that a treebank lacks, pair by pair, from dictionaries over its rules.
 
-Slow and plain on purpose: no arrays, no numbers for symbols, nothing of `eigentree.learn`.
+Slow and plain on purpose: no arrays, no numbers for symbols, nothing of
+`eigentree.constituency.learn`.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from eigentree.corpus.binarise import BinaryTree, Symbol
+from eigentree.treebank.binarise import BinaryTree, Symbol
 
 Rule = tuple[Symbol, Symbol, Symbol]
 

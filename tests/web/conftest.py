@@ -10,7 +10,7 @@ import pytest
 
 from eigentree.web.app import Service, make_app
 from eigentree.web.limits import Limits
-from eigentree.web.served import name_models
+from eigentree.web.models import name_models
 from tests.web import models
 from tests.web.inside import Inside
 from tests.web.running import Running

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 
 from eigentree.web.app import Service
-from eigentree.web.guard import Guard
+from eigentree.web.middleware import Guard
 
 
 class Inside:

@@ -6,13 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 
 from eigentree import clauses
-from eigentree.dependency_parser import DependencyParser
-from eigentree.dependency_training import DependencyTrainingOptions
-from eigentree.ensemble.description import make_description
-from eigentree.ensemble.train import train_ensemble
-from eigentree.learn.head_automata import HeadAutomataOptions
+from eigentree.constituency.ensemble.config import make_description
+from eigentree.constituency.ensemble.training import train_ensemble
+from eigentree.dependency.learn.head_automata import HeadAutomataOptions
+from eigentree.dependency.parser import DependencyParser
+from eigentree.dependency.training import DependencyTrainingOptions
+from tests.bracketing.test_parser import parser as bracketing_parser
 from tests.demo import any_length_parser, demo_parser, demo_trees
-from tests.test_bracketing_parser import parser as bracketing_parser
 
 # Words that keep a worker busy for minutes.
 SLOW = ["a", "b"] * 900

@@ -7,12 +7,12 @@ import json
 import numpy as np
 import pytest
 
-from eigentree.corpus.binarise import Symbol
+from eigentree.constituency.grammar.lpcfg import LPCFG
+from eigentree.constituency.grammar.symbols import SymbolTable
+from eigentree.constituency.parser import Parser
 from eigentree.errors import SettingsError
-from eigentree.grammar.lpcfg import LPCFG
-from eigentree.grammar.symbols import SymbolTable
-from eigentree.parsers import Parser
-from eigentree.simulate import attachment_grammar, pronoun_grammar
+from eigentree.simulation.sampling import attachment_grammar, pronoun_grammar
+from eigentree.treebank.binarise import Symbol
 from eigentree.web.grammar_view import symbol, symbol_names, symbols
 from tests.demo import demo_parser, demo_trees
 from tests.helpers import close

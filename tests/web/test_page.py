@@ -12,11 +12,11 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 
 from eigentree import calibrate, read_treebank
-from eigentree.corpus.brackets import format_tree, parse_tree
-from eigentree.corpus.conllu import read_conllu
-from eigentree.corpus.trees import Tree
-from eigentree.report.drawing import visible
-from eigentree.report.latex import trees_in_latex
+from eigentree.drawing.latex import trees_in_latex
+from eigentree.drawing.tree_text import visible
+from eigentree.treebank.io.brackets import format_tree, parse_tree
+from eigentree.treebank.io.conllu import read_conllu
+from eigentree.treebank.tree import Tree
 from tests.demo import HELD_OUT, demo_parser, demo_trees
 from tests.web import models
 from tests.web.browser import chromium
@@ -299,7 +299,7 @@ def test_probabilities_are_behind_labels_and_told(page, service):
 
 
 def test_colours_are_those_of_the_package_s_pictures(page):
-    from eigentree.report.svg import HIGH, LOW, MIDDLE
+    from eigentree.drawing.tree_svg import HIGH, LOW, MIDDLE
 
     write(page, SLEEPING)
     page.click("#theme")  # light

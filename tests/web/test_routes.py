@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentree.cli.app import _load
-from eigentree.corpus.conllu import read_conllu
-from eigentree.records import parse_record
+from eigentree.serialise import parse_record
+from eigentree.treebank.io.conllu import read_conllu
 from eigentree.web import worker
 from eigentree.web.limits import Limits
 from tests.demo import HELD_OUT, demo_parser, run_verb

@@ -17,7 +17,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from eigentree.web import server
-from eigentree.web.crew import WorkerDiedError
+from eigentree.web.worker_pool import WorkerDiedError
 from tests.demo import run_verb
 from tests.web.models import SLOW
 from tests.web.running import Running, children_of, is_alive, kill, until

@@ -25,7 +25,7 @@ from eigentree.words.brown import (
     learn_brown,
     mutual_information,
 )
-from eigentree.words.numbered import count_bigrams, number_words
+from eigentree.words.vocabulary import count_bigrams, number_words
 from tests.helpers import close
 from tests.oracles import brown as oracle
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from eigentree.errors import EigentreeError, ModelFileError, TreebankFormatError
-from eigentree.model_files import save_model
+from eigentree.model_file import save_model
 from eigentree.words.brown import BrownClusters
 from eigentree.words.brown_files import KIND, parse_clusters, read_clusters, write_clusters
 

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigentree.corpus.files import open_text
-from eigentree.corpus.tokens import read_sentences
 from eigentree.errors import GrammarError, ModelFileError
+from eigentree.treebank.io.sentences import read_sentences
+from eigentree.treebank.io.text_files import open_text
 from eigentree.words import tagger as tagger_module
 from eigentree.words.tagger import Tagger, jackknife
 from tests.helpers import close

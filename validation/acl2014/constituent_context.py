@@ -20,20 +20,20 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from eigentree import CleaningOptions, read_treebank
-from eigentree.corpus.bracketings import Bracketing
-from eigentree.evaluate import (
-    PENN_PUNCTUATION,
-    GoldBracketing,
-    branching,
-    gold_bracketing,
-    score_unlabelled,
-)
-from eigentree.grammar.constituent_context import ConstituentContextModel
-from eigentree.learn.constituent_context import (
+from eigentree.bracketing.ccm import ConstituentContextModel
+from eigentree.bracketing.learn.ccm import (
     ConstituentContextOptions,
     Step,
     learn_constituent_context,
 )
+from eigentree.evaluation import (
+    PENN_PUNCTUATION,
+    GoldBracketing,
+    baselines,
+    gold_bracketing,
+    score_unlabelled,
+)
+from eigentree.treebank.io.unlabelled import Bracketing
 
 PARTS = ("train", "dev", "test")
 # The same model in another program, on the same sentences of the WSJ sample.
@@ -85,16 +85,16 @@ def by_iterations(gold: list[GoldBracketing]) -> None:
     learn_constituent_context([one.tags for one in gold], options, after_step=tell)
 
 
-def baselines(gold: list[GoldBracketing]) -> None:
+def show_baselines(gold: list[GoldBracketing]) -> None:
     rng = np.random.default_rng(0)
     model = learned(gold)
     trees = {
-        "left-branching": [branching.left_branching(len(one.words)) for one in gold],
-        "right-branching": [branching.right_branching(len(one.words)) for one in gold],
-        "random": [branching.random_branching(len(one.words), rng) for one in gold],
+        "left-branching": [baselines.left_branching(len(one.words)) for one in gold],
+        "right-branching": [baselines.right_branching(len(one.words)) for one in gold],
+        "random": [baselines.random_branching(len(one.words), rng) for one in gold],
         "20 iterations": [model.brackets(one.tags) for one in gold],
         "best binary trees": [
-            branching.binary_completion(one.spans, len(one.words)) for one in gold
+            baselines.binary_completion(one.spans, len(one.words)) for one in gold
         ],
     }
     print("| trees | F1 | 95 % interval | mean of sentence F1 | 95 % interval |")
@@ -144,14 +144,14 @@ def main() -> None:
     short = up_to(gold, 10)
     by_iterations(short)
     print()
-    baselines(short)
+    show_baselines(short)
     print("\n## WSJ sample, by length (F1 / mean of sentence F1)\n")
     by_lengths(gold)
     print(f"\n## WSJ sample, up to 10 words, {SEEDS} random starts of 20 iterations\n")
     by_starts(short)
     for name, punctuation in (("gum", PENN_PUNCTUATION), ("sinica", None)):
         print(f"\n## {name}, up to 10 words\n")
-        baselines(up_to(gold_trees(treebanks / name, punctuation), 10))
+        show_baselines(up_to(gold_trees(treebanks / name, punctuation), 10))
     print(f"\n{time.process_time():.0f} s of CPU time", file=sys.stderr)
 
 

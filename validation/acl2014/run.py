@@ -22,13 +22,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 from eigentree import CleaningOptions, Tree, read_treebank
-from eigentree.bracketing_models import MetricModel
-from eigentree.bracketing_parser import BracketingOptions, BracketingParser
-from eigentree.corpus.bracketings import Bracketing, bracketing_of
-from eigentree.corpus.top_bracket import gold_top_bracket
-from eigentree.corpus.universal_tags import TagMap, tag_map
-from eigentree.evaluate import GoldBracketing, gold_bracketing, score_unlabelled
-from eigentree.learn.tree_metric import MetricOptions, Moments, count_moments, metric_of
+from eigentree.bracketing.learn.tree_metric import MetricOptions, Moments, count_moments, metric_of
+from eigentree.bracketing.models import MetricModel
+from eigentree.bracketing.parser import BracketingOptions, BracketingParser
+from eigentree.bracketing.root_split import gold_top_bracket
+from eigentree.evaluation import GoldBracketing, gold_bracketing, score_unlabelled
+from eigentree.treebank.io.unlabelled import Bracketing, bracketing_of
+from eigentree.treebank.universal_tags import TagMap, tag_map
 from eigentree.words.brown import BrownOptions, learn_brown
 from eigentree.words.vectors import WordVectors
 

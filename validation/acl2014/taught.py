@@ -23,13 +23,13 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from run import LENGTHS, Treebank, head, row
 
-from eigentree.bracketing_models import TaughtModel
-from eigentree.bracketing_parser import BracketingParser
-from eigentree.corpus.bracketings import Bracketing, Pair, bracketing_of
-from eigentree.evaluate import GoldBracketing, score_unlabelled
-from eigentree.evaluate.branching import binary_completion, left_branching, right_branching
-from eigentree.evaluate.unlabelled import CONVENTIONS
-from eigentree.learn.taught_contexts import TEACHER
+from eigentree.bracketing.learn.ccm_from_metric import TEACHER
+from eigentree.bracketing.models import TaughtModel
+from eigentree.bracketing.parser import BracketingParser
+from eigentree.evaluation import GoldBracketing, score_unlabelled
+from eigentree.evaluation.baselines import binary_completion, left_branching, right_branching
+from eigentree.evaluation.unlabelled import CONVENTIONS
+from eigentree.treebank.io.unlabelled import Bracketing, Pair, bracketing_of
 
 
 def figures(bank: Treebank, parsed: list[Bracketing]) -> list[str]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from itertools import islice
 
-from eigentree.corpus.brackets import format_tree
-from eigentree.corpus.files import open_text, write_whole
-from eigentree.corpus.treebank import read_trees
+from eigentree.treebank.io.brackets import format_tree
+from eigentree.treebank.io.text_files import open_text, write_whole
+from eigentree.treebank.reader import read_trees
 
 
 def main(number: str, source: str, target: str) -> None:

@@ -74,9 +74,9 @@ def compare(folder: Path, learners: dict[str, Learn], most: int) -> None:
 
 
 def of_eigentree() -> dict[str, Learn]:
-    from eigentree.learn.operators import OperatorOptions, learn_operators
-    from eigentree.learn.sequence_em import SequenceEMOptions, learn_sequence_em
-    from eigentree.learn.sequences import Sequences
+    from eigentree.automata.em import SequenceEMOptions, learn_sequence_em
+    from eigentree.automata.sequences import Sequences
+    from eigentree.automata.spectral import OperatorOptions, learn_operators
 
     def values(model):
         def value(text):

@@ -16,7 +16,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))
 
-from eigentree.models import CONSTITUENTS, DEPENDENCIES
+from eigentree.data.catalogue import CONSTITUENTS, DEPENDENCIES
 from tests.web.browser import chromium
 from tests.web.running import Running
 

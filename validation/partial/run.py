@@ -20,10 +20,10 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from eigentree import Parser, Tree, read_treebank
-from eigentree.corpus.trees import fold
-from eigentree.held_out import HeldOut
-from eigentree.learn.partial import PartialOptions
-from eigentree.training import TrainingOptions
+from eigentree.constituency.learn.constrained_em import PartialOptions
+from eigentree.constituency.training import TrainingOptions
+from eigentree.constituency.validation import HeldOut
+from eigentree.treebank.tree import fold
 
 LONGEST = 20
 SHARES = (0.0, 0.3, 0.6, 1.0)

@@ -20,10 +20,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from eigentree.corpus.conllu import Sentence, read_conllu
-from eigentree.dependency_training import convention_of_treebank
-from eigentree.text.convention import TokenConvention
-from eigentree.text.sentences import split_text
+from eigentree.dependency.training import convention_of_treebank
+from eigentree.tokenisation.scheme import TokenConvention
+from eigentree.tokenisation.sentences import split_text
+from eigentree.treebank.io.conllu import Sentence, read_conllu
 
 WAYS = ("mode", "words", "text")
 

@@ -19,8 +19,8 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from eigentree import Parser, Tree, read_treebank, score
-from eigentree.evaluate import EVALB_COLLINS
-from eigentree.training import TrainingOptions
+from eigentree.constituency.training import TrainingOptions
+from eigentree.evaluation import EVALB_COLLINS
 
 STATES = {"spectral": 24, "clustering": 24, "pcfg": 1}
 

@@ -22,7 +22,7 @@ import typer
 from eigentree.errors import EigentreeError, SettingsError, TreebankFormatError
 
 if TYPE_CHECKING:
-    from eigentree.report.scores import Table
+    from eigentree.evaluation.tables.scores import Table
 
 Item = TypeVar("Item")
 
@@ -204,13 +204,13 @@ def write_picture(svg: str, file: str, *, as_png: bool, scale: float = 2.0) -> N
     SettingsError
         When a PNG is too large, would go to a terminal, or wants a package that is missing.
     """
-    from eigentree.corpus.files import write_whole
+    from eigentree.treebank.io.text_files import write_whole
 
     if not as_png:
         with write_whole(file) as text:
             text.write(svg)
         return
-    from eigentree.report import png
+    from eigentree.drawing import png
 
     pixels = png.as_png(svg, scale=scale)
     with write_whole(file, binary=True) as out:
@@ -237,7 +237,7 @@ def show_table(table: Table) -> None:
     Rows whose figure is the one to look at, F1 or an attachment score, are bold.
     """
     if not sys.stdout.isatty():
-        from eigentree.report.scores import plain_table
+        from eigentree.evaluation.tables.scores import plain_table
 
         typer.echo(plain_table(table))
         return
@@ -270,7 +270,7 @@ def text_lines(lines: Iterable[str], name: str) -> Iterator[str]:
     name
         What the message calls their file.
     """
-    from eigentree.corpus.brackets import CONLLU_LINE
+    from eigentree.treebank.io.brackets import CONLLU_LINE
 
     is_begun = False
     for line in lines:

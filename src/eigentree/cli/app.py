@@ -29,38 +29,48 @@ class Verb(NamedTuple):
 
 VERBS = {
     "check": Verb("eigentree.cli.check", "Say what is in a treebank and what is wrong with it."),
-    "train": Verb("eigentree.cli.train", "Learn a parser from a treebank."),
+    "train": Verb("eigentree.cli.constituency.train", "Learn a parser from a treebank."),
     "retrain": Verb(
-        "eigentree.cli.retrain", "Improve a model with trees in which phrases may be missing."
+        "eigentree.cli.constituency.retrain",
+        "Improve a model with trees in which phrases may be missing.",
     ),
-    "parse": Verb("eigentree.cli.parse", "Parse sentences with a model."),
+    "parse": Verb("eigentree.cli.constituency.parse", "Parse sentences with a model."),
     "models": Verb("eigentree.cli.models", "List the models that come with eigentree."),
     "surprisal": Verb(
-        "eigentree.cli.surprisal", "Say how surprising each word of a sentence is to a model."
+        "eigentree.cli.constituency.surprisal",
+        "Say how surprising each word of a sentence is to a model.",
     ),
     "ensemble": Verb(
-        "eigentree.cli.ensemble", "Train many parsers that differ and combine their trees."
+        "eigentree.cli.constituency.ensemble",
+        "Train many parsers that differ and combine their trees.",
     ),
     "automaton": Verb(
         "eigentree.cli.automaton", "Learn automata from sequences of symbols, and ask them."
     ),
     "decompose": Verb(
-        "eigentree.cli.decompose", "Bring a model's rules into Kruskal form, for fast charts."
+        "eigentree.cli.constituency.decompose",
+        "Bring a model's rules into Kruskal form, for fast charts.",
     ),
     "calibrate": Verb(
-        "eigentree.cli.calibrate", "Turn a model's confidences into probabilities of being right."
+        "eigentree.cli.constituency.calibrate",
+        "Turn a model's confidences into probabilities of being right.",
     ),
     "reliability": Verb(
-        "eigentree.cli.reliability", "Say how far a model's confidences can be trusted."
+        "eigentree.cli.constituency.reliability",
+        "Say how far a model's confidences can be trusted.",
     ),
     "words": Verb(
         "eigentree.cli.words", "Learn clusters or vectors of words from text, and look at them."
     ),
-    "induce": Verb("eigentree.cli.induce", "Find trees in sentences of tags, without a treebank."),
-    "evaluate": Verb("eigentree.cli.evaluate", "Score parsed trees against gold trees."),
-    "dependencies": Verb("eigentree.cli.dependencies", "Work with dependency trees."),
+    "induce": Verb(
+        "eigentree.cli.bracketing.evaluate", "Find trees in sentences of tags, without a treebank."
+    ),
+    "evaluate": Verb(
+        "eigentree.cli.constituency.evaluate", "Score parsed trees against gold trees."
+    ),
+    "dependencies": Verb("eigentree.cli.dependency.evaluate", "Work with dependency trees."),
     "inspect": Verb("eigentree.cli.inspect", "Say what is in a model."),
-    "experiment": Verb("eigentree.cli.experiment", "Compare estimators on a treebank."),
+    "experiment": Verb("eigentree.cli.study", "Compare estimators on a treebank."),
     "serve": Verb("eigentree.cli.serve", "Serve models over HTTP, with a page for the browser."),
     "draw": Verb("eigentree.cli.draw", "Draw trees as text, as a picture or for LaTeX."),
 }

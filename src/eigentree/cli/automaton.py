@@ -20,8 +20,8 @@ from eigentree.cli._common import (
 from eigentree.errors import GrammarError, SettingsError, counted
 
 if TYPE_CHECKING:
-    from eigentree.grammar.operators import OperatorModel
-    from eigentree.learn.sequences import Sequences
+    from eigentree.automata.model import OperatorModel
+    from eigentree.automata.sequences import Sequences
 
 END = "<end>"
 
@@ -82,11 +82,11 @@ def learn(
     """
     from pathlib import Path
 
-    from eigentree.cli._training import Stages, check_writable
-    from eigentree.learn.operators import OperatorOptions, learn_operators
-    from eigentree.learn.sequence_em import SequenceEMOptions, learn_sequence_em
-    from eigentree.learn.sequences import Sequences
-    from eigentree.operator_files import save_operators
+    from eigentree.automata.em import SequenceEMOptions, learn_sequence_em
+    from eigentree.automata.model_file import save_operators
+    from eigentree.automata.sequences import Sequences
+    from eigentree.automata.spectral import OperatorOptions, learn_operators
+    from eigentree.cli.constituency._training import Stages, check_writable
 
     if not output:
         raise SettingsError("no model file is named; give one with --output-file")
@@ -155,8 +155,8 @@ def value(
     beginning, and the most probable symbols that follow are told, each with its probability,
     where <end> is the end.
     """
-    from eigentree.corpus.files import write_whole
-    from eigentree.operator_files import load_operators
+    from eigentree.automata.model_file import load_operators
+    from eigentree.treebank.io.text_files import write_whole
 
     if not model:
         raise SettingsError("no model is named; give one with --model, as made by automaton learn")
@@ -191,8 +191,8 @@ def _following(model: OperatorModel, sequence: list[str], most: int) -> Iterator
 
 def read(files: list[str]) -> Iterator[tuple[str, list[str]]]:
     """The sequences of files with their places."""
-    from eigentree.corpus.files import open_text
-    from eigentree.corpus.tokens import read_sentences
+    from eigentree.treebank.io.sentences import read_sentences
+    from eigentree.treebank.io.text_files import open_text
 
     for file in files:
         with open_text(file) as lines:

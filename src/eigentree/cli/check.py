@@ -15,8 +15,8 @@ from eigentree.cli._common import BAD_INPUT, JsonOption, message, result_console
 from eigentree.errors import SettingsError
 
 if TYPE_CHECKING:
-    from eigentree.corpus.check import TreebankReport
-    from eigentree.corpus.check_dependencies import DependencyReport
+    from eigentree.treebank.check_constituency import TreebankReport
+    from eigentree.treebank.check_dependency import DependencyReport
 
 _Form = Literal["auto", "brackets", "export", "conllu"]
 _CONLLU_NAME = re.compile(r"\.conllu?(\.gz)?$")
@@ -106,7 +106,7 @@ def check(
     The exit code is 2 when a tree could not be read.
     """
     if print_heads is not None:
-        from eigentree.corpus.heads import head_rules
+        from eigentree.treebank.heads import head_rules
 
         sys.stdout.write(head_rules(print_heads).format())
         return
@@ -115,9 +115,9 @@ def check(
     if _are_conllu(files, form):
         _check_dependencies(files, on_error, limit, as_json)
         return
-    from eigentree.corpus.check import examine
-    from eigentree.corpus.cleaning import CleaningOptions
-    from eigentree.corpus.treebank import read_treebank
+    from eigentree.treebank.check_constituency import examine
+    from eigentree.treebank.cleaning import CleaningOptions
+    from eigentree.treebank.reader import read_treebank
 
     cleaning = CleaningOptions(
         trace_labels=tuple(trace_labels.split()),
@@ -156,8 +156,8 @@ def _are_conllu(files: list[str], form: _Form) -> bool:
 def _check_dependencies(
     files: list[str], on_error: Literal["skip", "raise"], limit: int, as_json: bool
 ) -> None:
-    from eigentree.corpus.check_dependencies import examine_dependencies
-    from eigentree.corpus.conllu import read_dependencies
+    from eigentree.treebank.check_dependency import examine_dependencies
+    from eigentree.treebank.io.conllu import read_dependencies
 
     bank = read_dependencies(files, on_error=on_error)
     report = examine_dependencies(bank, limit=limit)

@@ -14,9 +14,9 @@ from eigentree.cli._common import OutputOption, keep_inputs, message, write_pict
 from eigentree.errors import SettingsError, counted
 
 if TYPE_CHECKING:
-    from eigentree.corpus.conllu import Sentence
-    from eigentree.corpus.trees import Tree
-    from eigentree.report.latex import TreeStyle
+    from eigentree.drawing.latex import TreeStyle
+    from eigentree.treebank.io.conllu import Sentence
+    from eigentree.treebank.tree import Tree
 
 Format = Literal[
     "auto", "text", "svg", "png", "latex", "latex-forest", "latex-qtree", "latex-dependency"
@@ -72,7 +72,7 @@ def draw(
 
     CoNLL-U is told from bracketed trees by its first row, and drawn as arcs.
     """
-    from eigentree.corpus.files import open_text
+    from eigentree.treebank.io.text_files import open_text
 
     ends = [name for end, name in _BY_NAME.items() if output_file.lower().endswith(end)]
     if format == "auto":
@@ -123,7 +123,7 @@ def _draw_trees(
     scale: float,
     output_file: str,
 ) -> None:
-    from eigentree.report import draw_svg_page, draw_text
+    from eigentree.drawing import draw_svg_page, draw_text
 
     if format == "latex-dependency":
         raise SettingsError(f"the format {format} draws CoNLL-U; the input holds bracketed trees")
@@ -140,7 +140,7 @@ def _draw_trees(
     if format in ("svg", "png"):
         write_picture(draw_svg_page(whole), output_file, as_png=format == "png", scale=scale)
         return
-    from eigentree.report.latex import trees_in_latex
+    from eigentree.drawing.latex import trees_in_latex
 
     _write(trees_in_latex(whole, _TREE_STYLES[format], fragment=fragment), output_file)
 
@@ -153,7 +153,7 @@ def _draw_arcs(
     scale: float,
     output_file: str,
 ) -> None:
-    from eigentree.report.arcs import arcs_of, draw_arcs_svg, draw_arcs_text
+    from eigentree.drawing.arcs import arcs_of, draw_arcs_svg, draw_arcs_text
 
     if format in ("latex-forest", "latex-qtree"):
         raise SettingsError(f"the format {format} draws bracketed trees; the input is CoNLL-U")
@@ -163,14 +163,14 @@ def _draw_arcs(
     elif format in ("svg", "png"):
         write_picture(draw_arcs_svg(list(arcs)), output_file, as_png=format == "png", scale=scale)
     else:
-        from eigentree.report.latex import arcs_in_latex
+        from eigentree.drawing.latex import arcs_in_latex
 
         _write(arcs_in_latex(list(arcs), fragment=fragment), output_file)
 
 
 def _write_texts(drawings: Iterable[str], output_file: str) -> None:
     """Drawings one by one as they are made, so that a pipe is drawn as it flows."""
-    from eigentree.corpus.files import write_whole
+    from eigentree.treebank.io.text_files import write_whole
 
     with write_whole(output_file) as out:
         for place, drawing in enumerate(drawings):
@@ -179,7 +179,7 @@ def _write_texts(drawings: Iterable[str], output_file: str) -> None:
 
 
 def _write(text: str, output_file: str) -> None:
-    from eigentree.corpus.files import write_whole
+    from eigentree.treebank.io.text_files import write_whole
 
     with write_whole(output_file) as out:
         out.write(text)
@@ -202,8 +202,8 @@ def _trees(
     lines: Iterable[str], name: str, on_error: Literal["raise", "skip"], clean: bool
 ) -> Iterator[tuple[Tree | None, bool]]:
     """Trees one by one as they are read, and whether they could be."""
-    from eigentree.corpus.cleaning import clean as cleaned
-    from eigentree.corpus.treebank import read_trees
+    from eigentree.treebank.cleaning import clean as cleaned
+    from eigentree.treebank.reader import read_trees
 
     for record in read_trees(lines, name=name, on_error=on_error, edge_labels=not clean):
         if record.problem is not None:
@@ -215,7 +215,7 @@ def _trees(
 def _sentences(
     lines: Iterable[str], name: str, on_error: Literal["raise", "skip"]
 ) -> Iterator[tuple[Sentence | None, bool]]:
-    from eigentree.corpus.conllu import read_conllu
+    from eigentree.treebank.io.conllu import read_conllu
 
     for record in read_conllu(lines, name=name, on_error=on_error):
         if record.problem is not None:

@@ -17,9 +17,9 @@ from eigentree.cli._common import JsonOption, result_console
 from eigentree.errors import SettingsError, counted
 
 if TYPE_CHECKING:
-    from eigentree.grammar.kruskal import KruskalGrammar
+    from eigentree.constituency.grammar.kruskal import KruskalGrammar
+    from eigentree.constituency.parser import Parser
     from eigentree.linalg.multilinear import SparseTensor
-    from eigentree.parsers import Parser
 
 _NO_KRUSKAL_FORM = "--measure needs a model in Kruskal form, made by eigentree decompose"
 _SHOWN_VALUES = 5
@@ -62,11 +62,11 @@ def inspect(
     charts cost, and how far values of sentences can be from the exact ones at most.  Of a model of
     brackets what it was learned from is told, and how.
     """
-    from eigentree.cli._brackets_inspect import describe_brackets, show_brackets
-    from eigentree.cli._dependencies_inspect import describe_dependencies, show_dependencies
-    from eigentree.model_files import open_model
-    from eigentree.models import resolved
-    from eigentree.parsers import Parser
+    from eigentree.cli.bracketing.inspect import describe_brackets, show_brackets
+    from eigentree.cli.dependency.inspect import describe_dependencies, show_dependencies
+    from eigentree.constituency.parser import Parser
+    from eigentree.data.catalogue import resolved
+    from eigentree.model_file import open_model
 
     model = str(resolved(model))
     if Path(model).is_dir():
@@ -155,7 +155,7 @@ def _describe(parser: Parser, path: str) -> dict[str, Any]:
 
 def _costs(form: KruskalGrammar, error: float | None) -> dict[str, Any]:
     """What charts in Kruskal form cost beside those that look at every rule, and how far off."""
-    from eigentree.grammar.kruskal import Multiplications, rule_tensor
+    from eigentree.constituency.grammar.kruskal import Multiplications, rule_tensor
 
     tensor = rule_tensor(form.exact)
     at = {n: Multiplications.of(form, n) for n in _LENGTHS}
@@ -178,8 +178,12 @@ def _costs(form: KruskalGrammar, error: float | None) -> dict[str, Any]:
 
 def _bounds(form: KruskalGrammar, tensor: SparseTensor, error: float) -> dict[str, Any]:
     """The bounds of the paper's section 5, null where one is too large for a number."""
-    from eigentree.grammar.kruskal import error_for_bound, probability_bound, truncation_bound
-    from eigentree.learn.decomposition import slices
+    from eigentree.constituency.grammar.kruskal import (
+        error_for_bound,
+        probability_bound,
+        truncation_bound,
+    )
+    from eigentree.constituency.learn.decomposition import slices
 
     least, parents = float(tensor.values[tensor.values > 0].min()), form.n_inner_states
     differences = {n: probability_bound(error, least, parents, n) for n in _LENGTHS}
@@ -203,9 +207,9 @@ def _add_measured(parser: Parser, costs: dict[str, Any] | None) -> None:
     """Time both charts on sentences of random words, and add the ratios."""
     import numpy as np
 
-    from eigentree.chart.exhaustive import exhaustive_marginals
-    from eigentree.chart.kruskal import Factors, kruskal_marginals
-    from eigentree.chart.pruning import Leaves
+    from eigentree.constituency.chart.exhaustive import exhaustive_marginals
+    from eigentree.constituency.chart.kruskal import Factors, kruskal_marginals
+    from eigentree.constituency.chart.pruning import Leaves
 
     if costs is None or parser.kruskal is None:
         raise SettingsError(_NO_KRUSKAL_FORM)
@@ -254,7 +258,7 @@ def _encodes_bars() -> bool:
 def _show(report: dict[str, Any], most: int, ascii_only: bool) -> None:
     from rich.table import Table
 
-    from eigentree.report.spectrum import draw_spectrum
+    from eigentree.drawing.spectrum import draw_spectrum
 
     console = result_console()
     trained = report["trained"]

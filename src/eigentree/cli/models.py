@@ -10,7 +10,7 @@ import typer
 from eigentree.cli._common import JsonOption, result_console
 
 if TYPE_CHECKING:
-    from eigentree.models import Bundled
+    from eigentree.data.catalogue import Bundled
 
 
 def models(
@@ -22,8 +22,8 @@ def models(
     A name in the list may stand wherever a model is asked for.  The card tells what a model was
     trained on, under which licences it may be used, and its scores.
     """
+    from eigentree.data.catalogue import bundled
     from eigentree.errors import SettingsError
-    from eigentree.models import bundled
 
     found = {each.name: each for each in bundled()}
     if name is not None and name not in found:

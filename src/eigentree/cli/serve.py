@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from eigentree.cli._common import FAILED, QuietOption, WorkFailedError, message
+from eigentree.data.catalogue import CONSTITUENTS, DEPENDENCIES, own
 from eigentree.errors import SettingsError
-from eigentree.models import CONSTITUENTS, DEPENDENCIES, own
 
 _NEEDED = ("fastapi", "uvicorn")
 _MOST_WORKERS = 4
@@ -90,11 +90,11 @@ def serve(
     """
     _check_installed()
     from eigentree.web.app import Service
-    from eigentree.web.crew import WorkerDiedError
     from eigentree.web.limits import Limits
-    from eigentree.web.served import name_models
+    from eigentree.web.models import name_models
     from eigentree.web.server import get_once, is_loopback
     from eigentree.web.server import serve as serve_until_signal
+    from eigentree.web.worker_pool import WorkerDiedError
 
     limits = Limits.given(
         body_bytes=body_bytes, body_seconds=body_seconds, characters=characters,

@@ -16,12 +16,12 @@ from eigentree.cli._common import (
     keep_inputs,
     message,
 )
-from eigentree.cli._models import warn_of_compilation
-from eigentree.cli._training import Stages, check_writable
+from eigentree.cli.constituency._output import warn_of_compilation
+from eigentree.cli.constituency._training import Stages, check_writable
 from eigentree.errors import counted
 
 if TYPE_CHECKING:
-    from eigentree.cli.parse import Trouble
+    from eigentree.cli.constituency.parse import Trouble
     from eigentree.words.brown import BrownClusters
     from eigentree.words.vectors import WordVectors
 
@@ -63,7 +63,7 @@ def brown(
     The output has a line a word: the path from the root of the tree to its cluster, the word, and
     how often it was seen.  A file whose name ends in .egt is a model file instead.
     """
-    from eigentree.cli.parse import Trouble
+    from eigentree.cli.constituency.parse import Trouble
     from eigentree.words.brown import BrownOptions, learn_brown
     from eigentree.words.brown_files import write_clusters
 
@@ -93,7 +93,7 @@ def assign(
     A word joins the cluster whose neighbours are most like its own.  One that never stands beside a
     known word stays unknown.
     """
-    from eigentree.cli.parse import Trouble
+    from eigentree.cli.constituency.parse import Trouble
     from eigentree.words.brown import assign_words
     from eigentree.words.brown_files import read_clusters, write_clusters
 
@@ -141,7 +141,7 @@ def cca(
     The output is text that readers of word2vec and GloVe files know, with a vector for unknown
     words called <unk>; a file whose name ends in .npz holds arrays instead.
     """
-    from eigentree.cli.parse import Trouble
+    from eigentree.cli.constituency.parse import Trouble
     from eigentree.words.cca import CCAOptions, learn_cca
     from eigentree.words.vectors import write_vectors
 
@@ -198,8 +198,8 @@ def _check_places(files: list[str] | None, output: str) -> None:
 
 def _sentences(files: list[str] | None, form: str, trouble: Trouble) -> Iterator[list[str]]:
     """The words of each sentence that can be read."""
-    from eigentree.cli.parse import read
-    from eigentree.corpus.cleaning import CleaningOptions
+    from eigentree.cli.constituency.parse import read
+    from eigentree.treebank.cleaning import CleaningOptions
 
     read_in = read(files or ["-"], form, "xpos", CleaningOptions())  # type: ignore[arg-type]  # a name of a form
     return (each.words for each in trouble.watch(read_in, ignore_tags=True))
@@ -216,7 +216,7 @@ def _leave(trouble: Trouble) -> None:
 
 def _holds_clusters(file: str) -> bool:
     """Whether a file is a model or text whose first line is that of a word and its path."""
-    from eigentree.corpus.files import open_text
+    from eigentree.treebank.io.text_files import open_text
     from eigentree.words.brown_files import is_count, is_path
 
     with open(file, "rb") as content:

@@ -34,7 +34,8 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from scipy import linalg
 
-from eigentree._random import generator
+from eigentree._core.processes import worker_pool
+from eigentree._core.random import generator
 from eigentree.errors import SettingsError, ShapeError, TensorError
 from eigentree.linalg.multilinear import (
     MODES,
@@ -48,7 +49,6 @@ from eigentree.linalg.multilinear import (
     others,
 )
 from eigentree.linalg.threads import one_thread
-from eigentree.workers import worker_pool
 
 Method = Literal["apr", "als", "hals"]
 Stopped = Literal["converged", "iterations"]

@@ -21,8 +21,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from eigentree._core.shapes import check_shapes, check_types
 from eigentree.errors import ShapeError, TensorError
-from eigentree.shapes import check_shapes, check_types
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

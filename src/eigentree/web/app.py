@@ -15,8 +15,15 @@ from fastapi.responses import FileResponse, PlainTextResponse
 from fastapi.staticfiles import StaticFiles
 
 from eigentree import __version__
-from eigentree.web import asked
-from eigentree.web.asked import (
+from eigentree.web import requests
+from eigentree.web.errors import ServiceError, as_json
+from eigentree.web.limits import Limits
+from eigentree.web.metrics import Metrics
+from eigentree.web.middleware import Guard
+from eigentree.web.models import Kind, Served
+from eigentree.web.openapi import add_documentation, body_of
+from eigentree.web.request_body import ClientGoneError, check_content_type, read_body, read_json
+from eigentree.web.requests import (
     AskedSentences,
     BracketRequest,
     DependencyRequest,
@@ -24,16 +31,9 @@ from eigentree.web.asked import (
     ParseRequest,
     Wanted,
 )
-from eigentree.web.bodies import ClientGoneError, check_content_type, read_body, read_json
-from eigentree.web.crew import Crew
-from eigentree.web.documentation import add_documentation, body_of
-from eigentree.web.errors import ServiceError, as_json
-from eigentree.web.guard import Guard
-from eigentree.web.limits import Limits
-from eigentree.web.metrics import Metrics
-from eigentree.web.served import Kind, Served
 from eigentree.web.timeouts import Timeouts
 from eigentree.web.worker import Doing, Job
+from eigentree.web.worker_pool import Crew
 
 HERE = Path(__file__).parent
 # Seconds after which one that was sent away may ask again.
@@ -102,7 +102,7 @@ class Service:
         Raises
         ------
         ServiceError, ClientGoneError
-            As of `eigentree.web.bodies`.
+            As of `eigentree.web.request_body`.
         """
         headers = {name.lower(): value for name, value in request.headers.items()}
         check_content_type(headers)
@@ -172,15 +172,15 @@ class Service:
 
         async def one(index: int, sentence: Wanted) -> bytes | ServiceError:
             try:
-                asked.check_sentence(sentence, index, self.limits)
+                requests.check_sentence(sentence, index, self.limits)
                 job = Job(doing, model, {"index": index, **_given(doing, sentence), **given})
                 async with turns:
                     record = await self.crew.ask(job, deadline)
             except ServiceError as error:
                 error.record.setdefault("where", f"sentences[{index}]")
-                self.metrics.count("sentences", asked=doing, outcome=error.code)
+                self.metrics.count("sentences", requests=doing, outcome=error.code)
                 return error
-            self.metrics.count("sentences", asked=doing, outcome="done")
+            self.metrics.count("sentences", requests=doing, outcome="done")
             return record
 
         async with asyncio.TaskGroup() as group:
@@ -211,7 +211,7 @@ class Service:
             job = Job("split", model, {"text": sentences})
             found = read_json(await self.crew.ask(job, deadline))
             self.limits.check("sentences", len(found))
-            return asked.with_constraints(request, [Wanted(**each) for each in found])
+            return requests.with_constraints(request, [Wanted(**each) for each in found])
         raw = [each.raw for each in sentences]
         if not any(each is not None for each in raw):
             return sentences
@@ -258,7 +258,7 @@ def make_app(service: Service, hosts: Sequence[str] | None) -> Guard:
     async def sentences(
         request: Request, doing: Doing, kind: Kind, given: AskedSentences, **options: Any
     ) -> Response:
-        wanted = asked.sentences_of(given, limits)
+        wanted = requests.sentences_of(given, limits)
         return await service.worked(
             request,
             lambda until: service.sentences(doing, kind, given, wanted, until, **options),
@@ -267,26 +267,26 @@ def make_app(service: Service, hosts: Sequence[str] | None) -> Guard:
     @app.post("/api/parse", openapi_extra=body_of(ParseRequest), tags=["parsing"])
     async def parse(request: Request) -> Response:
         """Parse sentences: trees, the best few, confidences, under constraints."""
-        given = asked.validated(ParseRequest, await service.body(request))
+        given = requests.validated(ParseRequest, await service.body(request))
         options = {"best": given.best, "marginals": given.marginals, "soft": given.soft}
         return await sentences(request, "parse", "constituents", given, **options)
 
     @app.post("/api/dependencies", openapi_extra=body_of(DependencyRequest), tags=["parsing"])
     async def dependencies(request: Request) -> Response:
         """Parse sentences to dependency trees."""
-        given = asked.validated(DependencyRequest, await service.body(request))
+        given = requests.validated(DependencyRequest, await service.body(request))
         return await sentences(request, "dependencies", "dependencies", given)
 
     @app.post("/api/brackets", openapi_extra=body_of(BracketRequest), tags=["parsing"])
     async def brackets(request: Request) -> Response:
         """Bracket tagged sentences without labels."""
-        given = asked.validated(BracketRequest, await service.body(request))
+        given = requests.validated(BracketRequest, await service.body(request))
         return await sentences(request, "brackets", "brackets", given)
 
     @app.post("/api/evaluate", openapi_extra=body_of(EvaluateRequest), tags=["scoring"])
     async def evaluate(request: Request) -> Response:
         """Score parsed trees against gold trees by labelled brackets."""
-        given = asked.validated(EvaluateRequest, await service.body(request))
+        given = requests.validated(EvaluateRequest, await service.body(request))
         job = Job("evaluate", "", given.model_dump())
         return await service.worked(request, lambda until: service.crew.ask(job, until))
 

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eigentree.constituency.grammar.lpcfg import LPCFG
+from eigentree.constituency.grammar.symbols import SymbolTable
+from eigentree.constituency.parser import Parser
 from eigentree.errors import SettingsError
-from eigentree.grammar.lpcfg import LPCFG
-from eigentree.grammar.symbols import SymbolTable
-from eigentree.parsers import Parser
 
 Floats = NDArray[np.float64]
 

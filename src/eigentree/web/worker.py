@@ -13,13 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from eigentree._core.processes import begin
 from eigentree.errors import EigentreeError
 from eigentree.web.errors import as_json
-from eigentree.workers import begin
 
 if TYPE_CHECKING:
-    from eigentree.text.tokens import RawSentence
-    from eigentree.web.served import AnyParser, Kind, Served
+    from eigentree.tokenisation.tokens import RawSentence
+    from eigentree.web.models import AnyParser, Kind, Served
 
 Doing = Literal["split", "parse", "dependencies", "brackets", "evaluate", "symbols", "symbol"]
 
@@ -85,7 +85,7 @@ def start(connection: Connection, models: Sequence[Served], verify: bool) -> Non
 
 
 def _live(connection: Connection, models: Sequence[Served], verify: bool) -> None:
-    from eigentree.web.served import about, open_served
+    from eigentree.web.models import about, open_served
 
     try:
         parsers = {each.name: open_served(each, verify=verify) for each in models}
@@ -118,7 +118,7 @@ def _answer(parsers: Mapping[str, AnyParser], job: Job) -> Answer:
 
 def _warm_up(kind: Kind, parser: Any) -> None:
     """Load every kernel, which takes longer than a sentence."""
-    from eigentree.corpus.constraints import Constraints
+    from eigentree.treebank.constraints import Constraints
 
     for words in _FIRST:
         if kind == "constituents":
@@ -134,9 +134,9 @@ def _split(
     parser: Any, text: str | None = None, sentences: Sequence[str | None] = ()
 ) -> list[dict[str, Any] | None]:
     """Words with their characters: of the sentences of a text, or of sentences one by one."""
-    from eigentree.text.sentences import split_text
-    from eigentree.text.tokenise import tokenise
-    from eigentree.text.tokens import RawSentence
+    from eigentree.tokenisation.sentences import split_text
+    from eigentree.tokenisation.tokens import RawSentence
+    from eigentree.tokenisation.words import tokenise
 
     if text is not None:
         return [_raw(text, each) for each in split_text(text, parser.convention)]
@@ -164,8 +164,8 @@ def _parse(
     marginals: float | None,
     soft: bool,
 ) -> dict[str, Any]:
-    from eigentree.corpus.constraints import Constraints
-    from eigentree.records import parse_record
+    from eigentree.serialise import parse_record
+    from eigentree.treebank.constraints import Constraints
 
     result = parser.parse(
         words, tags, best=best, marginals=marginals, soft=soft,
@@ -190,9 +190,9 @@ def _dependencies(
     surface: str | None,
     offsets: list[tuple[int, int]] | None,
 ) -> dict[str, Any]:
-    from eigentree.corpus.conllu import format_sentence, new_sentence
-    from eigentree.corpus.tag_schemes import parts_of_scheme
-    from eigentree.records import dependency_record, with_tree
+    from eigentree.serialise import dependency_record, with_tree
+    from eigentree.treebank.io.conllu import format_sentence, new_sentence
+    from eigentree.treebank.tag_schemes import parts_of_scheme
 
     result = parser.parse(words, tags)
     record = {"index": index, **dependency_record(result, {"offsets": offsets})}
@@ -205,15 +205,15 @@ def _dependencies(
 
 
 def _brackets(parser: Any, index: int, words: list[str], tags: list[str]) -> dict[str, Any]:
-    from eigentree.records import bracketing_record
+    from eigentree.serialise import bracketing_record
 
     return {"index": index, **bracketing_record(parser.parse(words, tags))}
 
 
 def _evaluate(_: Any, gold: str, parsed: str) -> dict[str, Any]:
-    from eigentree.evaluate import EVALB_COLLINS
-    from eigentree.report.scores import as_json as report
-    from eigentree.report.scoring import TreeFile, scored
+    from eigentree.evaluation import EVALB_COLLINS
+    from eigentree.evaluation.tables.scores import as_json as report
+    from eigentree.evaluation.tables.scoring import TreeFile, scored
 
     reference, given = (
         TreeFile.of_lines(text.splitlines(keepends=True), name)

@@ -25,7 +25,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from eigentree._accel import kernel
+from eigentree._core.jit import kernel
 
 if TYPE_CHECKING:
     from eigentree.words.brown import Bigrams, Floats, Longs, Window

@@ -36,11 +36,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from eigentree._core.shapes import check_shapes, check_types
 from eigentree.errors import GrammarError, SettingsError, counted
-from eigentree.shapes import check_shapes, check_types
 from eigentree.words import _kernels_brown as kernels
-from eigentree.words.numbered import NumberedText, count_bigrams, number_words
 from eigentree.words.vectors import WordVectors, mean_of_rarest
+from eigentree.words.vocabulary import NumberedText, count_bigrams, number_words
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigentree.corpus.files import open_text, write_whole
 from eigentree.errors import EigentreeError, ModelFileError, TreebankFormatError
-from eigentree.model_files import open_model, save_model
+from eigentree.model_file import open_model, save_model
+from eigentree.treebank.io.text_files import open_text, write_whole
 from eigentree.words.brown import BrownClusters
 
 KIND = "brown clusters"

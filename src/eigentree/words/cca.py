@@ -40,11 +40,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from eigentree._random import generator
+from eigentree._core.random import generator
 from eigentree.errors import SettingsError
 from eigentree.linalg.svd import ROUNDING, truncated_svd
-from eigentree.words.numbered import NumberedText, number_words, pairs_within
 from eigentree.words.vectors import UNKNOWN, WordVectors, mean_of_rarest
+from eigentree.words.vocabulary import NumberedText, number_words, pairs_within
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float64]

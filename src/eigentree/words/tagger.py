@@ -27,9 +27,9 @@ from typing import NamedTuple
 
 import pycrfsuite
 
-from eigentree.corpus.trees import FORBIDDEN_IN_LABEL
 from eigentree.errors import GrammarError, ModelFileError, SettingsError
-from eigentree.words.crfsuite_files import check_model
+from eigentree.treebank.tree import FORBIDDEN_IN_LABEL
+from eigentree.words.crfsuite_check import check_model
 
 MOST_CHAINED_TAGS = 100
 

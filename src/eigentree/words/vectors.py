@@ -17,9 +17,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eigentree.corpus.files import open_text, write_whole
+from eigentree._core.shapes import check_shapes, check_types
 from eigentree.errors import EigentreeError, GrammarError, ModelFileError, TreebankFormatError
-from eigentree.shapes import check_shapes, check_types
+from eigentree.treebank.io.text_files import open_text, write_whole
 
 Floats = NDArray[np.float32]
 

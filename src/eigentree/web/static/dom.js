@@ -40,7 +40,7 @@ const PLAIN = /^[\x20-\x7e]*$/;
 const MISLEADING = /[\x7f-\x9f\u2028-\u202e\u2066-\u2069]|\p{Cs}/u;
 const BARE_ACCENT = /^[\p{Mn}\p{Me}\p{Cf}]/u;
 
-/** The text as it can be shown, as in report/drawing.py: what can't be seen becomes a sign. */
+/** The text as it can be shown, as in drawing/tree_text.py: what can't be seen becomes a sign. */
 export function visible(text) {
   if (PLAIN.test(text)) return text;
   const shown = Array.from(text, picture).join("");

@@ -68,7 +68,7 @@ function nested(root, { phrase, tag, end }) {
   return text + end.repeat(open.length);
 }
 
-// As in report/latex.py: what TeX would obey, and letters that fonts would join to other signs.
+// As in drawing/latex.py: what TeX would obey, and letters that fonts would join to other signs.
 const ESCAPED = new Map([
   ["\\", "\\textbackslash{}"],
   ["&", "\\symbol{38}"],

@@ -1,6 +1,6 @@
 // A tree as SVG: placed from the root down, or as an outline with a line for each node.
 //
-// The first layout is that of the package's own pictures (report/drawing.py): no two nodes of one
+// The first layout is that of the package's own pictures (drawing/tree_text.py): no two nodes of one
 // depth overlap, and parents stand over the middle of their children. What is folded is a roof over
 // its words. Text from right to left mirrors either layout.
 

@@ -1,0 +1,1 @@
+"""Weighted automata over sequences of symbols: models, learning, questions."""

@@ -1,0 +1,157 @@
+"""Kernels of expectation maximisation over the states of automata, on a forest of prefixes.
+
+A node is a distinct prefix, its parent the prefix without the last symbol.  With A the operator of
+that symbol, x the forward vector of the parent and z the backward vector of the node,
+
+    forward = A x,    backward(parent) += A' z,    expected count of the operator = A * (z x'),
+
+number by number, summed over the operator's nodes.  Forward vectors are scaled by powers of two so
+that the largest entry lies in [0.5, 1); the backward vector is set against that, so that forward *
+backward is the posterior of the state, times the number of sequences with this prefix.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from eigentree._core.jit import kernel
+
+if TYPE_CHECKING:
+    from eigentree.automata.em import Automata
+    from eigentree.automata.prefix_forest import Forest
+    from eigentree.automata.sequences import Floats, Ints
+
+
+@kernel
+def forward_pass(
+    forest: Forest,
+    automata: Automata,
+    first: int,
+    last: int,
+    forward: Floats,
+    exponent: Ints,
+    scale: Floats,
+) -> None:
+    """Fill forward vectors, axes (nodes, n), exponents and scales of nodes ``first`` to ``last``.
+
+    Those of their parents are there, or lie before them in the same range.  Operators may have
+    numbers of any sign.
+    """
+    n = forward.shape[1]
+    for node in range(first, last):
+        parent = forest.parent[node]
+        operator = automata.operators[forest.row[node]]
+        largest = 0.0
+        for i in range(n):
+            total = 0.0
+            for j in range(n):
+                total += operator[i, j] * forward[parent, j]
+            forward[node, i] = total
+            largest = max(largest, abs(total))
+        shift = 0
+        if largest > 0.0:
+            _, shift = math.frexp(largest)
+        scale[node] = math.ldexp(1.0, -shift)
+        for i in range(n):
+            forward[node, i] *= scale[node]
+        exponent[node] = exponent[parent] + shift
+
+
+@kernel
+def end_pass(
+    forest: Forest,
+    automata: Automata,
+    forward: Floats,
+    exponent: Ints,
+    backward: Floats,
+    stop: Floats,
+) -> float:
+    """Start backward vectors with the sequences that end at each node.
+
+    Adds expected stops to ``stop``, axes (automata, n).  Returns the log-likelihood in nats.
+    """
+    n = forward.shape[1]
+    log_likelihood = 0.0
+    for node in range(len(forest.parent)):
+        for j in range(n):
+            backward[node, j] = 0.0
+        count = forest.ends[node]
+        if count == 0.0:
+            continue
+        final = automata.final[forest.automaton[node]]
+        value = 0.0
+        for j in range(n):
+            value += final[j] * forward[node, j]
+        if value == 0.0:
+            return -math.inf
+        log_likelihood += count * (math.log(value) + exponent[node] * math.log(2.0))
+        for j in range(n):
+            backward[node, j] = final[j] * count / value
+            stop[forest.automaton[node], j] += backward[node, j] * forward[node, j]
+    return log_likelihood
+
+
+@kernel
+def backward_pass(
+    forest: Forest, automata: Automata, first: int, last: int, scale: Floats, backward: Floats
+) -> None:
+    """Hand backward vectors from the nodes ``first`` to ``last`` on to parents in this range."""
+    n = backward.shape[1]
+    for node in range(last - 1, first - 1, -1):
+        parent = forest.parent[node]
+        if parent >= first:
+            pull_back(automata.operators[forest.row[node]], scale[node], backward, node, parent, n)
+
+
+@kernel
+def root_pass(forest: Forest, automata: Automata, scale: Floats, backward: Floats) -> None:
+    """Hand backward vectors on to the roots."""
+    n = backward.shape[1]
+    n_roots = len(automata.initial)
+    for each in range(len(forest.below_roots)):
+        node = forest.below_roots[each]
+        parent = forest.parent[node]
+        if parent < n_roots:
+            pull_back(automata.operators[forest.row[node]], scale[node], backward, node, parent, n)
+
+
+@kernel
+def pull_back(
+    operator: Floats, scale: float, backward: Floats, node: int, parent: int, n: int
+) -> None:
+    for i in range(n):
+        z = scale * backward[node, i]
+        for j in range(n):
+            backward[parent, j] += operator[i, j] * z
+
+
+@kernel
+def count_operators(
+    forest: Forest,
+    automata: Automata,
+    first: int,
+    last: int,
+    forward: Floats,
+    scale: Floats,
+    backward: Floats,
+    counts: Floats,
+) -> None:
+    """Fill the expected counts, axes (rows, n, n), of the operators ``first`` to ``last``."""
+    n = forward.shape[1]
+    for row in range(first, last):
+        own = counts[row]
+        for i in range(n):
+            for j in range(n):
+                own[i, j] = 0.0
+        for each in range(forest.row_start[row], forest.row_start[row + 1]):
+            node = forest.by_row[each]
+            parent = forest.parent[node]
+            for i in range(n):
+                z = scale[node] * backward[node, i]
+                for j in range(n):
+                    own[i, j] += z * forward[parent, j]
+        operator = automata.operators[row]
+        for i in range(n):
+            for j in range(n):
+                own[i, j] *= operator[i, j]

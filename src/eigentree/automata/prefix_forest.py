@@ -1,0 +1,124 @@
+"""Sequences as a forest of their distinct prefixes.
+
+The forward vector of an automaton after some symbols is the same in each sequence that begins with
+them, and backward vectors of sequences add up.  So a prefix needs one node, however many sequences
+have it: those of tags, of which many are alike and more begin alike, become several times fewer.
+Each automaton has a tree of its own, so many are learned at once.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from eigentree.automata.sequences import Floats, Longs, Sequences
+
+# Pieces of work that nodes and operators are divided into for threads.
+N_PARTS = 64
+
+
+class Forest(NamedTuple):
+    """The prefixes of sequences, a tree an automaton.
+
+    The roots, which are the empty prefixes, come first; then the prefixes with one automaton and
+    one first symbol stand together, the shorter ones before the longer.
+
+    Attributes
+    ----------
+    parent : int64, axes (nodes)
+        The prefix without its last symbol; a root has itself.
+    automaton : int64, axes (nodes)
+    row : int64, axes (nodes)
+        The operator of the last symbol, in a table of those that occur; 0 at roots.
+    ends : float64, axes (nodes)
+        Number of sequences that are this prefix and no more.
+    through : float64, axes (nodes)
+        Number of sequences that begin with it.
+    below_roots : int64
+        The prefixes of length 1.
+    block : int64, axes (`N_PARTS` + 1)
+        Nodes, but for roots, in parts between which no parent lies.
+    row_automaton, row_symbol : int64, axes (rows)
+        What an operator belongs to; sorted.
+    row_start : int64, axes (rows + 1)
+    by_row : int64, axes (nodes without roots)
+        The nodes of operator r, at ``row_start[r]:row_start[r + 1]``.
+    """
+
+    parent: Longs
+    automaton: Longs
+    row: Longs
+    ends: Floats
+    through: Floats
+    below_roots: Longs
+    block: Longs
+    row_automaton: Longs
+    row_symbol: Longs
+    row_start: Longs
+    by_row: Longs
+
+
+def plant(sequences: Sequences, automaton: Longs, n_automata: int) -> Forest:
+    """The forest of the sequences of some automata.
+
+    Parameters
+    ----------
+    sequences
+    automaton : int64, axes (sequences)
+        Which one each belongs to, below ``n_automata``.
+
+    Cost
+    ----
+    O(T log T) for T symbols in all, and as many steps as the longest sequence has symbols.
+    """
+    n_symbols = max(1, len(sequences.symbols))
+    # The longest sequences first, so that those that go on are always the first ones.
+    order = np.argsort(-sequences.length, kind="stable")
+    length, start = sequences.length[order], sequences.start[:-1][order]
+    node = automaton[order].astype(np.int64)
+    roots = np.arange(n_automata)
+    levels = [(roots, roots, np.zeros_like(roots))]
+    through = [np.bincount(node, minlength=n_automata)]
+    subtrees = [roots]
+    n_nodes, depth = n_automata, 0
+    while n_going := int(np.searchsorted(-length, -depth)):
+        symbol = sequences.symbol[start[:n_going] + depth]
+        keys, at, number = np.unique(
+            node[:n_going] * n_symbols + symbol, return_inverse=True, return_counts=True
+        )
+        parent, last = keys // n_symbols, keys % n_symbols
+        above, first_above, _ = levels[-1]
+        inside = parent - (n_nodes - len(above))
+        levels.append((parent, first_above[inside], last))
+        subtrees.append(np.arange(len(keys)) if depth == 0 else subtrees[-1][inside])
+        through.append(number)
+        node[:n_going] = n_nodes + at
+        n_nodes, depth = n_nodes + len(keys), depth + 1
+
+    parent, owner, last = (np.concatenate(column) for column in zip(*levels, strict=True))
+    # Stable, so shorter prefixes stay before longer ones.
+    subtree = np.concatenate(subtrees[1:]) if depth else roots[:0]
+    order = np.concatenate([roots, n_automata + np.argsort(subtree, kind="stable")])
+    place = np.empty_like(order)
+    place[order] = np.arange(n_nodes)
+    owner = owner[order]
+    keys, row = np.unique((owner * n_symbols + last[order])[n_automata:], return_inverse=True)
+    by_row = np.argsort(row, kind="stable")
+    parent = place[parent[order]]
+    below_roots = n_automata + np.flatnonzero(parent[n_automata:] < n_automata)
+    borders = np.append(below_roots, n_nodes)
+    wanted = n_automata + np.arange(N_PARTS + 1) * (n_nodes - n_automata) // N_PARTS
+    return Forest(
+        parent,
+        owner,
+        np.concatenate([np.zeros(n_automata, dtype=np.int64), row]),
+        np.bincount(place[node], minlength=n_nodes).astype(np.float64),
+        np.concatenate(through)[order].astype(np.float64),
+        below_roots,
+        borders[np.searchsorted(borders, wanted)],
+        keys // n_symbols,
+        keys % n_symbols,
+        np.searchsorted(row[by_row], np.arange(len(keys) + 1)),
+        by_row + n_automata,
+    )

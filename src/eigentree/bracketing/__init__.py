@@ -1,0 +1,1 @@
+"""Unsupervised bracketing: tree metrics and constituent-context models."""

@@ -1,0 +1,384 @@
+"""The constituent-context model: which spans of tags are constituents, by yield and context.
+
+Each span of a sentence, empty ones included, gives its yield, the tags in it, and its context,
+the tag before it and the one after it.  A sentence and a binary tree have the probability
+
+    product over all spans of P(yield | b) P(context | b),    b = 1 for a constituent, else 0,
+
+where words are constituents and empty spans aren't, whatever the tree, and all binary trees are
+as likely.  All trees have as many constituents, so P(b | yield) and P(b | context) serve as
+well, and the posterior of a tree is in proportion to the product over its spans of
+
+    odds(yield) odds(context),    odds(x) = P(b = 1 | x) / P(b = 0 | x).
+
+Yields are kept in a trie: all beginnings of a yield are yields.  Node 0 is the empty yield;
+nodes come in order of (parent, last tag), so that a binary search finds the next one.
+
+References
+----------
+Klein and Manning 2002.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree._core.shapes import check_shapes, check_types
+from eigentree.bracketing._kernels_ccm import best_splits, bracket_posteriors, row_of
+from eigentree.errors import GrammarError
+from eigentree.treebank.io.unlabelled import Pair
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+# Sums of logarithms that differ by less are the same but for rounding.
+MARGIN = 1e-12
+UNSEEN = -1
+
+
+class Spans(NamedTuple):
+    """All spans of some sentences, as numbers of their yields and contexts.
+
+    Attributes
+    ----------
+    n_words : int64, axes (sentence)
+        At least 1 each.
+    first : int64, axes (sentence)
+        Place of each sentence's first span; the spans of one, ``start <= end``, come in order
+        of start and, within, of end.
+    yields : int64, axes (span)
+        Nodes of the trie, -1 for unknown yields.
+    contexts : int64, axes (span)
+        Places in the flat table of contexts.
+    width : int64, axes (span)
+        Number of words.
+    """
+
+    n_words: Places
+    first: Places
+    yields: Places
+    contexts: Places
+    width: Places
+
+
+class BestTree(NamedTuple):
+    """A binary tree of a sentence.
+
+    Attributes
+    ----------
+    spans
+        Half-open, of two words or more, the whole sentence among them; none for fewer words.
+    top
+        Where the root parts the sentence; 0 for less than two words.
+    weight
+        Sum of the weights of all spans with words; 0 for less than two words.
+    """
+
+    spans: frozenset[Pair]
+    top: int
+    weight: float
+
+
+class Positions(NamedTuple):
+    """The boundaries between words of some sentences one after the other, both ends included.
+
+    ``after`` and ``before`` have the tag on either side, that of the edge at the ends; ``room``
+    is the number of words that follow, ``row`` the place of the empty span.
+    """
+
+    after: Places
+    before: Places
+    room: Places
+    row: Places
+
+
+def positions_of(sentences: Sequence[Places], edge: int) -> Positions:
+    """Boundaries of sentences of tags by number; ``edge`` is the number beyond their ends."""
+    after = np.concatenate([np.append(tags, edge) for tags in sentences])
+    room = np.concatenate([np.arange(len(tags), -1, -1) for tags in sentences])
+    return Positions(after, np.roll(after, 1), room, np.cumsum(room + 1) - (room + 1))
+
+
+def trie_of(positions: Positions, n_tags: int) -> Places:
+    """Keys of the trie of all yields, in order: parent times the number of tags, plus last tag."""
+    keys: list[Places] = []
+    n_nodes = 1
+    at = np.flatnonzero(positions.room > 0)
+    nodes = np.zeros(len(at), dtype=np.int64)
+    for width in range(1, int(positions.room.max()) + 1):
+        level, found = np.unique(
+            nodes * n_tags + positions.after[at + width - 1], return_inverse=True
+        )
+        keys.append(level)
+        longer = positions.room[at] > width
+        at, nodes = at[longer], n_nodes + found[longer]
+        n_nodes += len(level)
+    return np.concatenate(keys)
+
+
+def spans_of(sentences: Sequence[Places], keys: Places, n_tags: int) -> Spans:
+    """All spans of sentences of tags by number, where ``n_tags + 1`` is an unknown tag.
+
+    Parameters
+    ----------
+    sentences
+        One word or more each.
+    keys
+        Of the trie that knows the yields.
+    n_tags
+        Number of known tags.
+    """
+    edge = n_tags
+    positions = positions_of(sentences, edge)
+    n_spans = int(positions.row[-1]) + 1
+    yields, contexts, width = np.zeros((3, n_spans), dtype=np.int64)
+    at = np.arange(len(positions.room))
+    nodes = np.zeros(len(at), dtype=np.int64)
+    for size in range(int(positions.room.max()) + 1):
+        if size:
+            longer = positions.room[at] >= size
+            at = at[longer]
+            nodes = _children(nodes[longer], positions.after[at + size - 1], keys, n_tags)
+        place = positions.row[at] + size
+        yields[place] = nodes
+        contexts[place] = positions.before[at] * (n_tags + 2) + positions.after[at + size]
+        width[place] = size
+    n_words = np.array([len(tags) for tags in sentences], dtype=np.int64)
+    sizes = (n_words + 1) * (n_words + 2) // 2
+    return Spans(n_words, np.cumsum(sizes) - sizes, yields, contexts, width)
+
+
+def _children(nodes: Places, tags: Places, keys: Places, n_tags: int) -> Places:
+    """The node for each yield with one tag more."""
+    wanted = np.where((nodes == UNSEEN) | (tags >= n_tags), -1, nodes * n_tags + tags)
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.where(keys[place] == wanted, place + 1, UNSEEN)
+
+
+def indicators_of(trees: Sequence[frozenset[Pair]], spans: Spans) -> Floats:
+    """Axes (span): 1 for single words and the spans of each sentence's tree, else 0."""
+    found: Floats = (spans.width == 1).astype(np.float64)
+    for tree, n_words, first in zip(trees, spans.n_words, spans.first, strict=True):
+        for start, end in tree:
+            found[first + row_of(start, n_words) + end - start] = 1.0
+    return found
+
+
+def crosses_marks(n_words: int, marks: Sequence[int]) -> NDArray[np.bool_]:
+    """Axes (span): whether a span has a mark inside without reaching from mark to mark.
+
+    Parameters
+    ----------
+    n_words
+        Of the sentence without punctuation.
+    marks
+        Positions between these words where punctuation stood; the ends of the sentence count, too.
+    """
+    is_mark = np.zeros(n_words + 1, dtype=bool)
+    is_mark[[0, *marks, n_words]] = True
+    before = np.cumsum(is_mark)
+    start, end = np.triu_indices(n_words + 1)
+    inside = before[np.maximum(end - 1, start)] > before[start]
+    return np.asarray(inside & ~(is_mark[start] & is_mark[end]))
+
+
+def posteriors_of(log_odds: Floats, n_words: int) -> Floats:
+    """Axes (span): the probability that each span is a constituent.
+
+    Parameters
+    ----------
+    log_odds : float64, axes (span)
+        Of the spans of a sentence, in order of start and, within, of end; in nats.
+    n_words
+
+    Cost
+    ----
+    O(n^3) time and O(n^2) memory.
+    """
+    posterior = np.zeros_like(log_odds)
+    if n_words:
+        only, first = np.array([n_words]), np.array([0])
+        bracket_posteriors(only, first, log_odds, np.empty_like(log_odds), posterior)
+    return posterior
+
+
+def best_binary_tree(weight: Floats, n_words: int, top: int | None = None) -> BestTree:
+    """The binary tree with the greatest sum of the weights of its spans.
+
+    Of trees of the same weight the one that branches to the right, from the top on, is taken.
+
+    Parameters
+    ----------
+    weight : float64, axes (span)
+        Of the spans of a sentence, in order of start and, within, of end.
+    n_words
+    top
+        The root parts words before this position from the rest; None for wherever the tree is best.
+
+    Raises
+    ------
+    GrammarError
+        When there are words on one side only.
+
+    Cost
+    ----
+    O(n^3) time and O(n^2) memory.
+    """
+    n = n_words
+    if n < 2:
+        return BestTree(frozenset(), 0, 0.0)
+    if top is not None and not 0 < top < n:
+        raise GrammarError(
+            f"the root can't part {n} words at position {top}; it must be 1 to {n - 1}"
+        )
+    value = np.empty_like(weight)
+    split = np.zeros(len(weight), dtype=np.int64)
+    best_splits(n, weight, MARGIN, value, split)
+    if top is None:
+        top = int(split[n])
+    split[n] = top
+    spans = [(0, n)]
+    for start, end in spans:
+        middle = int(split[row_of(start, n) + end - start])
+        spans += [(i, j) for i, j in ((start, middle), (middle, end)) if j - i > 1]
+    best = weight[n] + value[top] + value[row_of(top, n) + n - top]
+    return BestTree(frozenset(spans), top, float(best))
+
+
+@dataclass(frozen=True)
+class ConstituentContextModel:
+    """A constituent-context model.
+
+    Attributes
+    ----------
+    tags
+        Names, of T tags.
+    yield_keys : int64, axes (Y - 1)
+        The trie of yields without its root: for each node, in order, the number of its parent
+        times T, plus its last tag.
+    yield_log_odds : float64, axes (Y)
+        Of being a constituent, by yield, in nats; the empty yield comes first.
+    context_log_odds : float64, axes (T + 1, T + 1)
+        By the tags before and after, the last number standing for the edge of a sentence.
+    unseen_log_odds
+        Of yields, and of contexts with a tag, that aren't known.
+
+    Raises
+    ------
+    ShapeError
+        When arrays don't agree.
+    GrammarError
+        When log-odds aren't finite, a tag has two numbers, or keys are those of no trie.
+    """
+
+    tags: tuple[str, ...]
+    yield_keys: Places
+    yield_log_odds: Floats
+    context_log_odds: Floats
+    unseen_log_odds: float
+
+    def __post_init__(self) -> None:
+        where = "ConstituentContextModel"
+        edges = len(self.tags) + 1
+        keys = self.yield_keys
+        arrays = {
+            "yield_log_odds": self.yield_log_odds,
+            "context_log_odds": self.context_log_odds,
+            "unseen_log_odds": np.array(self.unseen_log_odds),
+        }
+        axes = dict(zip(arrays, ("Y", "E E", ""), strict=True))
+        shapes = {name: (array, axes[name]) for name, array in arrays.items()}
+        check_shapes(where, {"yield_keys": (keys, "K")})
+        check_shapes(where, shapes, E=edges, Y=len(keys) + 1)
+        check_types(where, {"yield_keys": (keys, np.int64)})
+        check_types(where, {name: (array, np.float64) for name, array in arrays.items()})
+        if len(set(self.tags)) < len(self.tags) or not self.tags:
+            raise GrammarError("a constituent-context model needs tags, each of them once")
+        for name, array in arrays.items():
+            if not np.all(np.isfinite(array)):
+                raise GrammarError(f"{name} of a constituent-context model holds what isn't finite")
+        parents = keys // len(self.tags)
+        rising = np.all(keys >= 0) and np.all(np.diff(keys) > 0)
+        if not rising or np.any(parents > np.arange(len(keys))):
+            raise GrammarError("keys of yields must rise, and every yield stand after its parent")
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """All but the tags as arrays by name, as `from_arrays` reads them."""
+        return {
+            "yield_keys": self.yield_keys,
+            "yield_log_odds": self.yield_log_odds,
+            "context_log_odds": self.context_log_odds,
+            "unseen_log_odds": np.array([self.unseen_log_odds]),
+        }
+
+    @classmethod
+    def from_arrays(
+        cls, tags: Sequence[str], arrays: Mapping[str, NDArray[Any]]
+    ) -> ConstituentContextModel:
+        """The model of such tags and arrays; KeyError where one of them is missing."""
+        unseen = arrays["unseen_log_odds"]
+        check_shapes("ConstituentContextModel", {"unseen_log_odds": (unseen, "O")}, O=1)
+        return cls(
+            tuple(tags),
+            arrays["yield_keys"],
+            arrays["yield_log_odds"],
+            arrays["context_log_odds"],
+            float(unseen.item()),
+        )
+
+    def brackets(self, tags: Sequence[str]) -> frozenset[Pair]:
+        """The spans of the most probable binary tree of a sentence; see `best_tree`."""
+        return self.best_tree(tags).spans
+
+    def best_tree(self, tags: Sequence[str], top: int | None = None) -> BestTree:
+        """The most probable binary tree of a sentence, and the sum of its log-odds in nats.
+
+        See `best_binary_tree`.
+
+        Parameters
+        ----------
+        tags
+            Of the words; unknown ones are allowed.
+        top
+            The root parts words before this position from the rest; None for wherever the tree is
+            most probable.
+
+        Raises
+        ------
+        GrammarError
+            When there are words on one side only.
+
+        Cost
+        ----
+        O(n^3) time and O(n^2) memory.
+        """
+        return best_binary_tree(self.log_odds(tags), len(tags), top)
+
+    def posteriors(self, tags: Sequence[str]) -> Floats:
+        """Axes (n + 1, n + 1): the probability that each span, start <= end, is a constituent."""
+        n = len(tags)
+        table = np.zeros((n + 1, n + 1))
+        table[np.triu_indices(n + 1)] = posteriors_of(self.log_odds(tags), n)
+        return table
+
+    def log_odds(self, tags: Sequence[str]) -> Floats:
+        """Of each span of a sentence, in order of start and, within, of end; in nats."""
+        unknown = len(self.tags) + 1
+        numbers = np.array([self._number.get(tag, unknown) for tag in tags], dtype=np.int64)
+        return self.span_log_odds(spans_of([numbers], self.yield_keys, len(self.tags)))
+
+    def span_log_odds(self, spans: Spans) -> Floats:
+        """Axes (span): of spans by the numbers of this model's yields and contexts."""
+        of_yields = np.append(self.yield_log_odds, self.unseen_log_odds)  # which is at UNSEEN
+        contexts = np.pad(self.context_log_odds, (0, 1), constant_values=self.unseen_log_odds)
+        return np.asarray(of_yields[spans.yields] + contexts.ravel()[spans.contexts])
+
+    @cached_property
+    def _number(self) -> dict[str, int]:
+        return {tag: number for number, tag in enumerate(self.tags)}

@@ -1,0 +1,1 @@
+"""The chart of bracketings: minimum evolution."""

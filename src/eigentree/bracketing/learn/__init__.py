@@ -1,0 +1,1 @@
+"""Learning tree metrics and constituent-context models."""

@@ -1,0 +1,25 @@
+"""The kernel that counts pairs of word classes by their distance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from eigentree._core.jit import kernel
+
+if TYPE_CHECKING:
+    from eigentree.bracketing.learn.tree_metric import Counts, Ints, Longs
+
+
+@kernel
+def count_pairs(symbols: Ints, starts: Longs, pairs: Counts) -> None:
+    """Count, in ``pairs[first, second, distance - 1]``, what stands how far to the right of what.
+
+    Sentence i has the symbols ``starts[i]`` to ``starts[i + 1]``.
+    """
+    largest = pairs.shape[2]
+    for sentence in range(len(starts) - 1):
+        end = starts[sentence + 1]
+        for first in range(starts[sentence], end):
+            row = pairs[symbols[first]]
+            for second in range(first + 1, min(end, first + largest + 1)):
+                row[symbols[second], second - first - 1] += 1

@@ -1,0 +1,255 @@
+"""Expectation maximisation for the constituent-context model.
+
+The expectation step gives each span its posterior of being a constituent, by the odds at hand
+(`eigentree.bracketing.ccm`).  The maximisation step sums these over the spans of
+each yield, and of each context, and takes some constituents and distituents as seen besides:
+
+    P(b = 1 | x) = (sum of posteriors + constituents) / (spans + constituents + distituents).
+
+Empty spans, never constituents, and single words, always constituents, have no choice, but tell
+what contexts are worth.  With each step the objective can only rise:
+
+    sum over sentences of log sum over binary trees of P(b | yield) P(b | context) over all spans
+    + sum over yields and contexts x of constituents log P(1 | x) + distituents log P(0 | x).
+
+The first posteriors are those of a tree whose spans are split anywhere with the same
+probability, from the whole sentence on.  That is the posterior under the weights
+1 / (width - 1), since below a span they sum to 1.  Or they come from P(1 | x) at random, or from
+trees that something else has found, whose spans have 1 and all others 0.
+
+Posteriors of long sentences follow those of short ones better than they lead: where several
+lengths are given, the sentences up to the first of them are learned from, then those up to the
+next, beginning with what was learned.
+
+References
+----------
+Klein and Manning 2002; Klein 2005 for the first posteriors and the counts besides; Spitkovsky et
+al. 2010 for learning from short sentences first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from eigentree._core.random import generator
+from eigentree.bracketing._kernels_ccm import bracket_posteriors
+from eigentree.bracketing.ccm import (
+    ConstituentContextModel,
+    Floats,
+    Places,
+    Spans,
+    indicators_of,
+    positions_of,
+    spans_of,
+    trie_of,
+)
+from eigentree.errors import GrammarError, SettingsError
+from eigentree.treebank.io.unlabelled import Pair
+
+
+@dataclass(frozen=True, slots=True)
+class ConstituentContextOptions:
+    """How a constituent-context model is learned.
+
+    Attributes
+    ----------
+    lengths
+        Most words of the sentences of each stage, rising; None, at the end alone, for no limit.
+    iterations
+        Most maximisation steps of a stage.
+    tolerance
+        A stage ends, too, once a step raises the objective by less than this part of its
+        size; 0 never ends one early.
+    constituents, distituents
+        What each yield and context is taken to have been besides; above 0.
+    start
+        ``"split"`` or ``"random"``.
+    seed
+        Of a random start.
+    """
+
+    lengths: tuple[int | None, ...] = (10,)
+    iterations: int = 20
+    tolerance: float = 0.0
+    constituents: float = 2.0
+    distituents: float = 8.0
+    start: Literal["split", "random"] = "split"
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        limits = [np.inf if longest is None else longest for longest in self.lengths]
+        rising = all(one < other for one, other in pairwise(limits))
+        if not limits or limits[0] < 2 or not rising:
+            raise SettingsError(
+                f"lengths are {self.lengths}, which must rise from 2 or more, None at the end alone"
+            )
+        if self.iterations < 1:
+            raise SettingsError(f"iterations is {self.iterations}, which must be at least 1")
+        if not self.tolerance >= 0.0:
+            raise SettingsError(f"tolerance is {self.tolerance}, which must be at least 0")
+        if not (0.0 < self.constituents < np.inf and 0.0 < self.distituents < np.inf):
+            raise SettingsError(
+                f"constituents and distituents are {self.constituents} and {self.distituents}, "
+                "which must be above 0"
+            )
+
+
+class Step(NamedTuple):
+    """A maximisation step: its stage and number, from 1, its model, and the model's objective."""
+
+    stage: int
+    iteration: int
+    model: ConstituentContextModel
+    objective: float
+
+
+def learn_constituent_context(
+    tag_sequences: Sequence[Sequence[str]],
+    options: ConstituentContextOptions = ConstituentContextOptions(),
+    *,
+    trees: Sequence[frozenset[Pair]] | None = None,
+    after_step: Callable[[Step], object] | None = None,
+) -> ConstituentContextModel:
+    """Learn which spans are constituents from sentences of tags alone.
+
+    Parameters
+    ----------
+    tag_sequences
+        Tags of each sentence, without punctuation.  Those of one word, and those longer than
+        all stages allow, are left out.
+    options
+        How.
+    trees
+        For each sentence half-open spans of two words or more that the first posteriors are taken
+        from, in place of what `options` say.
+    after_step
+        Called after each maximisation step.
+
+    Raises
+    ------
+    GrammarError
+        When the first stage has no sentence of two words or more.
+    SettingsError
+        When there are more or fewer trees than sentences.
+
+    Cost
+    ----
+    O(n^3) time an iteration and O(n^2) memory a sentence.
+    """
+    longest = options.lengths[-1]
+    if trees is not None and len(trees) != len(tag_sequences):
+        raise SettingsError(f"there are {len(trees)} trees for {len(tag_sequences)} sentences")
+    places = [
+        at
+        for at, tags in enumerate(tag_sequences)
+        if len(tags) > 1 and (longest is None or len(tags) <= longest)
+    ]
+    used = [tag_sequences[at] for at in places]
+    names = tuple(sorted({tag for tags in used for tag in tags}))
+    number = {tag: at for at, tag in enumerate(names)}
+    sentences = [np.array([number[tag] for tag in tags], dtype=np.int64) for tags in used]
+    shortest = options.lengths[0]
+    if not any(shortest is None or len(tags) <= shortest for tags in used):
+        raise GrammarError(
+            f"there is no sentence of two words to {shortest or 'any number'} to learn from"
+        )
+    keys = trie_of(positions_of(sentences, len(names)), len(names))
+    model: ConstituentContextModel | None = None
+    for stage, limit in enumerate(options.lengths, start=1):
+        own = [at for at, tags in enumerate(sentences) if limit is None or len(tags) <= limit]
+        spans = spans_of([sentences[at] for at in own], keys, len(names))
+        learner = _Stage(names, keys, spans, options)
+        before = -np.inf
+        if model is not None:
+            posterior, _ = learner.expect(model.span_log_odds(spans))
+        elif trees is None:
+            posterior, _ = learner.expect(learner.start())
+        else:
+            posterior = indicators_of([trees[places[at]] for at in own], spans)
+        for iteration in range(1, options.iterations + 1):
+            model = learner.maximise(posterior)
+            posterior, log_total = learner.expect(model.span_log_odds(learner.spans))
+            objective = learner.objective(model, log_total)
+            if after_step is not None:
+                after_step(Step(stage, iteration, model, objective))
+            if options.tolerance > 0.0 and objective - before < options.tolerance * abs(objective):
+                break
+            before = objective
+    assert model is not None
+    return model
+
+
+class _Stage:
+    """The spans of the sentences of a stage, and both steps over them."""
+
+    def __init__(
+        self,
+        names: tuple[str, ...],
+        keys: Places,
+        spans: Spans,
+        options: ConstituentContextOptions,
+    ) -> None:
+        self.names = names
+        self.keys = keys
+        self.spans = spans
+        self.options = options
+        self.n_contexts = (len(names) + 2) ** 2  # with a number for unknown tags, as in decoding
+        self.yield_uses = np.bincount(spans.yields, minlength=len(keys) + 1)
+        self.context_uses = np.bincount(spans.contexts, minlength=self.n_contexts)
+        self.inside = np.empty((int(spans.n_words.max()) + 1) * (int(spans.n_words.max()) + 2) // 2)
+
+    def start(self) -> Floats:
+        """Log-odds of the spans for the first expectation step."""
+        if self.options.start == "split":
+            return np.asarray(-np.log(np.maximum(self.spans.width - 1, 1)), dtype=np.float64)
+        rng = generator(self.options.seed)
+        # The logit of a uniform draw has the logistic distribution.
+        of_yields: Floats = rng.logistic(size=len(self.keys) + 1)
+        of_contexts: Floats = rng.logistic(size=self.n_contexts)
+        return np.asarray(of_yields[self.spans.yields] + of_contexts[self.spans.contexts])
+
+    def expect(self, log_odds: Floats) -> tuple[Floats, float]:
+        """Posteriors of the spans, and the log of the sums over trees of products of odds."""
+        spans = self.spans
+        posterior = np.empty_like(log_odds)
+        total = bracket_posteriors(spans.n_words, spans.first, log_odds, self.inside, posterior)
+        return posterior, total
+
+    def maximise(self, posterior: Floats) -> ConstituentContextModel:
+        """The model of expected counts."""
+        options, size = self.options, len(self.names)
+
+        def log_odds(of: Places, uses: Places) -> Floats:
+            bracketed = np.bincount(of, posterior, minlength=len(uses))
+            # Rounding may put the posteriors of a yield a little above its uses.
+            others = np.maximum(uses - bracketed, 0.0)
+            odds = (bracketed + options.constituents) / (others + options.distituents)
+            return np.asarray(np.log(odds), dtype=np.float64)
+
+        contexts = log_odds(self.spans.contexts, self.context_uses).reshape(size + 2, size + 2)
+        return ConstituentContextModel(
+            self.names,
+            self.keys,
+            log_odds(self.spans.yields, self.yield_uses),
+            np.ascontiguousarray(contexts[:-1, :-1]),
+            float(np.log(options.constituents) - np.log(options.distituents)),
+        )
+
+    def objective(self, model: ConstituentContextModel, log_total: float) -> float:
+        """What the steps raise, given the log of the sums over trees of products of odds."""
+        options = self.options
+        value = log_total
+        for odds, uses in (
+            (model.yield_log_odds, self.yield_uses),
+            (model.context_log_odds, self.context_uses.reshape(len(self.names) + 2, -1)[:-1, :-1]),
+        ):
+            log_no = -np.logaddexp(0.0, odds)  # log P(b = 0 | x)
+            seen = uses > 0
+            prior = options.constituents * (odds + log_no) + options.distituents * log_no
+            value += float((uses * log_no).sum() + prior[seen].sum())
+        return value

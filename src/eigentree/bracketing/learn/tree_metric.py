@@ -1,0 +1,517 @@
+"""Tree metrics from tagged text: spectral distances between words (Parikh, Cohen and Xing 2014).
+
+Suppose that a sentence's tags determine an unrooted binary tree whose leaves are its words' vectors
+w in R^p and whose inner nodes are unseen vectors in R^m, m < p, each linear in its neighbour on
+average.  With S_ij = E[w_i w_j'], not centred, and s_1 >= s_2 >= ... its singular values, then
+
+    d(i, j) = - log s_1(S_ij) - ... - log s_m(S_ij)
+
+is, but for a number that each word adds to all its distances, the sum of lengths along the path
+from i to j: for any node k on that path S_ij = A_ik S_kk A_jk' with matrices of m columns, whose
+volumes multiply.  (The terms of S_ii and S_jj in equation 5 of the paper are such numbers, and
+change no tree, so they are left out.)
+
+**Estimation.**  S is estimated for the tags s and t of two words and their distance delta in
+places, from all pairs of words with these tags, weighted by how similar their distances are
+(section 3.4):
+
+    S[s, t, delta] = sum over delta' of K(delta, delta') M[s, t, delta']
+                     / sum over delta' of K(delta, delta') N[s, t, delta'],
+    K(delta, delta') = max(0, 1 - |delta - delta'| / (bandwidth (delta + delta'))),
+
+with M[s, t, delta'] the sum of w w'' over N[s, t, delta'] pairs.  These moments are all that is
+kept of a text, and add up over its parts.  Where words have one of few different vectors, such as
+those of Brown clusters, M = B' C B with the vectors B and counts C of pairs of classes, which are
+all that has to be counted.
+
+**Few examples.**  A moment of c pairs has rank c at most, and its distance would be infinite for
+c < m, so singular values are taken for a given share of the largest at least (`floor`).  Tags that
+were never seen so far apart have the distance of the nearest that was seen, and tags never seen
+together, or unknown, the largest of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree._core.processes import worker_pool
+from eigentree.bracketing.learn import _kernels_moments as kernels
+from eigentree.bracketing.tree_metric import Floats, TreeMetric
+from eigentree.errors import GrammarError, SettingsError
+from eigentree.linalg.threads import one_thread
+from eigentree.treebank.universal_tags import TagMap
+
+if TYPE_CHECKING:
+    from eigentree.words.vectors import WordVectors
+
+Counts = NDArray[np.uint32]
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Tagged = tuple[Sequence[str], Sequence[str]]
+Progress = Callable[[int], object]
+
+# Words with at most so many different vectors are counted by these.
+MOST_CLASSES = 4000
+# Bytes that the moments of a text may have.
+MOST_BYTES = 1 << 31
+# Words that are counted at a time.  Sums of floats depend on it, but not on who adds them up.
+CHUNK = 1 << 17
+# Chunks that may wait for each process.
+AHEAD = 2
+
+
+@dataclass(frozen=True, slots=True)
+class MetricOptions:
+    """How a tree metric is estimated.
+
+    Attributes
+    ----------
+    rank
+        Singular values that count, m of the paper; fewer where vectors have fewer numbers.
+    bandwidth
+        Of the kernel over distances, gamma of the paper.  At 0.4 distances between 0.43 and 2.33
+        times as large take part, with less weight the more they differ.
+    floor
+        Least singular value, as a share of the largest.
+    largest_distance
+        Distances in places that are told apart.
+    """
+
+    rank: int = 7
+    bandwidth: float = 0.4
+    floor: float = 0.01
+    largest_distance: int = 40
+
+    def __post_init__(self) -> None:
+        if self.rank < 1 or self.largest_distance < 1:
+            raise SettingsError(
+                f"rank is {self.rank} and largest_distance {self.largest_distance}; "
+                "both must be at least 1"
+            )
+        if not self.bandwidth > 0.0 or not 0.0 < self.floor <= 1.0:
+            raise SettingsError(
+                f"bandwidth is {self.bandwidth} and floor {self.floor}; they must be above 0, and "
+                "floor at most 1"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class ClassMoments:
+    """Moments of words that have few different vectors: counts of pairs.
+
+    Attributes
+    ----------
+    tags
+        In alphabetical order.
+    features : float64, axes (C, p)
+        Vectors of the classes.
+    symbols : int64, axes (U, 2)
+        The tags and classes that words have together, in order.
+    pairs : uint32, axes (U, U, delta)
+        How often the second stood so many places to the right of the first, from 1 on.
+    n_words
+    """
+
+    tags: tuple[str, ...]
+    features: Floats
+    symbols: Longs
+    pairs: Counts
+    n_words: int
+
+    def __add__(self, other: ClassMoments) -> ClassMoments:
+        """Those of both texts, exactly; for the same vectors and distances.
+
+        Raises
+        ------
+        GrammarError
+            When vectors or distances differ.
+        """
+        _check_alike(self.pairs.shape[2], other.pairs.shape[2], self.features, other.features)
+        tags = tuple(sorted({*self.tags, *other.tags}))
+        own = [_renumbered(each.symbols, each.tags, tags) for each in (self, other)]
+        symbols = np.unique(np.concatenate(own), axis=0)
+        pairs = _class_table(len(symbols), self.pairs.shape[2])
+        for each, renumbered in zip((self, other), own, strict=True):
+            places = _places_of(renumbered, symbols)
+            pairs[np.ix_(places, places)] += each.pairs
+        return ClassMoments(tags, self.features, symbols, pairs, self.n_words + other.n_words)
+
+    @property
+    def dimensions(self) -> int:
+        return int(self.features.shape[1])
+
+    def smoothed(self, first: int, second: int, kernel: Floats) -> tuple[Floats, Floats]:
+        """For two tags, axes (delta) and (delta, p, p): weights of the kernel, and moments.
+
+        Moments are in other coordinates, of fewer rows and columns, with the same singular values
+        but for zeros.
+        """
+        left, right = (np.flatnonzero(self.symbols[:, 0] == tag) for tag in (first, second))
+        counts = self.pairs[left[0] : left[-1] + 1, right[0] : right[-1] + 1].astype(np.float64)
+        weight, smooth = _smooth(counts.sum(axis=(0, 1)), np.moveaxis(counts, 2, 0), kernel)
+        # B = R'Q' with orthonormal Q: the singular values of B' C B are those of R C R'.
+        upper = [
+            np.asarray(np.linalg.qr(self.features[self.symbols[of, 1]].T, mode="r"))
+            for of in (left, right)
+        ]
+        return weight, upper[0] @ smooth @ upper[1].T
+
+
+@dataclass(frozen=True, slots=True)
+class DenseMoments:
+    """Moments of words that each have a vector of their own.
+
+    Attributes
+    ----------
+    tags
+        In alphabetical order.
+    counts : int64, axes (T, T, delta)
+    sums
+        By the numbers of two tags that were seen together: float64, axes (delta, p, p).
+    n_words
+    """
+
+    tags: tuple[str, ...]
+    counts: Longs
+    sums: dict[tuple[int, int], Floats]
+    n_words: int
+
+    def __add__(self, other: DenseMoments) -> DenseMoments:
+        """Those of both texts; sums of floats, so that the order counts in the last bits.
+
+        Raises
+        ------
+        GrammarError
+            When dimensions or distances differ.
+        """
+        if self.sums and other.sums:
+            own, others = (next(iter(each.sums.values()))[0, :0] for each in (self, other))
+            _check_alike(self.counts.shape[2], other.counts.shape[2], own, others)
+        tags = tuple(sorted({*self.tags, *other.tags}))
+        counts = np.zeros((len(tags), len(tags), self.counts.shape[2]), dtype=np.int64)
+        sums: dict[tuple[int, int], Floats] = {}
+        for each in (self, other):
+            places = [tags.index(tag) for tag in each.tags]
+            counts[np.ix_(places, places)] += each.counts
+            for (first, second), own in each.sums.items():
+                key = places[first], places[second]
+                sums[key] = sums[key] + own if key in sums else own
+        _check_room(sum(each.nbytes for each in sums.values()), "tags, dimensions")
+        return DenseMoments(tags, counts, sums, self.n_words + other.n_words)
+
+    @property
+    def dimensions(self) -> int:
+        return int(next(iter(self.sums.values())).shape[1]) if self.sums else 1
+
+    def smoothed(self, first: int, second: int, kernel: Floats) -> tuple[Floats, Floats]:
+        """For two tags, axes (delta) and (delta, p, p): weights of the kernel, and moments."""
+        if (first, second) not in self.sums:
+            return np.zeros(len(kernel)), np.zeros((len(kernel), 1, 1))
+        sums = self.sums[first, second]
+        return _smooth(self.counts[first, second].astype(np.float64), sums, kernel)
+
+
+Moments = ClassMoments | DenseMoments
+
+
+def count_moments(
+    sentences: Iterable[Tagged],
+    vectors: WordVectors,
+    tag_map: TagMap,
+    largest_distance: int,
+    *,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> Moments:
+    """The moments of a text, in one pass over it.
+
+    Parameters
+    ----------
+    sentences
+        Words and tags of each; punctuation, by the map, is left out.
+    vectors
+        Words that have none count with the vector of unknown words.
+    tag_map
+        From tags of the text to those that are told apart.
+    largest_distance
+        In places.
+    jobs
+        Processes; the result is the same.
+    progress
+        Called with numbers of sentences.
+
+    Raises
+    ------
+    GrammarError
+        When there are no two words in a sentence.
+    SettingsError
+        When the moments would need more than `MOST_BYTES`.
+
+    Cost
+    ----
+    Linear in the number of words; each counts for `largest_distance` pairs.  Memory does not depend
+    on the length of the text: with word classes for U^2 numbers a distance, where U are the classes
+    seen with each tag, and else for p^2 numbers a pair of tags and distance.
+    """
+    counter = _Counter(vectors, tag_map, largest_distance)
+    chunks = _chunks(sentences, progress or (lambda _: None))
+    if jobs == 1:
+        found: Iterator[Moments] = map(counter, chunks)
+        moments = _sum(found)
+    else:
+        with worker_pool(jobs, _start_worker, counter) as pool:
+            moments = _sum(_bounded(pool, chunks, jobs * AHEAD))
+    if moments is None or not moments.tags:
+        raise GrammarError("no sentence has two words or more that are no punctuation")
+    return moments
+
+
+def _sum(parts: Iterator[Moments]) -> Moments | None:
+    first = next(parts, None)
+    return None if first is None else reduce(add, parts, first)
+
+
+def _bounded(
+    pool: ProcessPoolExecutor, chunks: Iterator[list[Tagged]], most: int
+) -> Iterator[Moments]:
+    """What becomes of chunks, in order, a bounded number of them at a time."""
+    waiting: list[Future[Moments]] = []
+    for chunk in chunks:
+        waiting.append(pool.submit(_count_there, chunk))
+        if len(waiting) > most:
+            yield waiting.pop(0).result()
+    for future in waiting:
+        yield future.result()
+
+
+def _chunks(sentences: Iterable[Tagged], progress: Progress) -> Iterator[list[Tagged]]:
+    """Sentences in lots of about `CHUNK` words."""
+    chunk: list[Tagged] = []
+    n_words = 0
+    for words, tags in sentences:
+        chunk.append((words, tags))
+        n_words += len(words)
+        if n_words >= CHUNK:
+            yield chunk
+            progress(len(chunk))
+            chunk, n_words = [], 0
+    if chunk:
+        yield chunk
+        progress(len(chunk))
+
+
+class _Counter:
+    """Counts chunks of text; vectors are looked through for classes once."""
+
+    def __init__(self, vectors: WordVectors, tag_map: TagMap, largest_distance: int) -> None:
+        self._vectors, self._tag_map, self._largest = vectors, tag_map, largest_distance
+        rows = np.concatenate([vectors.matrix, vectors.unknown[None]])
+        # By their bytes, in O(V p): sorting rows of hundreds of numbers would take long.
+        classes: dict[bytes, int] = {}
+        class_of = [classes.setdefault(row.tobytes(), len(classes)) for row in rows]
+        self._is_classes = len(classes) <= MOST_CLASSES and 2 * len(classes) <= len(rows)
+        self._class_of = np.array(class_of, dtype=np.int64)
+        if self._is_classes:
+            _, first = np.unique(self._class_of, return_index=True)
+            rows = rows[first].astype(np.float64)
+        self._features = rows
+
+    def __call__(self, chunk: list[Tagged]) -> Moments:
+        tag_map, number = self._tag_map, self._vectors.number
+        unknown = len(self._vectors.words)
+        names: list[str] = []
+        rows: list[int] = []
+        starts = [0]
+        for words, tags in chunk:
+            if len(words) != len(tags):
+                raise GrammarError(
+                    f"a sentence has {len(words)} words and {len(tags)} tags: "
+                    f"{' '.join(words)[:40]!r}"
+                )
+            for word, given in zip(words, tags, strict=True):
+                if not tag_map.is_punctuation(given):
+                    found = number(word)
+                    rows.append(unknown if found is None else found)
+                    names.append(tag_map(given))
+            starts.append(len(rows))
+        seen = tuple(sorted(set(names)))
+        numbers = {name: at for at, name in enumerate(seen)}
+        tag = np.array([numbers[name] for name in names], dtype=np.int64)
+        row = np.array(rows, dtype=np.int64)
+        if self._is_classes:
+            return self._by_class(seen, tag, self._class_of[row], np.array(starts))
+        with one_thread():
+            own = self._features[row].astype(np.float64)
+            return self._by_word(seen, tag, own, np.array(starts))
+
+    def _by_class(
+        self, tags: tuple[str, ...], tag: Longs, of_word: Longs, starts: Longs
+    ) -> ClassMoments:
+        keys, symbols = np.unique(tag * len(self._features) + of_word, return_inverse=True)
+        pairs = _class_table(len(keys), self._largest)
+        kernels.count_pairs(symbols.astype(np.int32), starts, pairs)
+        together = np.stack(np.divmod(keys, len(self._features)), axis=1)
+        return ClassMoments(tags, self._features, together, pairs, len(tag))
+
+    def _by_word(
+        self, tags: tuple[str, ...], tag: Longs, vectors: Floats, starts: Longs
+    ) -> DenseMoments:
+        largest, p = self._largest, vectors.shape[1]
+        ends = np.repeat(starts[1:], np.diff(starts))
+        counts = np.zeros((len(tags), len(tags), largest), dtype=np.int64)
+        sums: dict[tuple[int, int], Floats] = {}
+        _check_room(8 * largest * p * p, "dimensions")
+        for distance in range(1, largest + 1):
+            first = np.flatnonzero(np.arange(len(tag)) + distance < ends)
+            if not len(first):
+                break
+            pair = tag[first] * len(tags) + tag[first + distance]
+            order = np.argsort(pair, kind="stable")
+            first, pair = first[order], pair[order]
+            seen, begin = np.unique(pair, return_index=True)
+            for key, own in zip(seen.tolist(), np.split(first, begin[1:]), strict=True):
+                s, t = divmod(key, len(tags))
+                if (s, t) not in sums:
+                    sums[s, t] = np.zeros((largest, p, p))
+                counts[s, t, distance - 1] = len(own)
+                sums[s, t][distance - 1] = vectors[own].T @ vectors[own + distance]
+        return DenseMoments(tags, counts, sums, len(tag))
+
+
+_count_here: _Counter
+
+
+def _start_worker(counter: _Counter) -> None:
+    global _count_here  # what a worker process is started for
+    _count_here = counter
+
+
+def _count_there(chunk: list[Tagged]) -> Moments:
+    return _count_here(chunk)
+
+
+def metric_of(moments: Moments, tag_map: TagMap, options: MetricOptions) -> TreeMetric:
+    """The tree metric that moments give.
+
+    Raises
+    ------
+    GrammarError
+        When no two words were seen together.
+
+    Cost
+    ----
+    A singular value decomposition of a matrix p x p, or of the classes that two tags have, for each
+    two tags and distance.
+    """
+    size = len(moments.tags)
+    largest = options.largest_distance
+    kernel = _kernel(largest, options.bandwidth)
+    rank = min(options.rank, moments.dimensions)
+    table = np.full((size + 1, size + 1, largest), np.nan)
+    with one_thread():
+        for first in range(size):
+            for second in range(size):
+                weight, smooth = moments.smoothed(first, second, kernel)
+                seen = np.flatnonzero(weight > 0.0)
+                if len(seen):
+                    own = _distances(smooth[seen], rank, options.floor)
+                    table[first, second] = own[_nearest(seen, largest)]
+    known = table[np.isfinite(table)]
+    if not len(known):
+        raise GrammarError("no two words were seen in one sentence, so they have no distance")
+    table[np.isnan(table)] = known.max()
+    return TreeMetric(moments.tags, tag_map, table)
+
+
+def learn_tree_metric(
+    sentences: Iterable[Tagged],
+    vectors: WordVectors,
+    tag_map: TagMap,
+    options: MetricOptions = MetricOptions(),
+    *,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> TreeMetric:
+    """The tree metric of a tagged text: `count_moments`, then `metric_of`.
+
+    References
+    ----------
+    parikh-2014.
+    """
+    moments = count_moments(
+        sentences, vectors, tag_map, options.largest_distance, jobs=jobs, progress=progress
+    )
+    return metric_of(moments, tag_map, options)
+
+
+def _kernel(largest: int, bandwidth: float) -> Floats:
+    """Axes (delta, delta): how similar distances are."""
+    delta = np.arange(1, largest + 1)
+    apart = np.abs(delta[:, None] - delta) / (delta[:, None] + delta)
+    return np.asarray(np.maximum(0.0, 1.0 - apart / bandwidth))
+
+
+def _smooth(counts: Floats, sums: Floats, kernel: Floats) -> tuple[Floats, Floats]:
+    """Weights and means of sums, axes (delta, ...), under a kernel."""
+    weight = kernel @ counts
+    total = (kernel @ sums.reshape(len(kernel), -1)).reshape(sums.shape)
+    divisor = np.where(weight > 0.0, weight, 1.0)
+    return weight, total / divisor[:, None, None]
+
+
+def _distances(moments: Floats, rank: int, floor: float) -> Floats:
+    """Spectral distances of matrices, axes (delta, p, p)."""
+    values = np.linalg.svd(moments, compute_uv=False)[:, :rank]
+    # Where vectors are zero, there is nothing to be told.
+    largest = np.where(values[:, 0] > 0.0, values[:, 0], 1.0)
+    shares = np.full((len(values), rank), floor)
+    shares[:, : values.shape[1]] = np.maximum(values / largest[:, None], floor)
+    return np.asarray(-np.log(shares).sum(axis=1) - rank * np.log(largest))
+
+
+def _nearest(seen: Longs, largest: int) -> Longs:
+    """For each distance the place in `seen` of the nearest one, the smaller of two."""
+    apart = np.abs(np.arange(largest)[:, None] - seen)
+    return np.asarray(np.argmin(apart, axis=1), dtype=np.int64)
+
+
+def _renumbered(symbols: Longs, own: tuple[str, ...], tags: tuple[str, ...]) -> Longs:
+    places = np.array([tags.index(tag) for tag in own], dtype=np.int64)
+    return np.stack([places[symbols[:, 0]], symbols[:, 1]], axis=1)
+
+
+def _places_of(rows: Longs, among: Longs) -> Longs:
+    """Where each row stands among sorted ones."""
+    size = 1 + int(among[:, 1].max(initial=0))
+    keys, wanted = (each[:, 0] * size + each[:, 1] for each in (among, rows))
+    return np.asarray(np.searchsorted(keys, wanted), dtype=np.int64)
+
+
+def _class_table(n_symbols: int, largest: int) -> Counts:
+    _check_room(4 * n_symbols**2 * largest, "tags, word classes")
+    return np.zeros((n_symbols, n_symbols, largest), dtype=np.uint32)
+
+
+def _check_alike(first: int, second: int, own: Floats, other: Floats) -> None:
+    """Refuse to add moments of other distances, or of other vectors."""
+    if first != second or not np.array_equal(own, other):
+        raise GrammarError(
+            "moments of different vectors or largest distances don't add up; count both texts "
+            "with the same"
+        )
+
+
+def _check_room(n_bytes: int, what: str) -> None:
+    if n_bytes > MOST_BYTES:
+        raise SettingsError(
+            f"the moments would need {n_bytes / 2**30:.1f} GiB, and may have {MOST_BYTES >> 30}; "
+            f"use fewer {what} or a smaller largest distance"
+        )

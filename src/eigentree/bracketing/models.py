@@ -1,0 +1,171 @@
+"""The models of a bracketing parser: tags without punctuation in, the best binary tree out.
+
+Any class with a tag map and a method ``brackets`` will do; `eigentree.bracketing.model_file` says
+how
+each is kept.  There are distances between words, whose shortest tree is best, the
+constituent-context model, whose most probable tree is, and two such models that distances have
+taught, whose tree of the greatest coverage is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from eigentree.bracketing.ccm import (
+    ConstituentContextModel,
+    best_binary_tree,
+    crosses_marks,
+    posteriors_of,
+)
+from eigentree.bracketing.chart.minimum_evolution import minimum_evolution
+from eigentree.bracketing.tree_metric import TreeMetric
+from eigentree.errors import GrammarError
+from eigentree.treebank.io.unlabelled import Pair
+from eigentree.treebank.universal_tags import TagMap
+
+
+class BestTree(NamedTuple):
+    """The best binary tree of a sentence under a model.
+
+    ``spans`` are half-open, of two words or more, and include the whole sentence; ``top`` is
+    where the root parts it, 0 for less than two words; ``score`` is the larger the better, in
+    the model's own unit.
+    """
+
+    spans: frozenset[Pair]
+    top: int
+    score: float
+
+
+class BracketingModel(Protocol):
+    """What a bracketing parser asks of a model."""
+
+    @property
+    def tag_map(self) -> TagMap:
+        """Tells punctuation, and verbs for the rule of the top bracket."""
+
+    def brackets(self, tags: Sequence[str], top: int = 0, marks: Sequence[int] = ()) -> BestTree:
+        """The best tree of a sentence.
+
+        Parameters
+        ----------
+        tags
+            Of the words without punctuation, before the map; unknown ones are allowed.
+        top
+            Where the root must part them; 0 for anywhere.
+        marks
+            Positions between them where punctuation stood.
+
+        Raises
+        ------
+        GrammarError
+            When `top` lies outside the sentence.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class MetricModel:
+    """Distances between words; the score is the length of the tree, with a minus.
+
+    Attributes
+    ----------
+    metric
+        The distances.
+    least_squares
+        Whether edges have the lengths of least squares; see
+        `eigentree.bracketing.chart.minimum_evolution`.
+    """
+
+    metric: TreeMetric
+    least_squares: bool = False
+
+    @property
+    def tag_map(self) -> TagMap:
+        return self.metric.tag_map
+
+    def brackets(
+        self,
+        tags: Sequence[str],
+        top: int = 0,
+        marks: Sequence[int] = (),  # noqa: ARG002 - only some models look
+    ) -> BestTree:
+        """The shortest tree of a sentence; see `BracketingModel`."""
+        distances = self.metric.distances(tags)
+        best = minimum_evolution(distances, least_squares=self.least_squares).best(top or None)
+        spans = frozenset((start, end) for start, end, _ in best.spans.tolist())
+        return BestTree(spans, best.top, -best.length)
+
+
+@dataclass(frozen=True, slots=True)
+class ContextModel:
+    """A constituent-context model of tags as they are; the score is the sum of log-odds in nats.
+
+    Attributes
+    ----------
+    constituents
+        The constituent-context model.
+    tag_map
+        For punctuation and verbs alone.
+    """
+
+    constituents: ConstituentContextModel
+    tag_map: TagMap
+
+    def brackets(
+        self,
+        tags: Sequence[str],
+        top: int = 0,
+        marks: Sequence[int] = (),  # noqa: ARG002 - only some models look
+    ) -> BestTree:
+        """The most probable tree of a sentence; see `BracketingModel`."""
+        best = self.constituents.best_tree(tags, top or None)
+        return BestTree(best.spans, best.top, best.weight)
+
+
+@dataclass(frozen=True, slots=True)
+class TaughtModel:
+    """Two constituent-context models that distances have taught.
+
+    Each gives every span a posterior, its log-odds less a charge where it crosses punctuation.
+    The best tree has the greatest sum of their means, and that is its score: how many of its spans
+    of two words or more are to be expected right.  See
+    `eigentree.bracketing.learn.ccm_from_metric`.
+
+    Attributes
+    ----------
+    own
+        Of tags as they are.
+    universal
+        Of universal tags.
+    tag_map
+    charge
+        Of a span that has a mark inside and doesn't reach from mark to mark, in nats.
+
+    Raises
+    ------
+    GrammarError
+        When the charge is negative or not finite.
+    """
+
+    own: ConstituentContextModel
+    universal: ConstituentContextModel
+    tag_map: TagMap
+    charge: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.charge < float("inf"):
+            raise GrammarError(f"charge is {self.charge}; it must be 0 or more")
+
+    def brackets(self, tags: Sequence[str], top: int = 0, marks: Sequence[int] = ()) -> BestTree:
+        """The tree of the greatest coverage; see `BracketingModel`."""
+        n = len(tags)
+        charges = self.charge * crosses_marks(n, marks)
+        universal = [self.tag_map(tag) for tag in tags]
+        both = (self.own.log_odds(tags), self.universal.log_odds(universal))
+        posteriors = np.array([posteriors_of(log_odds - charges, n) for log_odds in both])
+        best = best_binary_tree(posteriors.mean(axis=0), n, top or None)
+        return BestTree(best.spans, best.top, best.weight - n if n > 1 else 0.0)

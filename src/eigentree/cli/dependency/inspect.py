@@ -1,0 +1,122 @@
+"""What is in a dependency model, for the verb ``inspect``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from eigentree.cli._common import result_console
+from eigentree.errors import counted
+
+_OF_EM = ("iterations", "restarts", "judge_every")
+_ROOT_NAME = "root"  # in tables; automata have no name for it that could be printed
+
+
+def describe_dependencies(path: str) -> dict[str, Any]:
+    """What is in a dependency model, as JSON has it.
+
+    The states of each tag's automata count those of the automata that are mixed in.
+    """
+    from eigentree.dependency.parser import DependencyParser
+
+    parser = DependencyParser.load(path)
+    automata, lexical, relations = parser.automata, parser.lexical, parser.relations
+    description = dict(parser.description)
+    # A parser that was put together by hand need not say how often its tags were seen.
+    seen = description.pop("tag_counts", None) or {}
+    states = automata.n_states.reshape(-1, 2).tolist()
+    rows = [
+        {"tag": tag, "count": seen.get(tag, 0), "left states": left, "right states": right}
+        for tag, (left, right) in zip(automata.symbols, states, strict=False)
+    ]
+    return {
+        "file": path,
+        "bytes": Path(path).stat().st_size,
+        "kind": "dependency parser",
+        "trained": description,
+        "parsing": {
+            "objective": parser.options.objective,
+            "several_roots": parser.options.several_roots,
+            "max_words": parser.options.max_words,
+        },
+        "tag_scheme": parser.tag_scheme,
+        "signed": parser.is_signed,
+        "lexical": None
+        if lexical is None
+        else {
+            "states": description.get("lexical"),
+            "weight": parser.options.lexical_weight,
+            "alone": parser.options.lexical_alone,
+        },
+        "relations": None if relations is None else list(relations.labels),
+        "tagger": None if parser.tagger is None else {"tags": len(parser.tagger.tagset)},
+        "sizes": {
+            "tags": len(automata.symbols),
+            "states of automata": int(automata.n_states.sum()),
+            "numbers of automata that are not zero": automata.n_parameters,
+            "words and word classes": 0 if lexical is None else len(lexical.lexicon),
+            "counts of the lexical model": 0 if lexical is None else lexical.n_parameters,
+            "relations": 0 if relations is None else len(relations.labels),
+            "weights of relations": 0 if relations is None else len(relations.weight),
+        },
+        "root": {"right states": states[-1][1]},
+        "tags": sorted(rows, key=lambda row: (-row["count"], row["tag"])),
+    }
+
+
+def show_dependencies(report: dict[str, Any], most: int) -> None:
+    """Print it, with no more than `most` tags."""
+    from rich.table import Table
+
+    from eigentree.cli.inspect import show_settings
+
+    console = result_console()
+    trained = report["trained"]
+    method = trained.get("automata", {}).get("method", "unknown method")
+    kind = "signed values" if report["signed"] else "probabilities"
+    console.print(
+        f"{report['file']}: {report['bytes'] / 1e6:.2f} MB, dependency parser, {method}, {kind}"
+    )
+    if {"sentences", "words", "seed"} <= trained.keys():
+        console.print(
+            f"trained on {counted(trained['sentences'], 'tree')}, "
+            f"{counted(trained['words'], 'word')}, seed {trained['seed']}"
+        )
+    crossing = trained.get("crossing", {})
+    if crossing.get("trees"):
+        what = f"{counted(crossing['lifted'], 'word')} lifted" if crossing["lifted"] else "left out"
+        console.print(f"trees with crossing arcs: {crossing['trees']}, {what}")
+    tagger, lexical = report["tagger"], report["lexical"]
+    told = "no tagger" if tagger is None else f"tagger with {counted(tagger['tags'], 'tag')}"
+    console.print(f"tags from {report['tag_scheme']}; {told}")
+    if lexical is None:
+        console.print("no lexical model")
+    else:
+        alone = ", in place of the automata" if lexical["alone"] else ""
+        console.print(f"lexical model: {lexical['states']}, weight {lexical['weight']:g}{alone}")
+    console.print("\nsettings", style="bold")
+    settings = {**trained.get("automata", {}), **report["parsing"]}
+    if "em" not in method:
+        settings = {name: value for name, value in settings.items() if name not in _OF_EM}
+    show_settings(console, settings)
+    em = trained.get("em", {}).get("record")
+    if em:
+        best = em[trained["em"]["best"]]
+        uas = "" if best["uas"] is None else f", UAS {100 * best['uas']:.2f}"
+        console.print(f"  iteration kept: {trained['em']['best'] + 1} of {len(em)}{uas}")
+    sizes = Table("size", "number", box=None, pad_edge=False)
+    sizes.columns[1].justify = "right"
+    for name, number in report["sizes"].items():
+        sizes.add_row(name, f"{number:,}")
+    console.print()
+    console.print(sizes)
+    console.print()
+    table = Table("head", "count", "states to the left", "to the right", box=None)
+    for column in table.columns[1:]:
+        column.justify = "right"
+    table.add_row(_ROOT_NAME, "", "", str(report["root"]["right states"]))
+    for row in report["tags"][:most]:
+        table.add_row(
+            row["tag"], f"{row['count']:,}", str(row["left states"]), str(row["right states"])
+        )
+    console.print(table)

@@ -1,0 +1,1 @@
+"""Constituency parsing: latent-variable PCFGs, their charts, learning and parser."""

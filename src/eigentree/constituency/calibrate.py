@@ -1,0 +1,144 @@
+"""Held-out trees parsed and judged: how sure the parser was, and whether it was right.
+
+A bracket of a parse is right if the gold tree has the same label over the same words; every bracket
+counts, and nothing is left out (`eigentree.evaluation.reliability.right_brackets`).  A tree is
+right
+if all its brackets are, and there are no others in the gold tree; tags do not matter.  What no
+chart has judged is not asked: brackets of the fall-backs ``flat`` and ``split``, and their trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree.constituency.calibration import Calibration, Curve, Floats, Way
+from eigentree.constituency.ensemble.parser import EnsembleParser
+from eigentree.constituency.parser import Parser
+from eigentree.constituency.result import ParseResult
+from eigentree.evaluation.reliability import right_brackets
+from eigentree.treebank.tree import Span, Tree
+
+AnyParser = TypeVar("AnyParser", Parser, EnsembleParser)
+
+
+class Judged(NamedTuple):
+    """Brackets, or trees, that were judged.
+
+    Attributes
+    ----------
+    raw : float64, axes (examples)
+        Raw confidences, 0..1.
+    calibrated : float64, axes (examples), or None
+        Calibrated ones, if the parser is calibrated.
+    right : bool, axes (examples)
+    sentence : int64, axes (examples)
+        The number of the sentence that each is of.
+    """
+
+    raw: Floats
+    calibrated: Floats | None
+    right: NDArray[np.bool_]
+    sentence: NDArray[np.int64]
+
+    def cross_fitted(self) -> Floats:
+        """Calibrated confidences of each half of the sentences by the curve of the other half.
+
+        So it can be measured on the same trees what a calibration on them is worth on others; it
+        is worth a little more, being made from all of them.  Every other sentence is a half, and
+        the raw confidences stay where a half has no example.
+        """
+        found = self.raw.copy()
+        for half in (0, 1):
+            own = self.sentence % 2 == half
+            if not np.all(own):
+                found[own] = Curve.fit(self.raw[~own], self.right[~own])(self.raw[own])
+        return found
+
+
+class Judgement(NamedTuple):
+    """The brackets and the trees of some parses, judged."""
+
+    brackets: Judged
+    trees: Judged
+
+    def calibration(self) -> Calibration:
+        """The curves that these examples give.
+
+        Raises
+        ------
+        SettingsError
+            When there are no brackets, or no trees.
+        """
+        return Calibration(*(Curve.fit(each.raw, each.right) for each in self))
+
+
+def judge(results: Iterable[ParseResult], gold: Sequence[Tree]) -> Judgement:
+    """Compare parses with gold trees.
+
+    Parameters
+    ----------
+    results
+        One for each gold tree.
+    gold
+        Clean, without wrappers.
+    """
+    rows: tuple[list[tuple[float, float, bool, int]], ...] = ([], [])
+    is_calibrated = False
+    for number, (result, tree) in enumerate(zip(results, gold, strict=True)):
+        spans = [Span(each.label, each.start, each.end) for each in result.brackets]
+        right = right_brackets(spans, tree)
+        for each, found in zip(result.brackets, right, strict=True):
+            rows[0].append((each.confidence, each.calibrated or 0.0, found, number))
+        told = result.calibrated
+        is_calibrated |= told is not None
+        if result.exact is not None:
+            is_exact = all(right) and len(right) == len(tree.spans())
+            rows[1].append((result.exact, (told and told.exact) or 0.0, is_exact, number))
+    judged = []
+    for own in rows:
+        raw, calibrated, is_right, sentence = np.array(own).reshape(-1, 4).T
+        known = calibrated if is_calibrated else None
+        judged.append(Judged(raw, known, is_right > 0, sentence.astype(np.int64)))
+    return Judgement(*judged)
+
+
+def ways_of(parser: Parser | EnsembleParser) -> tuple[Way, ...]:
+    """With the tags of the trees, and without them where there is a tagger."""
+    return ("tagged",) if parser.tagger is None else ("tagged", "untagged")
+
+
+def asked(trees: Iterable[Tree], way: Way) -> Iterable[tuple[list[str], list[str] | None]]:
+    """The sentences of trees as a parser is asked about them."""
+    return ((tree.words(), tree.tags() if way == "tagged" else None) for tree in trees)
+
+
+def calibrate(parser: AnyParser, trees: Sequence[Tree]) -> AnyParser:
+    """The same parser with confidences calibrated on trees that it was not trained on.
+
+    Parameters
+    ----------
+    parser
+        Of any method, or an ensemble.
+    trees
+        Clean trees, some hundreds; neither trained on nor to be tested on.
+
+    Raises
+    ------
+    SettingsError
+        When no bracket can be judged.
+
+    Cost
+    ----
+    Two parses of each tree: with its tags, and by the parser's tagger, if it has one.
+    """
+    plain = replace(parser, calibrations={})
+    found: dict[Way, Calibration] = {}
+    for way in ways_of(parser):
+        results = plain.parse_many(asked(trees, way))
+        found[way] = judge(results, trees).calibration()
+    return replace(parser, calibrations=found)

@@ -1,0 +1,609 @@
+"""Kernels of charts that hold every span: in Kruskal form, by every rule, or for prefixes.
+
+Spans are laid out by width: that of ``width`` words from ``start`` has number
+``first(n, width) + start``.  A row that stands for a span is to be multiplied by 2 to the
+power of the span's exponent.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from eigentree._core.jit import kernel
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from eigentree.constituency.chart.constraints import Permitted
+    from eigentree.constituency.chart.forest import Floats, Ints, Longs
+    from eigentree.constituency.chart.prefix import Chart, LatentRules
+
+# Exponent of a row of zeros: lower than any other, and several still add up.
+ZERO = -(1 << 40)
+# Powers of two beyond these are 0 or infinite.
+MOST = 1000
+# Products below this power of two are lost beside 1.
+LOST = -110
+# Beside a larger number a smaller one may still count where the larger one leads nowhere.
+LOWEST = -1000
+
+
+class Matrix(NamedTuple):
+    """A matrix that rows are multiplied by: in full, or its entries where there are few.
+
+    Attributes
+    ----------
+    full : axes (rows, columns), or (0, 0)
+    row, column : uint32, axes (entries)
+        Sorted by row.
+    value : axes (entries)
+    """
+
+    full: Floats
+    row: NDArray[np.uint32]
+    column: NDArray[np.uint32]
+    value: Floats
+
+
+@kernel
+def first(n: int, width: int) -> int:
+    """Number of the first span of a width in a sentence of n words."""
+    return (width - 1) * n - (width - 1) * (width - 2) // 2
+
+
+@kernel
+def highest_inside(n: int, start: int, end: int, exponent: Longs) -> int:
+    """The highest exponent of a product of two spans that make up this one."""
+    highest = ZERO
+    for middle in range(start + 1, end):
+        one = first(n, middle - start) + start
+        other = first(n, end - middle) + middle
+        highest = max(highest, exponent[one] + exponent[other])
+    return highest
+
+
+@kernel
+def highest_outside(n: int, start: int, end: int, exponent: Longs, outer_exponent: Longs) -> int:
+    """The highest exponent of a product of a span that holds this one and of its sister."""
+    highest = ZERO
+    for stop in range(end + 1, n + 1):
+        whole = first(n, stop - start) + start
+        sister = first(n, stop - end) + end
+        highest = max(highest, outer_exponent[whole] + exponent[sister])
+    for begin in range(start):
+        whole = first(n, end - begin) + begin
+        sister = first(n, start - begin) + begin
+        highest = max(highest, outer_exponent[whole] + exponent[sister])
+    return highest
+
+
+@kernel
+def add_product(factor: float, one: Floats, other: Floats, total: Floats) -> None:
+    """Add one * other * factor to ``total``."""
+    for s in range(len(total)):
+        total[s] += factor * one[s] * other[s]
+
+
+@kernel
+def scaling(row: Floats, exponent: Longs) -> float:
+    """The power of two that brings the largest entry of a row to 1/2 to 1; adds its exponent."""
+    largest = 0.0
+    for value in row:
+        largest = max(largest, abs(value))
+    if largest > 0.0:
+        power = int(np.ceil(np.log2(largest)))
+        exponent[0] += power
+        return 2.0**-power
+    exponent[0] = ZERO
+    return 0.0
+
+
+@kernel
+def scale_rows(rows: Floats, exponent: Longs) -> None:
+    """Divide each row by a power of two, so that its largest entry is from 1/2 to 1."""
+    for at in range(len(rows)):
+        rows[at] *= scaling(rows[at], exponent[at : at + 1])
+
+
+@kernel
+def drop_forbidden(first_span: int, permitted: Permitted, rows: Floats) -> None:
+    """Set to 0 what may not stand over spans, whose rows follow one another."""
+    for at in range(len(rows)):
+        own = permitted.row[first_span + at]
+        if own < 0:
+            rows[at] = 0.0
+        elif own > 0:
+            for s in range(rows.shape[1]):
+                if not permitted.symbols[own, s]:
+                    rows[at, s] = 0.0
+
+
+@kernel
+def inside_sums(
+    n: int, width: int, powers: Floats, child: Floats, exponent: Longs, total: Floats
+) -> None:
+    """Over the splits of each span of one width, the sums of products of projections.
+
+    ``child`` has axes (spans, 2 r): projections as a left child, then as a right one; ``total``
+    has axes (spans of the width, r).  Writes the exponents of the sums.
+    """
+    here = first(n, width)
+    rank = total.shape[1]
+    for start in range(n - width + 1):
+        highest = exponent[here + start] = highest_inside(n, start, start + width, exponent)
+        total[start] = 0.0
+        for before in range(1, width):
+            one = first(n, before) + start
+            other = first(n, width - before) + start + before
+            power = exponent[one] + exponent[other] - highest
+            if power > LOST:
+                add_product(powers[-power], child[one, :rank], child[other, rank:], total[start])
+
+
+@kernel
+def outside_sums(
+    n: int,
+    width: int,
+    powers: Floats,
+    child: Floats,
+    exponent: Longs,
+    outer: Floats,
+    outer_exponent: Longs,
+    total: Floats,
+) -> None:
+    """Over the spans that hold each span of one width, the sums of products of projections.
+
+    ``outer`` has axes (spans, r): the projections of outside vectors of wider spans.  ``total``,
+    axes (spans of the width, 2 r), gets the sums where the span is a left child, then those
+    where it is a right one, with one exponent.
+    """
+    here = first(n, width)
+    rank = outer.shape[1]
+    for start in range(n - width + 1):
+        end = start + width
+        highest = outer_exponent[here + start] = highest_outside(
+            n, start, end, exponent, outer_exponent
+        )
+        total[start] = 0.0
+        for stop in range(end + 1, n + 1):
+            whole = first(n, stop - start) + start
+            sister = first(n, stop - end) + end
+            power = outer_exponent[whole] + exponent[sister] - highest
+            if power > LOST:
+                factor = powers[-power]
+                add_product(factor, outer[whole], child[sister, rank:], total[start, :rank])
+        for begin in range(start):
+            whole = first(n, end - begin) + begin
+            sister = first(n, start - begin) + begin
+            power = outer_exponent[whole] + exponent[sister] - highest
+            if power > LOST:
+                factor = powers[-power]
+                add_product(factor, outer[whole], child[sister, :rank], total[start, rank:])
+
+
+@kernel
+def sum_rows(start: Longs, row: Longs, value: Floats, factor: Floats, total: Floats) -> None:
+    """For each word, the sum of some rows of a factor, each times a value."""
+    for word in range(len(start) - 1):
+        total[word] = 0.0
+        for at in range(start[word], start[word + 1]):
+            for s in range(total.shape[1]):
+                total[word, s] += value[at] * factor[row[at], s]
+
+
+@kernel
+def multiply(rows: Floats, matrix: Matrix, product: Floats) -> None:
+    """Multiply rows by a matrix."""
+    if len(matrix.full) > 0:
+        np.dot(rows, matrix.full, product)
+    else:
+        for at in range(len(rows)):
+            one, out = rows[at], product[at]
+            out[:] = 0.0
+            for e in range(len(matrix.value)):
+                out[matrix.column[e]] += one[matrix.row[e]] * matrix.value[e]
+
+
+@kernel
+def row_products(one: Floats, row: Longs, other: Floats, sister: Longs, product: Floats) -> None:
+    """Inner products of pairs of rows."""
+    for at in range(len(product)):
+        total = 0.0
+        for s in range(one.shape[1]):
+            total += one[row[at], s] * other[sister[at], s]
+        product[at] = total
+
+
+@kernel
+def project(
+    sums: Floats,
+    parent: Matrix,
+    child: Matrix,
+    vectors: Floats,
+    projected: Floats,
+    exponent: Longs,
+    first_span: int,
+    permitted: Permitted,
+) -> None:
+    """Multiply rows by two matrices, and scale all of them by what comes out.
+
+    ``vectors`` is what stands between the two, of which only what is permitted counts.
+    """
+    multiply(sums, parent, vectors)
+    drop_forbidden(first_span, permitted, vectors)
+    multiply(vectors, child, projected)
+    for at in range(len(sums)):
+        factor = scaling(projected[at], exponent[at : at + 1])
+        projected[at] *= factor
+        sums[at] *= factor
+        vectors[at] *= factor
+
+
+@kernel
+def kruskal_inside(
+    n: int,
+    powers: Floats,
+    parent: Matrix,
+    children: Matrix,
+    child: Floats,
+    exponent: Longs,
+    sums: Floats,
+    vectors: Floats,
+    permitted: Permitted,
+) -> None:
+    """Fill ``sums``, axes (spans, r), ``vectors`` and ``child``, axes (spans, 2 r), from words up.
+
+    ``powers`` holds 2 to the power of minus its index, in the precision of the rows.
+    ``parent`` leads from sums to vectors of symbols, ``children`` on to projections.  Nothing is
+    projected from the whole sentence.
+    """
+    for width in range(2, n):
+        here = slice(first(n, width), first(n, width + 1))
+        inside_sums(n, width, powers, child, exponent, sums[here])
+        project(
+            sums[here], parent, children, vectors[here], child[here], exponent[here],
+            first(n, width), permitted,
+        )  # fmt: skip
+    if n > 1:
+        whole = slice(len(sums) - 1, len(sums))
+        inside_sums(n, n, powers, child, exponent, sums[whole])
+        scale_rows(sums[whole], exponent[whole])
+        multiply(sums[whole], parent, vectors[whole])
+        drop_forbidden(len(sums) - 1, permitted, vectors[whole])
+
+
+@kernel
+def kruskal_outside(
+    n: int,
+    powers: Floats,
+    children: Matrix,
+    parent: Matrix,
+    child: Floats,
+    exponent: Longs,
+    outer: Floats,
+    outer_exponent: Longs,
+    sums: Floats,
+    vectors: Floats,
+    permitted: Permitted,
+) -> None:
+    """Fill ``sums``, axes (spans, 2 r), ``vectors`` and ``outer``, axes (spans, r), downwards.
+
+    ``children`` leads from sums to vectors of symbols, ``parent`` on to projections.  Nothing is
+    projected from single words.
+    """
+    for width in range(n - 1, 0, -1):
+        here = slice(first(n, width), first(n, width + 1))
+        outside_sums(n, width, powers, child, exponent, outer, outer_exponent, sums[here])
+        if width > 1:
+            project(
+                sums[here], children, parent, vectors[here], outer[here], outer_exponent[here],
+                first(n, width), permitted,
+            )  # fmt: skip
+
+
+@kernel
+def inside_by_rules(
+    n: int,
+    parent: Ints,
+    left: Ints,
+    right: Ints,
+    probability: Floats,
+    inside: Floats,
+    exponent: Longs,
+    permitted: Permitted,
+) -> None:
+    """Fill the inside vectors, axes (spans, N), of all spans of two words or more."""
+    for width in range(2, n + 1):
+        for start in range(n - width + 1):
+            here = first(n, width) + start
+            highest = exponent[here] = highest_inside(n, start, start + width, exponent)
+            total = inside[here]
+            for before in range(1, width):
+                one = first(n, before) + start
+                other = first(n, width - before) + start + before
+                power = exponent[one] + exponent[other] - highest
+                if power > LOST:
+                    factor = 2.0**power
+                    x, y = inside[one], inside[other]
+                    for rule in range(len(parent)):
+                        total[parent[rule]] += (
+                            factor * probability[rule] * x[left[rule]] * y[right[rule]]
+                        )
+            drop_forbidden(here, permitted, inside[here : here + 1])
+            scale_rows(inside[here : here + 1], exponent[here : here + 1])
+
+
+@kernel
+def outside_by_rules(
+    n: int,
+    parent: Ints,
+    left: Ints,
+    right: Ints,
+    probability: Floats,
+    inside: Floats,
+    exponent: Longs,
+    outside: Floats,
+    outer_exponent: Longs,
+    permitted: Permitted,
+) -> None:
+    """Fill the outside vectors of all spans, when that of the whole is there."""
+    for width in range(n - 1, 0, -1):
+        for start in range(n - width + 1):
+            end = start + width
+            here = first(n, width) + start
+            highest = outer_exponent[here] = highest_outside(
+                n, start, end, exponent, outer_exponent
+            )
+            total = outside[here]
+            for stop in range(end + 1, n + 1):
+                whole = first(n, stop - start) + start
+                sister = first(n, stop - end) + end
+                power = outer_exponent[whole] + exponent[sister] - highest
+                if power > LOST:
+                    factor = 2.0**power
+                    z, y = outside[whole], inside[sister]
+                    for rule in range(len(parent)):
+                        total[left[rule]] += (
+                            factor * probability[rule] * z[parent[rule]] * y[right[rule]]
+                        )
+            for begin in range(start):
+                whole = first(n, end - begin) + begin
+                sister = first(n, start - begin) + begin
+                power = outer_exponent[whole] + exponent[sister] - highest
+                if power > LOST:
+                    factor = 2.0**power
+                    z, x = outside[whole], inside[sister]
+                    for rule in range(len(parent)):
+                        total[right[rule]] += (
+                            factor * probability[rule] * z[parent[rule]] * x[left[rule]]
+                        )
+            drop_forbidden(here, permitted, outside[here : here + 1])
+            scale_rows(outside[here : here + 1], outer_exponent[here : here + 1])
+
+
+@kernel
+def add_corners(rules: LatentRules, total: Floats, to_left: Floats, to_right: Floats) -> None:
+    """Add up what each state expects below it on either side, axes (inner states, states).
+
+    ``total`` holds the mass of all that can stand below each state; the sister of a child counts
+    with that.
+    """
+    start, mean = rules.state_start, rules.mean
+    for rule in range(len(rules.parent)):
+        pair = rules.layout.rule_pair[rule]
+        a, b, c = rules.parent[rule], rules.layout.pair_left[pair], rules.layout.pair_right[pair]
+        at = rules.tensor_start[rule]
+        if rules.is_product[rule]:
+            left, right = 0.0, 0.0
+            for i in range(start[b], start[b + 1]):
+                left += mean[i] * total[i]
+            for j in range(start[c], start[c + 1]):
+                right += mean[j] * total[j]
+            for h in range(start[a], start[a + 1]):
+                for i in range(start[b], start[b + 1]):
+                    to_left[h, i] += rules.tensor[at] * right * mean[i]
+                for j in range(start[c], start[c + 1]):
+                    to_right[h, j] += rules.tensor[at] * left * mean[j]
+                at += 1
+            continue
+        for h in range(start[a], start[a + 1]):
+            for i in range(start[b], start[b + 1]):
+                for j in range(start[c], start[c + 1]):
+                    to_left[h, i] += rules.tensor[at] * total[j]
+                    to_right[h, j] += rules.tensor[at] * total[i]
+                    at += 1
+
+
+@kernel
+def vector(chart: Chart, state_start: Longs, span: int, symbol: int) -> Floats:
+    """The inside vector of a symbol over a span; preterminals stand over single words alone."""
+    n, n_inner = chart.word.shape[0], chart.inside.shape[1]
+    begin, end = state_start[symbol], state_start[symbol + 1]
+    if span < n:
+        return chart.word[span, begin - n_inner : end - n_inner]
+    return chart.inside[span - n, begin:end]
+
+
+@kernel
+def list_live(rules: LatentRules, chart: Chart, span: int) -> None:
+    """List the symbols of a span that is done, and take the products with their means."""
+    for symbol in range(chart.is_live.shape[1]):
+        if chart.is_live[span, symbol]:
+            chart.live[span, chart.n_live[span]] = symbol
+            chart.n_live[span] += 1
+            x = vector(chart, rules.state_start, span, symbol)
+            total, at = 0.0, rules.state_start[symbol]
+            for s in range(len(x)):
+                total += x[s] * rules.mean[at + s]
+            chart.of_mean[span, symbol] = total
+
+
+@kernel
+def inside_of_prefixes(n: int, rules: LatentRules, chart: Chart) -> None:
+    """Fill the inside vectors of all spans of two words or more, where those of words are there.
+
+    Products are summed over split points for each pair of children, then spread over its rules.
+    """
+    index, start_of = rules.layout, rules.state_start
+    product = np.zeros(rules.cell_start[-1])
+    of_means = np.zeros(len(index.pair_left))
+    pairs = np.empty(len(index.pair_left), dtype=np.int32)
+    is_met = np.zeros(len(index.pair_left), dtype=np.bool_)
+    for span in range(n):
+        list_live(rules, chart, span)
+    for width in range(2, n + 1):
+        for start in range(n - width + 1):
+            here = first(n, width) + start
+            highest = highest_inside(n, start, start + width, chart.exponent)
+            chart.exponent[here] = highest
+            n_pairs = 0
+            for before in range(1, width):
+                one = first(n, before) + start
+                other = first(n, width - before) + start + before
+                power = chart.exponent[one] + chart.exponent[other] - highest
+                if power < LOWEST:
+                    continue
+                factor = 2.0**power
+                for b in chart.live[one, : chart.n_live[one]]:
+                    x = vector(chart, start_of, one, b)
+                    for pair in range(index.pair_start[b], index.pair_start[b + 1]):
+                        c = index.pair_right[pair]
+                        if not chart.is_live[other, c]:
+                            continue
+                        if not is_met[pair]:
+                            is_met[pair] = True
+                            pairs[n_pairs] = pair
+                            n_pairs += 1
+                        of_means[pair] += factor * chart.of_mean[one, b] * chart.of_mean[other, c]
+                        at = rules.cell_start[pair]
+                        if at == rules.cell_start[pair + 1]:
+                            continue
+                        y = vector(chart, start_of, other, c)
+                        for i in range(len(x)):
+                            value = factor * x[i]
+                            for j in range(len(y)):
+                                product[at + j] += value * y[j]
+                            at += len(y)
+            out = chart.inside[here - n]
+            for pair in pairs[:n_pairs]:
+                cells = product[rules.cell_start[pair] : rules.cell_start[pair + 1]]
+                for rule in range(index.rule_start[pair], index.rule_start[pair + 1]):
+                    a, at = rules.parent[rule], rules.tensor_start[rule]
+                    chart.is_live[here, a] = True
+                    for h in range(start_of[a], start_of[a + 1]):
+                        if rules.is_product[rule]:
+                            out[h] += rules.tensor[at] * of_means[pair]
+                            at += 1
+                            continue
+                        row = rules.tensor[at : at + len(cells)]
+                        total = 0.0
+                        for cell in range(len(cells)):
+                            total += row[cell] * cells[cell]
+                        out[h] += total
+                        at += len(cells)
+                cells[:] = 0.0
+                of_means[pair] = 0.0
+                is_met[pair] = False
+            scale_rows(chart.inside[here - n : here - n + 1], chart.exponent[here : here + 1])
+            list_live(rules, chart, here)
+
+
+@kernel
+def forward_of_prefixes(
+    n: int,
+    rules: LatentRules,
+    closure: Floats,
+    chart: Chart,
+    forward: Floats,
+    forward_exponent: Longs,
+    prefix: Floats,
+    prefix_exponent: Longs,
+) -> None:
+    """Predict what may begin at each position, and so how probable each word is there.
+
+    ``forward`` has axes (n, states), with the root's vector in its first row; ``prefix`` and its
+    exponents get the value of the words up to and with each, and keep their zeros after one.
+    """
+    index, start_of = rules.layout, rules.state_start
+    n_inner = closure.shape[0]
+    predicted = np.empty(forward.shape[1])
+    is_starter = np.zeros(len(start_of) - 1, dtype=np.bool_)
+    factor = np.zeros(n)
+    matrix = np.empty(rules.most_cells)
+    for start in range(n):
+        scale_rows(forward[start : start + 1], forward_exponent[start : start + 1])
+        predicted[:n_inner] = 0.0
+        predicted[n_inner:] = forward[start, n_inner:]
+        for s in range(n_inner):
+            value = forward[start, s]
+            if value != 0.0:
+                for t in range(len(predicted)):
+                    predicted[t] += value * closure[s, t]
+        total = 0.0
+        for s in range(n_inner, len(predicted)):
+            total += predicted[s] * chart.word[start, s - n_inner]
+        prefix[start] = total
+        prefix_exponent[start] = forward_exponent[start] + chart.exponent[start]
+        if total == 0.0:
+            return
+        for end in range(start + 1, n):
+            span = first(n, end - start) + start
+            power = forward_exponent[start] + chart.exponent[span]
+            if power > forward_exponent[end]:
+                forward[end] *= 2.0 ** max(LOWEST, forward_exponent[end] - power)
+                forward_exponent[end] = power
+            power -= forward_exponent[end]
+            factor[end] = 2.0**power if power > LOWEST else 0.0
+            for b in chart.live[span, : chart.n_live[span]]:
+                is_starter[b] = True
+        for b in range(len(is_starter)):
+            if not is_starter[b]:
+                continue
+            is_starter[b] = False
+            for pair in range(index.pair_start[b], index.pair_start[b + 1]):
+                c = index.pair_right[pair]
+                first_right, n_right = start_of[c], start_of[c + 1] - start_of[c]
+                cells = matrix[: rules.cell_start[pair + 1] - rules.cell_start[pair]]
+                of_means = predicted_pair(rules, pair, predicted, cells)
+                for end in range(start + 1, n):
+                    span = first(n, end - start) + start
+                    if factor[end] == 0.0 or not chart.is_live[span, b]:
+                        continue
+                    out = forward[end, first_right : first_right + n_right]
+                    if of_means != 0.0:
+                        value = factor[end] * of_means * chart.of_mean[span, b]
+                        for j in range(n_right):
+                            out[j] += value * rules.mean[first_right + j]
+                    if len(cells) > 0:
+                        x = vector(chart, start_of, span, b)
+                        for i in range(len(x)):
+                            value = factor[end] * x[i]
+                            row = cells[i * n_right : (i + 1) * n_right]
+                            for j in range(n_right):
+                                out[j] += value * row[j]
+
+
+@kernel
+def predicted_pair(rules: LatentRules, pair: int, predicted: Floats, cells: Floats) -> float:
+    """What is predicted of a pair of children, summed over parents.
+
+    ``cells``, axes (left, right), gets the sum over rules with tensors; the one over products of
+    means comes back.
+    """
+    cells[:] = 0.0
+    of_means = 0.0
+    for rule in range(rules.layout.rule_start[pair], rules.layout.rule_start[pair + 1]):
+        a, at = rules.parent[rule], rules.tensor_start[rule]
+        for h in range(rules.state_start[a], rules.state_start[a + 1]):
+            value = predicted[h]
+            if rules.is_product[rule]:
+                of_means += value * rules.tensor[at]
+                at += 1
+                continue
+            row = rules.tensor[at : at + len(cells)]
+            for cell in range(len(cells)):
+                cells[cell] += value * row[cell]
+            at += len(cells)
+    return of_means

@@ -1,0 +1,461 @@
+"""Kernels of the plain PCFG's chart: inside, outside, and the forest of what survives.
+
+The chart is laid out for sums over split points.  A span from i to j has its inside values
+twice: at ``left_inside[i, symbol, j]``, where the spans with one start lie side by side, and at
+``right_inside[j, symbol, i]``, where those with one end do.  The sum over the split points k of
+inside(b, i, k) inside(c, k, j) is then a scalar product of two stretches of memory; the
+outside pass is its transpose.  For each row the range of ends (or starts) that hold anything
+is kept, so a preterminal on the left, which only covers one word, costs one product; those
+on the right are looked up from the last word.
+
+Sums over split points are made once for each pair of children (b, c) and then spread over
+the rules of the pair; the outside pass does the reverse.  Cost: O(n^3 P) products for P
+pairs and O(n^2 R) rule applications at worst.
+
+A symbol over a span is dropped at once when its inside value times its prior, which is how
+often a tree is expected to use the symbol anywhere, is less than ``beam`` times the best of the
+span (Caraballo and Charniak 1998).
+
+Each span's values are scaled by a power of two, ``true = value * 2 ** exponent[i, j]``, so
+that the largest lies in [0.5, 1).  Such scaling is exact: results equal the unscaled ones
+bit for bit as long as those do not underflow.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree._core.jit import kernel
+
+if TYPE_CHECKING:
+    from eigentree.constituency.chart.constraints import Permitted
+    from eigentree.constituency.chart.forest import Floats, Ints
+    from eigentree.constituency.chart.pruning import Leaves
+    from eigentree.constituency.grammar.pcfg import RuleIndex
+
+# A value this much smaller than the largest of its span counts as zero.
+SMALLEST = 2.0**-600
+# Shifts below this give zero in any case.
+LOWEST_SHIFT = -1000
+# The exponent of a span without any item.
+EMPTY = -(1 << 30)
+
+
+class Chart(NamedTuple):
+    """The arrays of one sentence's chart.
+
+    Attributes
+    ----------
+    left_inside, left_outside : float64, axes (n, N, n + 1)
+        Of spans by start, symbol, end.  A row is set only once one of its spans holds it.
+    right_inside, right_outside : float64, axes (n + 1, N, n)
+        Of spans by end, symbol, start.  A span's outside value is the sum of the two.
+    left_range, right_range : int32, axes (n, N, 2), (n + 1, N, 2)
+        First and last end (start) of a row that hold the symbol; first > last for none.
+    starters : int32, axes (n, N)
+        Symbols that some span from a start holds and that are the left child of a rule.
+    n_starters : int32, axes (n)
+    exponent : int32, axes (n, n + 1)
+    live : int32, axes (spans, N)
+        Symbols of each span, spans in the order of `span_number`.
+    n_live : int32, axes (spans)
+    """
+
+    left_inside: NDArray[np.float64]
+    left_outside: NDArray[np.float64]
+    right_inside: NDArray[np.float64]
+    right_outside: NDArray[np.float64]
+    left_range: NDArray[np.int32]
+    right_range: NDArray[np.int32]
+    starters: NDArray[np.int32]
+    n_starters: NDArray[np.int32]
+    exponent: NDArray[np.int32]
+    live: NDArray[np.int16]
+    n_live: NDArray[np.int32]
+
+    @classmethod
+    def empty(cls, n_words: int, n_symbols: int) -> Chart:
+        left, right = (n_words, n_symbols, n_words + 1), (n_words + 1, n_symbols, n_words)
+        n_spans = n_words * (n_words + 1) // 2
+        left_range = np.empty((n_words, n_symbols, 2), dtype=np.int32)
+        right_range = np.empty((n_words + 1, n_symbols, 2), dtype=np.int32)
+        for ranges in (left_range, right_range):
+            ranges[..., 0] = n_words + 1
+            ranges[..., 1] = -1
+        return cls(
+            np.empty(left),
+            np.empty(left),
+            np.empty(right),
+            np.empty(right),
+            left_range,
+            right_range,
+            np.empty((n_words, n_symbols), dtype=np.int32),
+            np.zeros(n_words, dtype=np.int32),
+            np.full((n_words, n_words + 1), EMPTY, dtype=np.int32),
+            np.empty((n_spans, n_symbols), dtype=np.int32),
+            np.zeros(n_spans, dtype=np.int32),
+        )
+
+
+@kernel
+def span_number(n_words: int, start: int, width: int) -> int:
+    """Spans are numbered by width, then start."""
+    return (width - 1) * n_words - (width - 1) * (width - 2) // 2 + start
+
+
+@kernel
+def add_rules(
+    index: RuleIndex,
+    parent: Ints,
+    probability: Floats,
+    pair: int,
+    total: float,
+    value: Floats,
+    found: Ints,
+    n_found: int,
+) -> int:
+    """Spread a pair's value over its rules; returns the number of symbols found so far."""
+    for rule in range(index.rule_start[pair], index.rule_start[pair + 1]):
+        a = parent[rule]
+        product = total * probability[rule]
+        if product > 0.0:
+            if value[a] == 0.0:
+                found[n_found] = a
+                n_found += 1
+            value[a] += product
+    return n_found
+
+
+@kernel
+def finish_span(
+    n_words: int,
+    index: RuleIndex,
+    chart: Chart,
+    start: int,
+    end: int,
+    found: Ints,
+    value: Floats,
+    reference: int,
+    prior: Floats,
+    beam: float,
+    permitted: Permitted,
+) -> None:
+    """Scale the values of the symbols found over a span (zeroed here) and enter them."""
+    largest, best = 0.0, 0.0
+    span = span_number(n_words, start, end - start)
+    row = permitted.row[span]
+    for a in found:
+        if row != 0 and (row < 0 or not permitted.symbols[row, a]):
+            value[a] = 0.0
+        largest = max(largest, value[a])
+        best = max(best, value[a] * prior[a])
+    if largest == 0.0:
+        return
+    _, shift = math.frexp(largest)
+    scale = math.ldexp(1.0, -shift)
+    count = 0
+    for a in found:
+        scaled = value[a] * scale
+        merit = value[a] * prior[a]
+        value[a] = 0.0
+        if scaled < SMALLEST or merit < beam * best:
+            continue
+        left, right = chart.left_range[start, a], chart.right_range[end, a]
+        if left[0] > left[1]:
+            chart.left_inside[start, a, start:] = 0.0
+            chart.left_outside[start, a, start:] = 0.0
+            if index.pair_start[a] < index.pair_start[a + 1]:
+                chart.starters[start, chart.n_starters[start]] = a
+                chart.n_starters[start] += 1
+        if right[0] > right[1]:
+            chart.right_inside[end, a, :end] = 0.0
+            chart.right_outside[end, a, :end] = 0.0
+        left[0], left[1] = min(left[0], end), max(left[1], end)
+        right[0], right[1] = min(right[0], start), max(right[1], start)
+        chart.left_inside[start, a, end] = scaled
+        chart.right_inside[end, a, start] = scaled
+        chart.live[span, count] = a
+        count += 1
+    chart.n_live[span] = count
+    chart.exponent[start, end] = reference + shift
+
+
+@kernel
+def split_scales(chart: Chart, start: int, end: int, reference: int, scales: Floats) -> None:
+    """Powers of two that bring the products at each split point to one exponent."""
+    for k in range(start + 1, end):
+        left, right = chart.exponent[start, k], chart.exponent[k, end]
+        scales[k] = 0.0
+        if left != EMPTY and right != EMPTY:
+            shift = left + right - reference
+            if shift >= LOWEST_SHIFT:
+                scales[k] = math.ldexp(1.0, int(shift))
+
+
+@kernel
+def inside_pass(
+    n_words: int,
+    leaves: Leaves,
+    index: RuleIndex,
+    parent: Ints,
+    probability: Floats,
+    prior: Floats,
+    beam: float,
+    permitted: Permitted,
+    chart: Chart,
+) -> None:
+    """Fill the inside values of a chart with what is permitted."""
+    n_symbols = chart.left_inside.shape[1]
+    value = np.zeros(n_symbols)
+    found = np.empty(n_symbols, dtype=np.int32)
+    scales = np.zeros(n_words + 1)
+    scaled_left = np.zeros(n_words + 1)
+    for i in range(n_words):
+        n_found = leaves.start[i + 1] - leaves.start[i]
+        for leaf in range(n_found):
+            found[leaf] = leaves.symbol[leaves.start[i] + leaf]
+            value[found[leaf]] = leaves.weight[leaves.start[i] + leaf]
+        # Sorted, so that the order of candidates makes no difference.
+        found[:n_found].sort()
+        finish_span(
+            n_words, index, chart, i, i + 1, found[:n_found], value, 0, prior, 0.0, permitted
+        )
+    for width in range(2, n_words + 1):
+        for i in range(n_words - width + 1):
+            j = i + width
+            if permitted.row[span_number(n_words, i, width)] < 0:
+                continue
+            reference = EMPTY
+            for k in range(i + 1, j):
+                left, right = chart.exponent[i, k], chart.exponent[k, j]
+                if left != EMPTY and right != EMPTY:
+                    reference = max(reference, left + right)
+            if reference == EMPTY:
+                continue
+            split_scales(chart, i, j, reference, scales)
+            n_found = 0
+            for place in range(chart.n_starters[i]):
+                b = chart.starters[i, place]
+                first, last = chart.left_range[i, b, 0], min(chart.left_range[i, b, 1], j - 1)
+                for k in range(first, last + 1):
+                    scaled_left[k] = scales[k] * chart.left_inside[i, b, k]
+                for p in range(index.pair_start[b], index.pair_middle[b]):
+                    c = index.pair_right[p]
+                    lowest = max(first, chart.right_range[j, c, 0])
+                    highest = min(last, chart.right_range[j, c, 1])
+                    if lowest > highest:
+                        continue
+                    total = 0.0
+                    right_row = chart.right_inside[j, c]
+                    for k in range(lowest, highest + 1):
+                        total += scaled_left[k] * right_row[k]
+                    if total > 0.0:
+                        n_found = add_rules(
+                            index, parent, probability, p, total, value, found, n_found
+                        )
+                if last < j - 1 or scaled_left[j - 1] == 0.0:
+                    continue
+                # The last word alone: only its own preterminals come into question.
+                for leaf in range(chart.n_live[j - 1]):
+                    c = chart.live[j - 1, leaf]
+                    p = index.pair_of[index.row[b], index.column[c]]
+                    if p >= 0:
+                        total = scaled_left[j - 1] * chart.right_inside[j, c, j - 1]
+                        n_found = add_rules(
+                            index, parent, probability, p, total, value, found, n_found
+                        )
+            found[:n_found].sort()
+            # All that spans the sentence is kept, for only some of it may be a root.
+            least = beam if width < n_words else 0.0
+            finish_span(
+                n_words, index, chart, i, j, found[:n_found], value, reference, prior, least,
+                permitted,
+            )  # fmt: skip
+
+
+@kernel
+def item_marginal(chart: Chart, start: int, end: int, symbol: int) -> float:
+    outside = chart.left_outside[start, symbol, end] + chart.right_outside[end, symbol, start]
+    marginal: float = chart.left_inside[start, symbol, end] * outside
+    return marginal
+
+
+@kernel
+def outside_pass(
+    n_words: int,
+    index: RuleIndex,
+    probability: Floats,
+    root: Floats,
+    chart: Chart,
+    negligible: float,
+) -> float:
+    """Fill the outside values of a chart, so that inside * outside is an item's marginal.
+
+    The scale of a span's outside values is set against its inside values, so the product
+    needs no exponent.  Items whose marginal is below ``negligible`` are not expanded.
+    Returns the mantissa of the sentence's value; its exponent is that of the whole span.
+    """
+    top = span_number(n_words, 0, n_words)
+    total = 0.0
+    for place in range(chart.n_live[top]):
+        a = chart.live[top, place]
+        total += chart.left_inside[0, a, n_words] * root[a]
+    if not total > 0.0:
+        return total
+    for place in range(chart.n_live[top]):
+        a = chart.live[top, place]
+        chart.left_outside[0, a, n_words] = root[a] / total
+    pair_outside = np.zeros(len(index.pair_right))
+    pairs = np.empty(len(index.pair_right), dtype=np.int32)
+    scales = np.zeros(n_words + 1)
+    for width in range(n_words, 1, -1):
+        for i in range(n_words - width + 1):
+            j = i + width
+            span = span_number(n_words, i, width)
+            n_pairs = 0
+            for place in range(chart.n_live[span]):
+                a = chart.live[span, place]
+                outside = chart.left_outside[i, a, j] + chart.right_outside[j, a, i]
+                if chart.left_inside[i, a, j] * outside < negligible:
+                    continue
+                for at in range(index.parent_start[a], index.parent_start[a + 1]):
+                    rule = index.parent_rules[at]
+                    p = index.rule_pair[rule]
+                    b, c = index.pair_left[p], index.pair_right[p]
+                    lowest = max(chart.left_range[i, b, 0], chart.right_range[j, c, 0])
+                    highest = min(chart.left_range[i, b, 1], chart.right_range[j, c, 1])
+                    value = outside * probability[rule]
+                    if lowest <= highest and value > 0.0:
+                        if pair_outside[p] == 0.0:
+                            pairs[n_pairs] = p
+                            n_pairs += 1
+                        pair_outside[p] += value
+            if n_pairs == 0:
+                continue
+            split_scales(chart, i, j, chart.exponent[i, j], scales)
+            for p in pairs[:n_pairs]:
+                b, c = index.pair_left[p], index.pair_right[p]
+                lowest = max(chart.left_range[i, b, 0], chart.right_range[j, c, 0])
+                highest = min(chart.left_range[i, b, 1], chart.right_range[j, c, 1])
+                left_inside, left_outside = chart.left_inside[i, b], chart.left_outside[i, b]
+                right_inside, right_outside = chart.right_inside[j, c], chart.right_outside[j, c]
+                value = pair_outside[p]
+                pair_outside[p] = 0.0
+                for k in range(lowest, highest + 1):
+                    scaled = value * scales[k]
+                    left_outside[k] += scaled * right_inside[k]
+                    right_outside[k] += scaled * left_inside[k]
+    return total
+
+
+@kernel
+def list_items(
+    n_words: int, chart: Chart, threshold: float, span_items: Ints, symbols: Ints, marginals: Floats
+) -> int:
+    """List the items whose marginal reaches the threshold; returns their number.
+
+    Fills ``span_items`` (spans + 1) with the first item of each span, and ``symbols`` and
+    ``marginals`` with those of the items.
+    """
+    count = 0
+    for width in range(1, n_words + 1):
+        for i in range(n_words - width + 1):
+            span = span_number(n_words, i, width)
+            span_items[span] = count
+            for place in range(chart.n_live[span]):
+                a = chart.live[span, place]
+                marginal = item_marginal(chart, i, i + width, a)
+                if marginal >= threshold:
+                    symbols[count] = a
+                    marginals[count] = marginal
+                    count += 1
+    span_items[len(chart.n_live)] = count
+    return count
+
+
+@kernel
+def link_items(
+    n_words: int,
+    index: RuleIndex,
+    parent: Ints,
+    span_items: Ints,
+    symbols: Ints,
+    item_groups: Ints,
+    group_rule: Ints,
+    group_edges: Ints,
+    edge_left: Ints,
+    edge_right: Ints,
+) -> int:
+    """Connect items by rules.  Returns the number of edges, or -1 if the arrays are too short.
+
+    Within a span edges are chained by rule, then written out parent by parent, so the edges
+    of a group lie together.
+    """
+    n_symbols = len(index.pair_start) - 1
+    first_edge = np.full(len(parent), -1, dtype=np.int32)
+    item_of = np.full(n_symbols, -1, dtype=np.int32)
+    used_rules = np.zeros(len(parent), dtype=np.int32)
+    capacity = len(edge_left)
+    chain_left = np.zeros(capacity, dtype=np.int32)
+    chain_right = np.zeros(capacity, dtype=np.int32)
+    chain_next = np.zeros(capacity, dtype=np.int32)
+    n_groups = 0
+    n_edges = 0
+    item_groups[: n_words + 1] = 0
+    for width in range(1, n_words + 1):
+        for i in range(n_words - width + 1):
+            span = span_number(n_words, i, width)
+            first, last = span_items[span], span_items[span + 1]
+            if first == last:
+                continue
+            for item in range(first, last):
+                item_of[symbols[item]] = item
+            n_used = 0
+            n_chained = 0
+            for left_width in range(1, width):
+                left_span = span_number(n_words, i, left_width)
+                right_span = span_number(n_words, i + left_width, width - left_width)
+                for left in range(span_items[left_span], span_items[left_span + 1]):
+                    for right in range(span_items[right_span], span_items[right_span + 1]):
+                        pair = index.pair_of[index.row[symbols[left]], index.column[symbols[right]]]
+                        if pair < 0:
+                            continue
+                        for rule in range(index.rule_start[pair], index.rule_start[pair + 1]):
+                            if item_of[parent[rule]] < 0:
+                                continue
+                            if n_edges + n_chained >= capacity:
+                                return -1
+                            if first_edge[rule] < 0:
+                                used_rules[n_used] = rule
+                                n_used += 1
+                            chain_left[n_chained] = left
+                            chain_right[n_chained] = right
+                            chain_next[n_chained] = first_edge[rule]
+                            first_edge[rule] = n_chained
+                            n_chained += 1
+            for item in range(first, last):
+                item_groups[item] = n_groups
+                for at in range(n_used):
+                    rule = used_rules[at]
+                    if item_of[parent[rule]] != item:
+                        continue
+                    group_rule[n_groups] = rule
+                    group_edges[n_groups] = n_edges
+                    n_groups += 1
+                    link = first_edge[rule]
+                    while link >= 0:
+                        edge_left[n_edges] = chain_left[link]
+                        edge_right[n_edges] = chain_right[link]
+                        n_edges += 1
+                        link = chain_next[link]
+            for at in range(n_used):
+                first_edge[used_rules[at]] = -1
+            for item in range(first, last):
+                item_of[symbols[item]] = -1
+    item_groups[span_items[len(span_items) - 1]] = n_groups
+    group_edges[n_groups] = n_edges
+    return n_edges

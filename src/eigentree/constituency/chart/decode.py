@@ -1,0 +1,388 @@
+"""From marginals to one tree: what "best" means is chosen here.
+
+Minimum Bayes risk (labelled recall, Goodman 1996) takes the tree with the largest sum of
+marginals, so the one with most parts right in expectation.  The parts may be
+
+``rules``
+    uses of rules, mu(a -> b c, i, k, j), and mu(a, i, i) for words: the objective of Cohen
+    et al. (2013, section 2.1, footnote 3);
+``spans``
+    symbols over spans, mu(a, i, j);
+``brackets``
+    the labelled brackets of the tree after un-binarising, which scores count: collapsed
+    chains count each of their labels, intermediate symbols nothing.  Each bracket has a
+    price, since recall alone would put every possible label into the tree.
+
+``max-rule`` takes the tree with the largest product of rule marginals (Petrov and Klein
+2007), ``viterbi`` the most probable derivation of a grammar with one state a symbol.  All these
+are constrained by the grammar: only trees of the forest can come out.
+
+``free`` is labelled recall as Goodman has it, without the rules: of all binary bracketings it takes
+the one with the largest sum over spans of max_a mu(a, i, j), each span with that symbol.
+
+Marginals of signed grammars may be negative; all decoders take absolute values (Cohen et
+al. 2013, section 3.3), unless told not to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree.constituency.chart import _kernels_decode as kernels
+from eigentree.constituency.chart.forest import Floats, Forest, Ints, Longs
+from eigentree.constituency.chart.inside_outside import Marginals
+from eigentree.constituency.grammar.lpcfg import LPCFG
+from eigentree.constituency.grammar.symbols import SymbolTable
+from eigentree.errors import SettingsError
+from eigentree.treebank.binarise import BinaryTree, Symbol
+
+Objective = Literal["rules", "spans", "brackets", "max-rule", "viterbi", "free"]
+OBJECTIVES: tuple[str, ...] = get_args(Objective)
+# Those that look at marginals of items alone.
+OF_ITEMS = ("spans", "brackets", "free")
+
+# What a bracket costs in the objective ``brackets``: one that is likelier wrong than right
+# makes the tree worse.
+BRACKET_PRICE = 0.5
+
+# What stands over a span without any symbol, when trees need no rules; un-binarising removes it.
+NOTHING = Symbol("intermediate", ("",))
+
+
+class Gains(NamedTuple):
+    """What each part of a tree adds to a decoder's objective.
+
+    Attributes
+    ----------
+    item : float64, axes (items)
+    edge : float64, axes (edges)
+    root : float64, axes (roots)
+    free : bool
+        Whether any two neighbours may be joined, not only as the forest's edges do; these then
+        add nothing.
+    """
+
+    item: Floats
+    edge: Floats
+    root: Floats
+    free: bool = False
+
+
+class Labels(NamedTuple):
+    """The labelled spans that items hold; a matter of the forest, not of its marginals.
+
+    Attributes
+    ----------
+    first : int64, axes (items + 1)
+        The labels of item i, from the top of its chain down, are
+        ``bracket[first[i]:first[i+1]]``.
+    item : int64, axes (labels of all items)
+        The item that each stands in.
+    bracket : intp, axes (labels of all items)
+        Numbers of the labelled spans: one number wherever label and span are the same.
+    """
+
+    first: Longs
+    item: Longs
+    bracket: NDArray[np.intp]
+
+    @classmethod
+    def of(cls, forest: Forest, symbols: SymbolTable) -> Labels:
+        """The labelled spans of a forest; made once for all members that decode it.
+
+        Parameters
+        ----------
+        symbols
+            Those of the backbone that the forest was built with.
+        """
+        return cls.over(
+            forest.item_symbol,
+            forest.item_start,
+            forest.item_end,
+            symbols.label_start,
+            symbols.phrase_label,
+        )
+
+    @classmethod
+    def over(
+        cls,
+        kind: Ints | Longs,
+        start: Ints | Longs,
+        end: Ints | Longs,
+        label_start: Longs,
+        label: Longs,
+    ) -> Labels:
+        """The labelled spans of any items.
+
+        Parameters
+        ----------
+        kind, start, end : integers, axes (items)
+            What stands over which span.
+        label_start, label
+            The labels of each kind, as `eigentree.constituency.grammar.symbols.phrase_labels`
+            gives them.
+
+        Cost
+        ----
+        The sorting of all labels of all items.
+        """
+        n_labels = label_start[kind + 1] - label_start[kind]
+        first = np.zeros(len(kind) + 1, dtype=np.int64)
+        np.cumsum(n_labels, out=first[1:])
+        item = np.repeat(np.arange(len(kind)), n_labels)
+        own = label[np.arange(first[-1]) + np.repeat(label_start[kind] - first[:-1], n_labels)]
+        span = start.astype(np.int64) * (end.max(initial=0) + 1) + end
+        _, bracket = np.unique(span[item] * (label.max(initial=0) + 1) + own, return_inverse=True)
+        return cls(first, item, bracket)
+
+    def sums(self, weight: Floats) -> Floats:
+        """Axes (labels of all items): the weights of all items with this label over this span."""
+        return group_sums(self.bracket, weight[self.item], 0)[self.bracket]
+
+    def gain(self, weight: Floats, price: float) -> Floats:
+        """Axes (items): what each item's labels weigh, less their price."""
+        return self.per_item(self.sums(weight) - price)
+
+    def per_item(self, value: Floats) -> Floats:
+        """Axes (items): the sum of the values of each item's labels."""
+        return group_sums(self.item, value, len(self.first) - 1)
+
+
+def phrase_chains(symbols: SymbolTable) -> list[tuple[str, ...]]:
+    """The phrases that each symbol stands for after un-binarising, from the top down.
+
+    Intermediate symbols stand for none, and neither do bare tags.
+    """
+    sizes = np.diff(symbols.label_start).tolist()
+    return [symbol.chain[:n] for symbol, n in zip(symbols.symbols, sizes, strict=True)]
+
+
+def group_sums(number: NDArray[np.integer], weight: Floats, groups: int) -> Floats:
+    """Axes (groups): the sum of the weights with each number."""
+    return np.asarray(np.bincount(number, weight, groups), dtype=np.float64)
+
+
+class Decoded(NamedTuple):
+    """The best tree of a forest.
+
+    Attributes
+    ----------
+    tree
+        Its binary form.
+    items : int32, axes (nodes)
+        The forest's item at each node of the tree, children before parents; -1 where a free tree
+        has none.
+    value : float
+        The objective: expected number of correct parts, or a sum of logarithms.
+    """
+
+    tree: BinaryTree
+    items: Ints
+    value: float
+
+
+def decode(
+    forest: Forest, gains: Gains, symbols: SymbolTable, words: Sequence[str]
+) -> Decoded | None:
+    """The tree with the largest sum of gains, of the forest or free; None if none has a finite one.
+
+    Cost
+    ----
+    Linear in the number of edges; for a free tree of n words O(n^3), and 4 n^3 bytes.
+
+    References
+    ----------
+    goodman-1996.
+    """
+    symbol_of = forest.item_symbol
+    own = np.arange(forest.n_items, dtype=np.int32)
+    if gains.free:
+        forest, gains, own = all_bracketings(forest, gains, len(words))
+    n_items = forest.n_items
+    best = np.empty(n_items)
+    choice = np.empty(n_items, dtype=np.int32)
+    kernels.best_edges(forest, gains.item, gains.edge, best, choice)
+    at_root = best[forest.roots] + gains.root
+    if not np.max(at_root, initial=-np.inf) > -np.inf:
+        return None
+    root = int(forest.roots[int(np.argmax(at_root))])
+    nodes, left, right = (np.empty(2 * len(words) - 1, dtype=np.int32) for _ in range(3))
+    count = kernels.collect(forest, choice, root, nodes, left, right)
+    assert count == len(nodes)
+    items = own[nodes]
+    at_nodes = [NOTHING if item < 0 else symbols[symbol_of[item]] for item in items]
+    tree = BinaryTree(at_nodes, left.tolist(), right.tolist(), None, list(words))
+    return Decoded(tree, items, float(np.max(at_root)))
+
+
+def all_bracketings(forest: Forest, gains: Gains, n: int) -> tuple[Forest, Gains, Ints]:
+    """The forest of all bracketings of n words: an item a span, with an edge a split point.
+
+    Also gives the old item of each new one: the best over its span, or -1 where none is worth
+    anything.  A single word must have one, and the whole one that may stand at the root.
+    """
+    sizes = np.arange(n, 0, -1)
+    first = np.concatenate(([0], np.cumsum(sizes)))  # spans by width, then by start
+    width = np.repeat(np.arange(1, n + 1), sizes)
+    start = np.arange(first[-1]) - np.repeat(first[:-1], sizes)
+    must = (width == 1) | (width == n)
+
+    gain = gains.item.copy()
+    gain[forest.roots] += gains.root
+    span = first[forest.item_end - forest.item_start - 1] + forest.item_start
+    is_root = np.isin(np.arange(forest.n_items), forest.roots)
+    allowed = np.flatnonzero(np.where(width[span] == n, is_root, must[span] | (gain > 0.0)))
+    order = allowed[np.lexsort((-gain[allowed], span[allowed]))]
+    spans, best = np.unique(span[order], return_index=True)
+    own = np.full(len(width), -1, dtype=np.int32)
+    worth = np.where(must, -np.inf, 0.0)
+    own[spans], worth[spans] = order[best], gain[order[best]]
+
+    left, right = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.int32)]
+    for wide in range(2, n + 1):
+        begin, split = np.arange(n + 1 - wide)[:, None], np.arange(1, wide)
+        left.append((first[split - 1] + begin).astype(np.int32).ravel())
+        right.append((first[wide - split - 1] + begin + split).astype(np.int32).ravel())
+    none = np.full(len(width), -1, dtype=np.int32)
+    item_groups = np.arange(len(width) + 1, dtype=np.int32)
+    group_edges = np.concatenate(([0], np.cumsum(width - 1))).astype(np.int32)
+    whole = Forest(
+        none, start.astype(np.int32), (start + width).astype(np.int32),
+        np.where(width == 1, -1, -2).astype(np.int32), np.zeros(len(width)),
+        item_groups, none, group_edges,
+        np.concatenate(left), np.concatenate(right), item_groups[-2:-1],
+    )  # fmt: skip
+    return whole, Gains(worth, np.zeros(whole.n_edges), np.zeros(1)), own
+
+
+def gains(
+    objective: Objective,
+    forest: Forest,
+    marginals: Marginals,
+    grammar: LPCFG,
+    *,
+    absolute: bool = True,
+    labels: Labels | None = None,
+) -> Gains:
+    """The gains of a decoder.
+
+    Parameters
+    ----------
+    objective
+        One of `OBJECTIVES`.
+    absolute
+        Whether negative marginals count by their size.  Otherwise they count as the paper's
+        mu, which is not divided by Z: where Z is negative, all signs are turned.
+    labels
+        `Labels.of` the forest, where the caller has them: only ``brackets`` needs them.
+    """
+    try:
+        rule = _GAINS[objective]
+    except KeyError:
+        raise SettingsError(
+            f"objective is {objective!r}; it must be one of {', '.join(OBJECTIVES)}"
+        ) from None
+    return rule(forest, turned(marginals, absolute=absolute), grammar, labels)
+
+
+def turned(marginals: Marginals, *, absolute: bool = True) -> Marginals:
+    """Marginals with the signs that decoders count them by, see `gains`."""
+    turn = np.abs if absolute else (lambda values: marginals.sign * values)
+    return marginals._replace(item=turn(marginals.item), edge=turn(marginals.edge))
+
+
+def _rules(forest: Forest, marginals: Marginals, _grammar: LPCFG, _labels: Labels | None) -> Gains:
+    item = np.where(forest.item_entry == -2, 0.0, marginals.item)
+    return Gains(item, marginals.edge, np.zeros(len(forest.roots)))
+
+
+def _spans(forest: Forest, marginals: Marginals, _grammar: LPCFG, _labels: Labels | None) -> Gains:
+    return Gains(marginals.item, np.zeros(forest.n_edges), np.zeros(len(forest.roots)))
+
+
+def _free(forest: Forest, marginals: Marginals, grammar: LPCFG, labels: Labels | None) -> Gains:
+    return _spans(forest, marginals, grammar, labels)._replace(free=True)
+
+
+def _brackets(forest: Forest, marginals: Marginals, grammar: LPCFG, labels: Labels | None) -> Gains:
+    labels = labels or Labels.of(forest, grammar.backbone.symbols)
+    # Without a price, every label that might be there would be worth adding.
+    gain = labels.gain(marginals.item, BRACKET_PRICE)
+    # Trees with the same brackets are told apart by their rules.
+    return Gains(gain, 1e-6 * marginals.edge, np.zeros(len(forest.roots)))
+
+
+def bracket_marginals(
+    items: Ints,
+    forest: Forest,
+    marginals: Marginals,
+    symbols: SymbolTable,
+    labels: Labels | None = None,
+) -> list[float]:
+    """How sure each phrase of a decoded tree is, cut to 0..1, in the order of `Tree.spans`.
+
+    Parameters
+    ----------
+    items
+        The tree's items, children before parents, as in `Decoded`.
+    labels
+        `Labels.of` the forest, where the caller has them.
+    """
+    labels = labels or Labels.of(forest, symbols)
+    marginal = np.clip(labels.sums(marginals.item), 0.0, 1.0)
+    items = items[items >= 0]
+    confidences: list[float] = []
+    for first, end in zip(labels.first[items], labels.first[items + 1], strict=True):
+        # From the bottom of a chain to its top.
+        confidences.extend(marginal[first:end][::-1].tolist())
+    return confidences
+
+
+def _max_rule(
+    forest: Forest, marginals: Marginals, _grammar: LPCFG, _labels: Labels | None
+) -> Gains:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        item = np.where(forest.item_entry == -2, 0.0, np.log(marginals.item))
+        edge = np.log(marginals.edge)
+        root = np.log(marginals.item[forest.roots])
+    item, edge, root = (
+        np.nan_to_num(part, nan=-np.inf, neginf=-np.inf) for part in (item, edge, root)
+    )
+    return Gains(item, edge, root)
+
+
+def _viterbi(
+    forest: Forest, _marginals: Marginals, grammar: LPCFG, _labels: Labels | None
+) -> Gains:
+    parameters = grammar.parameters
+    if grammar.n_states.max() > 1:
+        raise SettingsError(
+            f"viterbi needs one state a symbol; the grammar has up to {grammar.n_states.max()}"
+        )
+    if grammar.signed:
+        raise SettingsError("viterbi needs probabilities; the grammar has signed values")
+    entry = forest.item_entry
+    word = parameters.unseen_word[forest.item_symbol]
+    seen, use = np.unique(entry[entry >= 0], return_inverse=True)
+    word[entry >= 0] = np.array([grammar.word_vector(row).item() for row in seen])[use]
+    with np.errstate(divide="ignore"):
+        item = np.where(entry == -2, 0.0, np.log(forest.item_weight * word))
+        rules, use = np.unique(forest.group_rule, return_inverse=True)
+        value = np.log([grammar.tensor(rule).item() for rule in rules])[use]
+        edge = np.repeat(value, np.diff(forest.group_edges))
+        root = np.log(parameters.root[forest.item_symbol[forest.roots]])
+    return Gains(item, edge, root)
+
+
+_GAINS: dict[str, Callable[[Forest, Marginals, LPCFG, Labels | None], Gains]] = {
+    "rules": _rules,
+    "spans": _spans,
+    "brackets": _brackets,
+    "max-rule": _max_rule,
+    "viterbi": _viterbi,
+    "free": _free,
+}

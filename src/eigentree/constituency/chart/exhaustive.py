@@ -1,0 +1,66 @@
+"""Inside-outside by every rule at every split point of every span, as textbooks have it.
+
+It is what other charts are compared with: linear in the number of rules, whatever words can stand
+under them.  `eigentree.constituency.chart.pruning` finds the same marginals from live symbols
+alone.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from eigentree.constituency.chart import _kernels_dense as kernels
+from eigentree.constituency.chart.constraints import Permitted
+from eigentree.constituency.chart.pruning import FullMarginals, Leaves
+from eigentree.constituency.grammar.pcfg import PCFG
+
+
+def exhaustive_marginals(
+    grammar: PCFG, leaves: Leaves, permitted: Permitted | None = None
+) -> FullMarginals | None:
+    """Inside-outside of a sentence, every rule at every split point.
+
+    Parameters
+    ----------
+    grammar
+        Of which every rule is looked at.
+    leaves
+        Preterminals over at least one word.
+    permitted
+        What may stand over which spans of several words; None for everything.
+
+    Returns
+    -------
+    FullMarginals or None
+        None when the grammar has no tree for the sentence.
+
+    Cost
+    ----
+    O(R N^3) for R rules; memory for two vectors over all symbols for each span.
+
+    References
+    ----------
+    cohen-satta-2013, figure 2; baker-1979.
+    """
+    n, n_symbols = leaves.n_words, len(grammar.symbols)
+    inside, outside = np.zeros((2, kernels.first(n, n + 1), n_symbols))
+    exponent, outer_exponent = np.zeros((2, len(inside)), dtype=np.int64)
+    inside[leaves.word, leaves.symbol] = leaves.weight
+    kernels.scale_rows(inside[:n], exponent[:n])
+    permitted = permitted or Permitted.everything(n, n_symbols)
+    rules = grammar.parent, grammar.left, grammar.right, grammar.probability
+    kernels.inside_by_rules(n, *rules, inside, exponent, permitted)
+    total = float(inside[-1] @ grammar.root)
+    if not total > 0.0:
+        return None
+    outside[-1] = grammar.root
+    kernels.drop_forbidden(len(outside) - 1, permitted, outside[-1:])
+    kernels.outside_by_rules(n, *rules, inside, exponent, outside, outer_exponent, permitted)
+    power = (exponent + outer_exponent - exponent[-1]).clip(-kernels.MOST, kernels.MOST)
+    marginal = inside * outside * (np.exp2(power) / total)[:, None]
+    log_value = math.log(total) + int(exponent[-1]) * math.log(2.0)
+    n_inner = grammar.symbols.n_inner
+    leaf = marginal[leaves.word, leaves.symbol]
+    return FullMarginals(leaf, marginal[n:, :n_inner], log_value)

@@ -1,0 +1,252 @@
+"""Inside-outside with rules in Kruskal form: time does not depend on their number.
+
+With T as in `eigentree.constituency.grammar.kruskal`, inside and outside vectors of spans are sums
+over
+split points of T applied to two vectors (Cohen, Satta and Collins 2013, figure 2):
+
+    T(x, y)        = U (weights * V'x * W'y)
+    T_(1,2)(z, x)  = W (weights * U'z * V'x)
+    T_(1,3)(z, y)  = V (weights * U'z * W'y)
+
+where * is element by element.  Each span's projections V'x, W'y and U'z are made once, from
+its sums over split points.  What is left for a split point are r products, O(r N^3).  Spans of
+one width are independent, so projections are products of matrices, for each width a few.
+
+Of the symbols only those matter that rules may have as parents: the others stand over single
+words.  For the value of a sentence alone not even these do: projections go from sum to sum by
+the r x r matrices U'V and U'W (section 7.1).
+
+Forms without negative numbers that fit a grammar well are mostly zeros, and are multiplied with
+as sparse matrices.
+
+Vectors of each span have a power of two of their own, so that nothing under- or overflows.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from eigentree.constituency.chart import _kernels_dense as kernels
+from eigentree.constituency.chart.constraints import Permitted
+from eigentree.constituency.chart.decode import group_sums
+from eigentree.constituency.chart.forest import Floats, Longs
+from eigentree.constituency.chart.pruning import FullMarginals, Leaves
+from eigentree.constituency.grammar.kruskal import KruskalGrammar
+
+# Matrices with a larger share of entries that are not 0 are multiplied with in full.
+MOST_DENSE = 0.1
+
+
+class Factors(NamedTuple):
+    """A grammar's factors as charts multiply with them.
+
+    Inner states are those of symbols that are no preterminals.
+
+    Attributes
+    ----------
+    child : axes (states, 2 r)
+        V and W, side by side.
+    to_parent, to_children : axes (r, inner states) and (inner states, 2 r)
+        U', with the weights, and [V W].
+    from_children, from_parent : axes (2 r, inner states) and (inner states, r)
+        Their transposes.
+    root : axes (states)
+    powers : axes (numbers)
+        2 to the power of minus the index, as far as products matter.
+    """
+
+    child: Floats
+    to_parent: kernels.Matrix
+    to_children: kernels.Matrix
+    from_children: kernels.Matrix
+    from_parent: kernels.Matrix
+    root: Floats
+    powers: Floats
+
+    @classmethod
+    def of(cls, grammar: KruskalGrammar) -> Factors:
+        """The factors of a grammar."""
+        inner = grammar.n_inner_states
+        parent = grammar.parent[:inner] * grammar.weights
+        child = np.hstack([grammar.left, grammar.right])
+        return cls(
+            child,
+            _matrix(parent.T),
+            _matrix(child[:inner]),
+            _matrix(child[:inner].T),
+            _matrix(parent),
+            grammar.exact.parameters.root.astype(parent.dtype),
+            2.0 ** -np.arange(-kernels.LOST, dtype=parent.dtype),
+        )
+
+
+def _matrix(array: Floats) -> kernels.Matrix:
+    """A matrix as kernels multiply with it."""
+    row, column = (each.astype(np.uint32) for each in np.nonzero(array))
+    if len(row) > MOST_DENSE * array.size:
+        return kernels.Matrix(array.copy(), row[:0], column[:0], array[0, :0].copy())
+    return kernels.Matrix(array[:0, :0].copy(), row, column, array[row, column])
+
+
+class _Words(NamedTuple):
+    """The vectors of the words, only the states of their candidates.
+
+    Attributes
+    ----------
+    state : int64, axes (states of all candidates)
+        Row of the factors.
+    value : axes (states of all candidates)
+        Divided by a power of two for each word.
+    word, candidate : int64, axes (states of all candidates)
+    start : int64, axes (n + 1)
+        States of word i are ``start[i]:start[i+1]``.
+    """
+
+    state: Longs
+    value: Floats
+    word: Longs
+    candidate: Longs
+    start: Longs
+
+    @classmethod
+    def of(
+        cls, grammar: KruskalGrammar, leaves: Leaves, exponent: Longs, kind: np.dtype[np.float64]
+    ) -> _Words:
+        """Make the vectors, and write the powers of two to ``exponent``."""
+        exact = grammar.exact
+        unseen = exact.parameters.unseen_word
+        values = [
+            exact.word_vector(entry) if entry >= 0 else unseen[exact.states(symbol)]
+            for symbol, entry in zip(leaves.symbol.tolist(), leaves.entry.tolist(), strict=True)
+        ]
+        sizes = exact.n_states[leaves.symbol]
+        candidate = np.repeat(np.arange(len(sizes)), sizes)
+        first = np.concatenate([[0], np.cumsum(sizes)])
+        own = exact.parameters.state_start[leaves.symbol] - first[:-1]
+        start = first[leaves.start]
+        value = np.concatenate(values) * leaves.weight[candidate]
+        word = np.repeat(np.arange(leaves.n_words), np.diff(start))
+        largest = np.maximum.reduceat(np.abs(value), start[:-1])
+        exponent[:] = np.frexp(largest)[1]
+        value = np.ldexp(value, -exponent[word]).astype(kind)
+        return cls(np.arange(len(value)) + own[candidate], value, word, candidate, start)
+
+
+def kruskal_marginals(
+    grammar: KruskalGrammar,
+    leaves: Leaves,
+    permitted: Permitted | None = None,
+    factors: Factors | None = None,
+) -> FullMarginals | None:
+    """Marginals of all symbols over all spans of a sentence.
+
+    Parameters
+    ----------
+    grammar
+        In Kruskal form.
+    leaves
+        Preterminals over at least one word.
+    permitted
+        What may stand over which spans of several words; None for everything.
+    factors
+        `Factors.of` the grammar, where the caller keeps them.
+
+    Returns
+    -------
+    FullMarginals or None
+        None when the value of the sentence is zero or not finite.
+
+    Cost
+    ----
+    O(r N^3) for split points and O(r m N^2), or less where factors are sparse, for products of
+    matrices, with m states of parents; memory for 6 r + 2 m numbers a span.
+
+    References
+    ----------
+    cohen-satta-2013, section 4.3.
+    """
+    f = factors or Factors.of(grammar)
+    n, rank, inner_states = leaves.n_words, grammar.rank, grammar.n_inner_states
+    spans, kind = kernels.first(n, n + 1), f.child.dtype
+    sums, outer = np.empty((2, spans, rank), dtype=kind)
+    child, outer_sums = np.empty((2, spans, 2 * rank), dtype=kind)
+    inside, outside = np.empty((2, spans, inner_states), dtype=kind)
+    exponent, outer_exponent = np.zeros((2, spans), dtype=np.int64)
+    words = _Words.of(grammar, leaves, exponent[:n], kind)
+    n_inner = grammar.backbone.symbols.n_inner
+    permitted = permitted or Permitted.everything(n, n_inner)
+    of_states = permitted.of_states(grammar.n_states[:n_inner])
+    kernels.sum_rows(words.start, words.state, words.value, f.child, child)
+    kernels.kruskal_inside(
+        n, f.powers, f.to_parent, f.to_children, child, exponent, sums, inside, of_states
+    )
+    root = f.root[words.state] if n == 1 else f.root[:inner_states]
+    value = float(np.dot(words.value if n == 1 else inside[-1], root))
+    if value == 0.0 or not math.isfinite(value):
+        return None
+
+    if n > 1:
+        outside[-1] = root
+        kernels.drop_forbidden(spans - 1, of_states, outside[-1:])
+        kernels.multiply(outside[-1:], f.from_parent, outer[-1:])
+        kernels.kruskal_outside(
+            n, f.powers, f.from_children, f.from_parent, child, exponent, outer, outer_exponent,
+            outer_sums, outside, of_states,
+        )  # fmt: skip
+        root = np.empty(len(words.state), dtype=kind)
+        kernels.row_products(outer_sums, words.word, f.child, words.state, root)
+
+    power = exponent + outer_exponent - exponent[-1]
+    scale = np.exp2(power.clip(-kernels.MOST, kernels.MOST)) / value
+    leaf = words.value * root * scale[words.word]
+    inner = inside[n:].astype(np.float64) * outside[n:] * scale[n:, None]
+    if not (np.all(np.isfinite(leaf)) and np.all(np.isfinite(inner))):
+        return None
+    state_start = grammar.exact.parameters.state_start
+    if n_inner < inner_states:
+        inner = np.add.reduceat(inner, state_start[:n_inner], axis=1)
+    return FullMarginals(
+        group_sums(words.candidate, leaf, len(leaves.symbol)),
+        inner,
+        math.log(abs(value)) + int(exponent[-1]) * math.log(2.0),
+        1 if value > 0 else -1,
+    )
+
+
+def kruskal_value(grammar: KruskalGrammar, leaves: Leaves) -> tuple[float, int]:
+    """The value of a sentence by r x r matrices, as in section 7.1.
+
+    Returns
+    -------
+    log_value : float
+        Natural logarithm of its absolute value; -inf for 0.
+    sign : int
+        0 for 0.
+
+    Cost
+    ----
+    O(r N^3 + r^2 N^2), whatever the number of symbols; memory for 3 r numbers a span.
+    """
+    f, inner_states = Factors.of(grammar), grammar.n_inner_states
+    n, rank, kind = leaves.n_words, grammar.rank, f.child.dtype
+    parent = grammar.parent[:inner_states] * grammar.weights
+    straight = _matrix(parent.T @ f.child[:inner_states])
+    spans = kernels.first(n, n + 1)
+    sums, same = np.empty((2, spans, rank), dtype=kind)
+    child = np.empty((spans, 2 * rank), dtype=kind)
+    exponent = np.zeros(spans, dtype=np.int64)
+    words = _Words.of(grammar, leaves, exponent[:n], kind)
+    kernels.sum_rows(words.start, words.state, words.value, f.child, child)
+    one = _matrix(np.eye(rank, dtype=kind))
+    everything = Permitted.everything(n, rank)
+    kernels.kruskal_inside(n, f.powers, one, straight, child, exponent, sums, same, everything)
+    if n == 1:
+        value = float(words.value @ f.root[words.state])
+    else:
+        value = float(sums[-1] @ (f.root[:inner_states] @ parent))
+    if value == 0.0:
+        return -math.inf, 0
+    return math.log(abs(value)) + int(exponent[-1]) * math.log(2.0), 1 if value > 0 else -1

@@ -1,0 +1,373 @@
+"""Prefix probabilities: how probable it is that a sentence begins with these words.
+
+p(w_1 ... w_i ...) is the summed probability of all sentences that begin with w_1 ... w_i, and its
+ratio to that of one word less is the probability of the word given all before it.  The negative
+logarithm is the word's *surprisal* (Hale 2001).
+
+A sentence is grown from left to right.  For each position k and each state s of each symbol let
+forward(k)[s] be the summed weight of all that is to be done before a constituent of that kind can
+begin at k as a right child, or as the root for k = 0: the words before k have been generated, and
+whatever is still open further right may become anything.  Let e be the mass of all that can stand
+below each state, T the tensor of all rules, and
+
+    P_L = T with e for the right child, as a matrix from parents to left children.
+
+What begins at k at any depth on a left edge, and what comes after it, is then
+
+    predicted(k)  = forward(k) (I + P_L + P_L^2 + ...) = forward(k) (I - P_L)^-1
+    forward(j)   += T(predicted(k), inside(k, j), .)         for each k < j
+    prefix(k + 1) = predicted(k) . word vectors at k
+
+so that beside the inside vectors of all spans only one row for each position has to be known.
+The inverse is made once for a grammar (`LeftCorners`).  Jelinek and Lafferty (1991) have prefix
+values of all spans instead; with rows it is the forward pass of Stolcke (1995).
+
+All of it is linear in each state's vectors, so latent states change nothing, nor does another
+basis of them.  In a grammar of probabilities e is the vector of ones, as long as the choices of
+each state sum to one and no part of a tree can grow for ever.  In general it solves
+
+    e = word mass + T(e, e),
+
+and is found from zero: by Newton's method where nothing is negative, which then climbs to the least
+solution; in a signed grammar by putting e into the right side again and again, which adds up trees
+by their depth, and may come to no end.  There ratios of prefix values are estimates of
+probabilities, and some may be negative.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree.constituency.chart import _kernels_dense as kernels
+from eigentree.constituency.chart.forest import Floats, Ints, Longs
+from eigentree.constituency.chart.pruning import Leaves
+from eigentree.constituency.grammar.lpcfg import LPCFG
+from eigentree.constituency.grammar.pcfg import RuleIndex
+from eigentree.errors import GrammarError
+from eigentree.linalg.threads import one_thread
+
+# Newton's method takes about ten rounds, sums by depth as many as trees are deep.
+ROUNDS = 1000
+# Relative size of a step at which sums end.
+PRECISION = 1e-13
+# Bytes that tables of a grammar, or the chart of a sentence, may have.
+MOST_BYTES = 1 << 31
+
+
+class LatentRules(NamedTuple):
+    """Rules with their tensors formed in full, but for products of means, as kernels want them.
+
+    Attributes
+    ----------
+    layout
+        As of the plain grammar.
+    parent : int32, axes (R)
+    state_start : int64, axes (N + 1)
+    is_product : bool, axes (R)
+        Whether a tensor is that of its parent's states with the means of both children.
+    tensor_start : int64, axes (R)
+    tensor : float64
+        Axes (K_a, K_b, K_c) for each rule, flattened; (K_a) for a product.
+    mean : float64, axes (states)
+    cell_start : int64, axes (P + 1)
+        Where the K_b K_c products of each pair of children begin in an array of all of them;
+        none for a pair whose rules are all products of means.
+    most_cells : int
+    """
+
+    layout: RuleIndex
+    parent: Ints
+    state_start: Longs
+    is_product: NDArray[np.bool_]
+    tensor_start: Longs
+    tensor: Floats
+    mean: Floats
+    cell_start: Longs
+    most_cells: int
+
+
+class Chart(NamedTuple):
+    """Inside vectors of all spans, by width, then by start, each span with a power of two.
+
+    Attributes
+    ----------
+    word : float64, axes (n, states of preterminals)
+    inside : float64, axes (spans of two words or more, states of other symbols)
+    exponent : int64, axes (spans)
+    is_live : bool, axes (spans, N)
+        Whether a symbol can stand over a span.
+    live : int32, axes (spans, N)
+        The symbols that can.
+    n_live : int32, axes (spans)
+    of_mean : float64, axes (spans, N)
+        Product of each live vector with the symbol's mean.
+    """
+
+    word: Floats
+    inside: Floats
+    exponent: Longs
+    is_live: NDArray[np.bool_]
+    live: Ints
+    n_live: Ints
+    of_mean: Floats
+
+
+class Surprisal(NamedTuple):
+    """How surprising each word of a sentence is, and its end.
+
+    Attributes
+    ----------
+    words
+        As given.
+    entries
+        What the lexicon takes each for: itself, or a class of unknown words, whose probability
+        then is that of all its words together.
+    nats : float64, axes (n + 1)
+        Surprisal of each word and of the end, in nats; inf for what can't follow, NaN for all that
+        comes after it.  NaN also where a signed grammar gives a negative ratio.
+    log_prefix : float64, axes (n + 1)
+        Natural logarithms of the summed probability of all sentences that begin with the first i
+        words; before the first word that of all sentences, near 0.  -inf from the first word on
+        that can't follow.  In a signed grammar logarithms of absolute values.
+    log_value : float
+        The same of the whole sentence.
+    """
+
+    words: list[str]
+    entries: list[str]
+    nats: Floats
+    log_prefix: Floats
+    log_value: float
+
+    @property
+    def bits(self) -> Floats:
+        """Axes (n + 1): surprisal in bits."""
+        return self.nats / math.log(2.0)
+
+
+class LeftCorners(NamedTuple):
+    """What prefixes need to know of a grammar; made once, by `of`.
+
+    Attributes
+    ----------
+    grammar
+    rules
+    total : float64, axes (states)
+        Mass of all that can stand below each state; preterminals are the last symbols.
+    closure : float64, axes (inner states, states)
+        How often each state is expected on the left edge below one that is no preterminal's.
+    root : float64, axes (states)
+    """
+
+    grammar: LPCFG
+    rules: LatentRules
+    total: Floats
+    closure: Floats
+    root: Floats
+
+    @classmethod
+    def of(cls, grammar: LPCFG) -> LeftCorners:
+        """Form all tensors, sum over all that can stand below each state, and close left edges.
+
+        Raises
+        ------
+        GrammarError
+            When the sum over all trees of the grammar has no limit, or when its tables would need
+            more than `MOST_BYTES`.
+
+        Cost
+        ----
+        O(m^3) for m states of symbols that are no preterminals, about ten times; in a signed
+        grammar once, and a look at all tensors for each level of depth.  Memory for all tensors
+        and four matrices of m times the number of all states.
+
+        References
+        ----------
+        jelinek-lafferty-1991; stolcke-1995; etessami-yannakakis-2009 for Newton's method.
+        """
+        rules = _formed(grammar)
+        inner = int(rules.state_start[grammar.backbone.symbols.n_inner])
+        with one_thread():
+            total, to_left = _total_mass(rules, _word_mass(grammar), inner, signed=grammar.signed)
+            once = np.eye(*to_left.shape)
+            once[:, inner:] = to_left[:, inner:]
+            closure = np.linalg.solve(np.eye(inner) - to_left[:, :inner], once)
+        may_be_root = np.repeat(grammar.backbone.root > 0.0, grammar.n_states)
+        root = may_be_root * grammar.parameters.root
+        return cls(grammar, rules, total, np.ascontiguousarray(closure), root)
+
+    def surprisal(self, words: list[str], leaves: Leaves) -> Surprisal:
+        """The surprisal of each word of a sentence and of its end.
+
+        Parameters
+        ----------
+        words
+            At least one.
+        leaves
+            What may stand over each, see
+            `eigentree.constituency.grammar.lexical_candidates.under_seen_tags`; a word
+            may have nothing.
+
+        Raises
+        ------
+        GrammarError
+            When the chart would need more than `MOST_BYTES`.
+
+        Cost
+        ----
+        For each span and live rule K^3, for each split point and live pair of children K^2;
+        for each word one look at all rules that can begin there, and m^2.  Memory for m numbers
+        a span.
+        """
+        grammar, rules, root = self.grammar, self.rules, self.root
+        n, (inner, n_states) = len(words), self.closure.shape
+        n_symbols = len(rules.state_start) - 1
+        n_spans = kernels.first(n, n + 1)
+        if n_spans * (8 * inner + 13 * n_symbols) > MOST_BYTES:
+            raise GrammarError(
+                f"a chart of {n} words with {inner} states would need more than "
+                f"{MOST_BYTES >> 30} GiB; surprisal wants shorter sentences or fewer states"
+            )
+        chart = Chart(
+            np.zeros((n, n_states - inner)),
+            np.zeros((n_spans - n, inner)),
+            np.full(n_spans, kernels.ZERO, dtype=np.int64),
+            np.zeros((n_spans, n_symbols), dtype=np.bool_),
+            np.empty((n_spans, n_symbols), dtype=np.int32),
+            np.zeros(n_spans, dtype=np.int32),
+            np.empty((n_spans, n_symbols)),
+        )
+        _enter_words(grammar, leaves, inner, chart)
+        kernels.inside_of_prefixes(n, rules, chart)
+        top = chart.inside[-1] @ root[:inner] if n > 1 else chart.word[0] @ root[inner:]
+        forward, prefix = np.zeros((n, n_states)), np.zeros(n)
+        forward[0] = root
+        exponents = np.full(n, kernels.ZERO, dtype=np.int64)
+        exponents[0] = 0
+        prefix_exponent = np.zeros(n, dtype=np.int64)
+        kernels.forward_of_prefixes(
+            n, rules, self.closure, chart, forward, exponents, prefix, prefix_exponent
+        )
+        values = np.concatenate([[root @ self.total], prefix, [top]])
+        logs = _logarithms(values, np.concatenate([[0], prefix_exponent, chart.exponent[-1:]]))
+        lexicon = grammar.backbone.lexicon
+        return Surprisal(
+            words,
+            [lexicon.entries[number] for number in lexicon.ids(words)],
+            _surprisals(logs, np.sign(values)),
+            logs[:-1],
+            float(logs[-1]),
+        )
+
+
+def _logarithms(values: Floats, exponent: Longs) -> Floats:
+    """Natural logarithms of the absolute values of numbers with powers of two beside them."""
+    logs = np.full(len(values), -np.inf)
+    np.log(np.abs(values), out=logs, where=values != 0.0)
+    return np.asarray(logs + np.where(values != 0.0, exponent, 0) * math.log(2.0))
+
+
+def _surprisals(logs: Floats, sign: Floats) -> Floats:
+    """Differences of logarithms, NaN where a ratio is negative or has zero below."""
+    surprisal = np.full(len(logs) - 1, np.nan)
+    is_told = (sign[:-1] != 0) & (sign[1:] != -sign[:-1])
+    np.subtract(logs[:-1], logs[1:], out=surprisal, where=is_told)
+    return surprisal
+
+
+def _formed(grammar: LPCFG) -> LatentRules:
+    """The tensors of a grammar, if there is room for them."""
+    backbone, p = grammar.backbone, grammar.parameters
+    index, sizes = backbone.index, np.diff(p.state_start)
+    is_product = (p.dense_start < 0) & (p.n_samples == 0)
+    cells = sizes[index.pair_left] * sizes[index.pair_right]
+    tensor_size = sizes[backbone.parent] * np.where(is_product, 1, cells[index.rule_pair])
+    cells[np.bincount(index.rule_pair, ~is_product, len(cells)) == 0] = 0
+    n_numbers, inner = int(tensor_size.sum()), int(sizes[backbone.symbols.tag < 0].sum())
+    if 8 * max(n_numbers, 4 * inner * len(p.root)) > MOST_BYTES:
+        raise GrammarError(
+            f"the tables of {inner} states of phrases and {n_numbers} numbers of rules would need "
+            f"more than {MOST_BYTES >> 30} GiB; surprisal wants fewer states or symbols"
+        )
+    tensor = np.empty(n_numbers)
+    tensor_start = np.cumsum(tensor_size) - tensor_size
+    for rule, at in enumerate(tensor_start.tolist()):
+        if is_product[rule]:
+            values = p.ratio[rule] * p.outside_mean[grammar.states(int(backbone.parent[rule]))]
+        else:
+            values = grammar.tensor(rule).ravel()
+        tensor[at : at + len(values)] = values
+    return LatentRules(
+        index,
+        backbone.parent,
+        p.state_start,
+        is_product,
+        tensor_start,
+        tensor,
+        p.inside_mean,
+        np.concatenate([[0], np.cumsum(cells)]),
+        int(cells.max(initial=0)),
+    )
+
+
+def _word_mass(grammar: LPCFG) -> Floats:
+    """Axes (states): the summed probability of all words, known or not, 0 but for preterminals."""
+    table, p = grammar.backbone.words, grammar.parameters
+    mass = np.zeros(len(p.root))
+    left = np.ones(len(grammar.n_states))
+    for entry, probability in enumerate(table.entry_probability().tolist()):
+        symbol = int(table.symbol[entry])
+        mass[grammar.states(symbol)] += probability * grammar.word_vector(entry)
+        left[symbol] -= probability
+    # Words seen with the tag, but under other preterminals of it.
+    is_word = np.repeat(table.symbols.tag >= 0, grammar.n_states)
+    mass += is_word * np.repeat(left.clip(0.0), grammar.n_states) * p.unseen_word
+    return mass
+
+
+def _total_mass(
+    rules: LatentRules, words: Floats, inner: int, *, signed: bool
+) -> tuple[Floats, Floats]:
+    """The mass below each state, and T with it for the right child (see the top)."""
+    total, n_states = words.copy(), len(words)
+    for _ in range(ROUNDS):
+        to_left, to_right = np.zeros((2, inner, n_states))
+        kernels.add_corners(rules, total, to_left, to_right)
+        missing = to_left @ total - total[:inner]
+        try:
+            rest = np.eye(inner) - (to_left + to_right)[:, :inner]
+            step = missing if signed else np.linalg.solve(rest, missing)
+        except np.linalg.LinAlgError:
+            break
+        size = np.abs(total).max(initial=0.0)
+        # Where nothing is negative steps lead upwards, unless there is nothing to be reached.
+        if not (np.isfinite(size) and (signed or np.all(step >= -1e-9 * size))):
+            break
+        total[:inner] += step
+        if np.all(np.abs(step) <= PRECISION * size):
+            return total, to_left
+    raise GrammarError(
+        "the sum over all trees of the grammar has no limit, so no prefix has a probability"
+    )
+
+
+def _enter_words(grammar: LPCFG, leaves: Leaves, inner: int, chart: Chart) -> None:
+    """Put the vectors of words into a chart."""
+    unseen = grammar.parameters.unseen_word
+    for word, symbol, weight, entry in zip(
+        leaves.word.tolist(),
+        leaves.symbol.tolist(),
+        leaves.weight.tolist(),
+        leaves.entry.tolist(),
+        strict=True,
+    ):
+        own = grammar.states(symbol)
+        vector = grammar.word_vector(entry) if entry >= 0 else unseen[own]
+        chart.word[word, own.start - inner : own.stop - inner] += weight * vector
+        chart.is_live[word, symbol] = True
+    chart.exponent[: len(chart.word)] = 0
+    kernels.scale_rows(chart.word, chart.exponent)

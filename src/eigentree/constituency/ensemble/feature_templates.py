@@ -1,0 +1,335 @@
+"""Kinds of features of trees, by name.
+
+A feature is a pattern, and its value the number of times that a tree has it.  Kinds of patterns
+are *schemata*; `SCHEMATA` has them by name.  Rules with what is above them, heads and their
+projections, neighbours, heaviness and parallel conjuncts are those of Collins (2000) and
+Charniak and Johnson (2005); words at the edges and splits of spans and the shapes of spans are
+those of Hall, Durrett and Klein (2014).  None knows a language: heads come from a table,
+punctuation from Unicode, and which labels coordinate from the options.
+
+References
+----------
+collins-2000; charniak-2005; hall-2014.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from eigentree.constituency.ensemble.shared_parts import AFTER, BEFORE, NONE, Ints, Pieces, binned
+
+
+class Block(NamedTuple):
+    """Features of one pattern, at the pieces that have them.
+
+    Attributes
+    ----------
+    owner : int64, axes (n)
+        The piece, a node or a node in context.
+    columns : int64, axes (n) each
+        What the pattern holds: codes of texts.
+    variant
+        Tells the patterns of one schema apart.
+    values : int64, axes (n)
+        None: 1 each.
+    """
+
+    owner: Ints
+    columns: tuple[Ints, ...]
+    variant: str = ""
+    values: Ints | None = None
+
+
+class Schema(NamedTuple):
+    """A kind of feature.
+
+    Attributes
+    ----------
+    piece
+        What has its features: a node, or a node in context.
+    blocks
+        Makes them for all pieces.
+    """
+
+    piece: Literal["node", "context"]
+    blocks: Callable[[Pieces], Iterator[Block]]
+
+
+def _rule(p: Pieces) -> Iterator[Block]:
+    yield Block(p.phrases, (p.rule[p.phrases],))
+
+
+def _rule_parent(p: Pieces) -> Iterator[Block]:
+    yield Block(p.over_phrases, (p.rule[p.node[p.over_phrases]], p.above[p.over_phrases]))
+
+
+def _rule_grandparent(p: Pieces) -> Iterator[Block]:
+    yield Block(
+        p.over_phrases,
+        (p.rule[p.node[p.over_phrases]], p.above[p.over_phrases], p.two_above[p.over_phrases]),
+    )
+
+
+def _rule_head_word(p: Pieces) -> Iterator[Block]:
+    yield Block(p.phrases, (p.rule[p.phrases], p.head_word[p.phrases]))
+
+
+def _rule_head_tag(p: Pieces) -> Iterator[Block]:
+    yield Block(p.phrases, (p.rule[p.phrases], p.head_tag[p.phrases]))
+
+
+def _rule_function_words(p: Pieces) -> Iterator[Block]:
+    found = np.flatnonzero(p.function_rule != NONE)
+    yield Block(found, (p.function_rule[found],))
+
+
+def _heads(
+    p: Pieces, *pairs: tuple[str, Callable[[Pieces], Ints], Callable[[Pieces], Ints]]
+) -> Iterator[Block]:
+    """A phrase, a child that isn't its head, the side, and something of both heads."""
+    row = np.flatnonzero(p.place != p.head[p.parent])
+    phrase, child = p.parent[row], p.child[row]
+    side = np.where(p.place[row] < p.head[phrase], BEFORE, AFTER)
+    for variant, of_head, of_child in pairs:
+        columns = (p.label[phrase], p.label[child], side, of_head(p)[phrase], of_child(p)[child])
+        yield Block(phrase, columns, variant)
+
+
+def _word_of_head(p: Pieces) -> Ints:
+    return p.head_word
+
+
+def _tag_of_head(p: Pieces) -> Ints:
+    return p.head_tag
+
+
+def _heads_words(p: Pieces) -> Iterator[Block]:
+    yield from _heads(p, ("", _word_of_head, _word_of_head))
+
+
+def _heads_tags(p: Pieces) -> Iterator[Block]:
+    yield from _heads(p, ("", _tag_of_head, _tag_of_head))
+
+
+def _heads_mixed(p: Pieces) -> Iterator[Block]:
+    yield from _heads(
+        p, ("word-tag", _word_of_head, _tag_of_head), ("tag-word", _tag_of_head, _word_of_head)
+    )
+
+
+def _projections(p: Pieces) -> Iterator[Block]:
+    yield Block(p.maximal, (p.projections[p.node[p.maximal]], p.above[p.maximal]))
+
+
+def _word_projections(p: Pieces) -> Iterator[Block]:
+    node = p.node[p.maximal]
+    yield Block(p.maximal, (p.head_word[node], p.projections[node]))
+
+
+def _head_trees(p: Pieces) -> Iterator[Block]:
+    tops = np.intersect1d(p.maximal, p.over_phrases)
+    yield Block(tops, (p.head_tree[p.node[tops]],))
+
+
+def _word_tag(p: Pieces) -> Iterator[Block]:
+    yield Block(p.words, (p.head_word[p.words], p.label[p.words]))
+
+
+def _word_ancestors(p: Pieces) -> Iterator[Block]:
+    row, node = p.over_words, p.node[p.over_words]
+    columns = p.head_word[node], p.label[node], p.above[row]
+    yield Block(row, columns, "parent")
+    yield Block(row, (*columns, p.two_above[row]), "grandparent")
+
+
+def _windows(p: Pieces, n: int) -> Block:
+    """Every n neighbouring children, with their phrase and where its head is.
+
+    From two on, an edge of the phrase counts as a child.
+    """
+    edges = int(n > 1)
+    length = np.bincount(p.parent, minlength=len(p.label))[p.phrases] + 2 * edges
+    owner = np.repeat(p.phrases, length)
+    place = np.arange(len(owner)) - np.repeat(np.cumsum(length) - length, length) - edges
+    labels = np.full(len(owner), NONE, dtype=np.int64)
+    inside = (place >= 0) & (place < np.repeat(length - 2 * edges, length))
+    labels[inside] = p.label[p.child]
+    first = np.arange(len(owner) - n + 1)
+    first = first[owner[first] == owner[first + n - 1]]
+    head = p.head[owner[first]] - place[first]
+    where = np.where(head < 0, BEFORE, np.where(head >= n, AFTER, head + 1))
+    window = (labels[first + i] for i in range(n))
+    return Block(owner[first], (p.label[owner[first]], where, *window))
+
+
+def _siblings_1(p: Pieces) -> Iterator[Block]:
+    yield _windows(p, 1)
+
+
+def _siblings_2(p: Pieces) -> Iterator[Block]:
+    yield _windows(p, 2)
+
+
+def _siblings_3(p: Pieces) -> Iterator[Block]:
+    yield _windows(p, 3)
+
+
+def _bigram_trees(p: Pieces) -> Iterator[Block]:
+    """The labels between two neighbouring words, up and down again."""
+    phrase, left, right = p.parent[p.beside], p.child[p.beside], p.child[p.beside + 1]
+    columns = p.right_spine[left], p.label[phrase], p.left_spine[right]
+    yield Block(phrase, columns, "tags")
+    yield Block(phrase, (*columns, p.word[p.end[left] - 1]), "left word")
+    yield Block(phrase, (*columns, p.word[p.start[right]]), "right word")
+
+
+def _borders(p: Pieces) -> Iterator[Block]:
+    """Two neighbours in a phrase, and what is where they touch."""
+    phrase, left, right = p.parent[p.beside], p.child[p.beside], p.child[p.beside + 1]
+    labels = p.label[left], p.label[right]
+    yield Block(phrase, (*labels, p.word[p.end[left] - 1]), "left word")
+    yield Block(phrase, (*labels, p.word[p.start[right]]), "right word")
+    yield Block(phrase, (*labels, p.last_tag[left], p.first_tag[right]), "tags")
+
+
+def _splits(p: Pieces) -> Iterator[Block]:
+    """A phrase and the words around a point where it splits."""
+    phrase, left, right = p.parent[p.beside], p.child[p.beside], p.child[p.beside + 1]
+    yield Block(phrase, (p.label[phrase], p.word[p.end[left] - 1]), "left word")
+    yield Block(phrase, (p.label[phrase], p.word[p.start[right]]), "right word")
+
+
+def _labels(p: Pieces) -> Iterator[Block]:
+    yield Block(p.phrases, (p.label[p.phrases],))
+
+
+def _span_width(p: Pieces) -> Iterator[Block]:
+    yield Block(p.phrases, (p.label[p.phrases], p.width[p.phrases]))
+
+
+def _span_words(p: Pieces) -> Iterator[Block]:
+    label, width = p.label[p.phrases], p.width[p.phrases]
+    first, last = p.word[p.start[p.phrases]], p.word[p.end[p.phrases] - 1]
+    for name, word in (("first", first), ("last", last)):
+        yield Block(p.phrases, (label, word), name)
+        yield Block(p.phrases, (label, width, word), f"width and {name}")
+    yield Block(p.phrases, (label, first, last), "both")
+
+
+def _span_tags(p: Pieces) -> Iterator[Block]:
+    label, width = p.label[p.phrases], p.width[p.phrases]
+    first, last = p.first_tag[p.phrases], p.last_tag[p.phrases]
+    yield Block(p.phrases, (label, first, last), "both")
+    yield Block(p.phrases, (label, width, first, last), "width and both")
+
+
+def _neighbour_words(p: Pieces) -> Iterator[Block]:
+    """A phrase, how wide it is, and the words before and after it."""
+    label, width = p.label[p.phrases], p.width[p.phrases]
+    before, after = p.word[p.start[p.phrases] - 1], p.word[p.end[p.phrases]]
+    for name, word in (("before", before), ("after", after)):
+        yield Block(p.phrases, (label, word), name)
+        yield Block(p.phrases, (label, width, word), f"width and {name}")
+    yield Block(p.phrases, (label, before, after), "both")
+
+
+def _neighbour_tags(p: Pieces) -> Iterator[Block]:
+    """The same with tags, which may differ from candidate to candidate."""
+    node = p.node[p.over_phrases]
+    label, width, before, after = (
+        p.label[node],
+        p.width[node],
+        p.before[p.over_phrases],
+        p.after[p.over_phrases],
+    )
+    yield Block(p.over_phrases, (label, before, after), "both")
+    yield Block(p.over_phrases, (label, width, before), "width and before")
+    yield Block(p.over_phrases, (label, width, after), "width and after")
+    yield Block(p.over_phrases, (label, width, before, after), "width and both")
+
+
+def _edge_words(p: Pieces) -> Iterator[Block]:
+    """A phrase and the words on both sides of one of its ends."""
+    label, start, end = p.label[p.phrases], p.start[p.phrases], p.end[p.phrases]
+    yield Block(p.phrases, (label, p.word[start - 1], p.word[start]), "start")
+    yield Block(p.phrases, (label, p.word[end - 1], p.word[end]), "end")
+
+
+def _edge_tags(p: Pieces) -> Iterator[Block]:
+    node = p.node[p.over_phrases]
+    yield Block(
+        p.over_phrases, (p.label[node], p.before[p.over_phrases], p.first_tag[node]), "start"
+    )
+    yield Block(p.over_phrases, (p.label[node], p.last_tag[node], p.after[p.over_phrases]), "end")
+
+
+def _span_shape(p: Pieces) -> Iterator[Block]:
+    label, shape = p.label[p.phrases], p.span_shape[p.phrases]
+    before, after = p.shape[p.start[p.phrases] - 1], p.shape[p.end[p.phrases]]
+    yield Block(p.phrases, (label, shape), "within")
+    yield Block(p.phrases, (label, before, shape, after), "around")
+
+
+def _heaviness(p: Pieces) -> Iterator[Block]:
+    """A phrase, how wide it is, how far from the end, and the punctuation that follows."""
+    label, width, end = p.label[p.phrases], p.width[p.phrases], p.end[p.phrases]
+    yield Block(p.phrases, (label, width, binned(p.to_end[end]), p.mark[end]))
+
+
+def _right_branch(p: Pieces) -> Iterator[Block]:
+    """Nodes on the way to the last word, and those that are not."""
+    on, size = p.on_path[p.node[p.whole]], p.size[p.node[p.whole]]
+    yield Block(p.whole, (), "on", on)
+    yield Block(p.whole, (), "off", size - on)
+
+
+def _coordination_shape(p: Pieces) -> Iterator[Block]:
+    owner, levels, _, _ = p.conjuncts.T
+    yield Block(owner, (levels,))
+    yield Block(owner, (p.label[owner], levels), "label")
+
+
+def _coordination_length(p: Pieces) -> Iterator[Block]:
+    owner, _, difference, is_last = p.conjuncts.T
+    side = np.where(difference < 0, BEFORE, np.where(difference > 0, AFTER, NONE))
+    yield Block(owner, (side, binned(np.abs(difference)), is_last))
+
+
+SCHEMATA: dict[str, Schema] = {
+    "rule": Schema("node", _rule),
+    "rule-parent": Schema("context", _rule_parent),
+    "rule-grandparent": Schema("context", _rule_grandparent),
+    "rule-head-word": Schema("node", _rule_head_word),
+    "rule-head-tag": Schema("node", _rule_head_tag),
+    "rule-function-words": Schema("node", _rule_function_words),
+    "heads-words": Schema("node", _heads_words),
+    "heads-tags": Schema("node", _heads_tags),
+    "heads-mixed": Schema("node", _heads_mixed),
+    "projections": Schema("context", _projections),
+    "word-projections": Schema("context", _word_projections),
+    "head-trees": Schema("context", _head_trees),
+    "word-tag": Schema("node", _word_tag),
+    "word-ancestors": Schema("context", _word_ancestors),
+    "siblings-1": Schema("node", _siblings_1),
+    "siblings-2": Schema("node", _siblings_2),
+    "siblings-3": Schema("node", _siblings_3),
+    "bigram-trees": Schema("node", _bigram_trees),
+    "borders": Schema("node", _borders),
+    "splits": Schema("node", _splits),
+    "labels": Schema("node", _labels),
+    "span-width": Schema("node", _span_width),
+    "span-words": Schema("node", _span_words),
+    "span-tags": Schema("node", _span_tags),
+    "span-shape": Schema("node", _span_shape),
+    "neighbour-words": Schema("node", _neighbour_words),
+    "neighbour-tags": Schema("context", _neighbour_tags),
+    "edge-words": Schema("node", _edge_words),
+    "edge-tags": Schema("context", _edge_tags),
+    "heaviness": Schema("node", _heaviness),
+    "right-branch": Schema("context", _right_branch),
+    "coordination-shape": Schema("node", _coordination_shape),
+    "coordination-length": Schema("node", _coordination_length),
+}

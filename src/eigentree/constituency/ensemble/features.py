@@ -1,0 +1,376 @@
+"""What tells the candidates of a sentence apart: sparse features of trees.
+
+A tree is the sum of its pieces, most of which it shares with other candidates of its sentence
+(see `eigentree.constituency.ensemble.shared_parts`).  With A the pieces of each candidate and F
+the features of
+each piece, by `eigentree.constituency.ensemble.feature_templates`,
+
+    X = A F                                                                        (1)
+
+has the features of each candidate.  Pieces that all candidates have are left out of A, and
+features of one value from X: they can't tell candidates apart.  Values of X are hence counts up
+to a constant of feature and sentence, which no model that compares candidates can notice.
+
+Features are known by 64-bit keys, hashed from the text of their parts, which are the same on
+every machine and in every run; among ten million features two share a key with a probability
+of three in a million.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import blake2b
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from eigentree.constituency.ensemble.feature_templates import SCHEMATA, Block
+from eigentree.constituency.ensemble.shared_parts import Builder, Ints, Pieces
+from eigentree.errors import SettingsError
+from eigentree.evaluation.scored_tree import is_punctuation
+from eigentree.treebank.binarise import HeadFinder, Rightmost
+from eigentree.treebank.tree import Tree, collector_paused
+
+Keys = NDArray[np.uint64]
+
+# Sentences whose pieces are made together: enough for arrays to pay, few enough for memory.
+BATCH = 64
+
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+_ODD = np.uint64(0xD6E8FEB86659FD93)
+_HALF = np.uint64(32)
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureOptions:
+    """Which features trees have.
+
+    Attributes
+    ----------
+    schemata
+        Names, keys of `SCHEMATA`.
+    function_words
+        Words that the schema ``rule-function-words`` tells from others of their tag, say
+        `frequent_words`.
+    coordination
+        Labels of words and phrases that join conjuncts; the default has those of the Penn
+        Treebank, of NEGRA and TIGER, and of Universal Dependencies.
+    """
+
+    schemata: tuple[str, ...] = tuple(SCHEMATA)
+    function_words: frozenset[str] = frozenset()
+    coordination: frozenset[str] = frozenset({"CC", "CONJP", "KON", "CKON", "CCONJ"})
+
+    def __post_init__(self) -> None:
+        unknown = set(self.schemata) - set(SCHEMATA)
+        if unknown or not self.schemata:
+            raise SettingsError(
+                f"schemata {sorted(unknown) or 'are empty'}; choose from {', '.join(SCHEMATA)}"
+            )
+
+
+def frequent_words(trees: Iterable[Tree], n: int = 200) -> frozenset[str]:
+    """The n most frequent words that aren't punctuation; of equal ones the first by alphabet."""
+    counts = Counter(word for tree in trees for word in tree.words())
+    words = sorted(counts, key=lambda word: (-counts[word], word))
+    return frozenset([word for word in words if not is_punctuation(word)][:n])
+
+
+class Features(NamedTuple):
+    """Features of the candidates of some sentences, up to constants of each sentence.
+
+    Attributes
+    ----------
+    keys : uint64, axes (D)
+        Sorted.
+    values : sparse float32, axes (candidates, D)
+        The candidates of all sentences, one after the other.
+    offsets : int64, axes (sentences + 1)
+        Where the candidates of each sentence begin.
+    differing : int64, axes (D)
+        The number of sentences whose candidates don't all have the same value.
+    """
+
+    keys: Keys
+    values: sparse.csr_array
+    offsets: Ints
+    differing: Ints
+
+
+def extract(
+    sentences: Sequence[Sequence[Tree]], options: FeatureOptions, heads: HeadFinder
+) -> Features:
+    """All features by which candidates of the same sentence differ.
+
+    Parameters
+    ----------
+    sentences
+        Candidates of each, at least one, over the same words.
+    heads
+        Finds head children.
+
+    Raises
+    ------
+    ValueError
+        When a sentence has no candidate or candidates have other words.
+
+    Cost
+    ----
+    Linear in the nodes of all candidates, with a small constant; the features themselves are
+    made once for each distinct piece.  Memory for all of it: see `FeatureTable` for many
+    sentences.
+    """
+    builder = Builder(heads, options.function_words, options.coordination)
+    with collector_paused():
+        for candidates in sentences:
+            builder.add(candidates)
+    pieces = Pieces(builder)
+    offsets = _offsets(sentences)
+    has = _distinctive(builder.candidates, pieces, offsets)
+    keys, of_piece = _of_pieces(pieces, np.unique(has.indices), options)
+    return _only_differing(keys, sparse.csr_array(has @ of_piece), offsets)
+
+
+class Named(NamedTuple):
+    """A feature as people read it, with its key and its value in a tree."""
+
+    name: str
+    key: int
+    value: int
+
+
+def describe(tree: Tree, options: FeatureOptions, heads: HeadFinder = Rightmost()) -> list[Named]:
+    """All features of a tree, by schema and name: to read, and to find what a key means."""
+    builder = Builder(heads, options.function_words, options.coordination)
+    builder.add([tree])
+    pieces = Pieces(builder)
+    hash_of = _hashes(pieces.texts)
+    found: list[Named] = []
+    for schema in options.schemata:
+        total: Counter[tuple[str, int]] = Counter()
+        for block in SCHEMATA[schema].blocks(pieces):
+            keys = _keys(schema, block, slice(None), hash_of).tolist()
+            for i, (key, value) in enumerate(zip(keys, _values(block).tolist(), strict=True)):
+                parts = [pieces.texts[column[i]] or "-" for column in block.columns]
+                total[" | ".join((f"{schema} {block.variant}".strip(), *parts)), key] += value
+        found.extend(Named(name, key, total[name, key]) for name, key in sorted(total))
+    return found
+
+
+class FeatureTable:
+    """The features that a model knows, each with its column.
+
+    Parameters
+    ----------
+    keys : uint64, axes (D)
+        Sorted.
+    options, heads
+        As the keys were extracted with.
+    """
+
+    def __init__(self, keys: Keys, options: FeatureOptions, heads: HeadFinder) -> None:
+        self.keys = keys
+        self.options = options
+        self.heads = heads
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @classmethod
+    def of(
+        cls,
+        sentences: Sequence[Sequence[Tree]],
+        options: FeatureOptions,
+        heads: HeadFinder,
+        *,
+        least: int = 5,
+        batch: int = BATCH,
+    ) -> FeatureTable:
+        """The features of a training set that tell candidates apart often enough.
+
+        Parameters
+        ----------
+        sentences
+            Candidates of each, at least one.
+        least
+            The number of sentences in which a feature must have different values at different
+            candidates.
+        batch
+            Sentences in memory at a time; changes nothing else.
+
+        Cost
+        ----
+        That of `extract`, and sorting the features; memory for all distinct ones, 16 bytes
+        each, before rare ones go.
+
+        References
+        ----------
+        charniak-2005.
+        """
+        keys = np.zeros(0, dtype=np.uint64)
+        counts = np.zeros(0, dtype=np.int64)
+        waiting: list[tuple[Keys, Ints]] = []
+        n_waiting = 0
+        for part in _batches(sentences, batch):
+            found = extract(part, options, heads)
+            waiting.append((found.keys, found.differing))
+            n_waiting += len(found.keys)
+            # Merged when they outgrow what is there, so that each is seldom sorted again.
+            if n_waiting > len(keys):
+                keys, counts = _merge([(keys, counts), *waiting])
+                waiting, n_waiting = [], 0
+        keys, counts = _merge([(keys, counts), *waiting])
+        return cls(keys[counts >= least], options, heads)
+
+    def features(self, sentences: Sequence[Sequence[Tree]], *, batch: int = BATCH) -> Features:
+        """The values of this table's features at the candidates of each sentence.
+
+        Parameters
+        ----------
+        sentences
+            Candidates of each, at least one.
+        batch
+            Sentences in memory at a time; changes nothing else.
+
+        Returns
+        -------
+        Features
+            With the table's keys.
+
+        Cost
+        ----
+        That of `extract`; 8 bytes for each value that isn't 0.
+        """
+        indices = [np.zeros(0, dtype=np.int32)]
+        values = [np.zeros(0, dtype=np.float32)]
+        sizes = [np.zeros(1, dtype=np.int64)]
+        differing = np.zeros(len(self), dtype=np.int64)
+        for part in _batches(sentences, batch):
+            found = extract(part, self.options, self.heads)
+            known = np.isin(found.keys, self.keys, assume_unique=True)
+            column = np.searchsorted(self.keys, found.keys)
+            differing[column[known]] += found.differing[known]
+            kept = known[found.values.indices]
+            indices.append(column[found.values.indices[kept]].astype(np.int32))
+            values.append(found.values.data[kept])
+            sizes.append(np.bincount(_rows(found.values)[kept], minlength=found.values.shape[0]))
+        offsets = _offsets(sentences)
+        pointers = np.cumsum(np.concatenate(sizes))
+        if pointers[-1] <= np.iinfo(np.int32).max:
+            pointers = pointers.astype(np.int32)  # else SciPy makes all indices 64 bits wide
+        parts = np.concatenate(values), np.concatenate(indices), pointers
+        matrix = sparse.csr_array(parts, shape=(int(offsets[-1]), len(self)))
+        return Features(self.keys, matrix, offsets, differing)
+
+
+def _distinctive(candidates: list[list[int]], pieces: Pieces, offsets: Ints) -> sparse.csr_array:
+    """A of equation (1), without pieces that all candidates of their sentence have.
+
+    Nodes come first, then contexts.
+    """
+    n_nodes = len(pieces.label)
+    n_pieces = n_nodes + len(pieces.node)
+    context = np.array([number for each in candidates for number in each], dtype=np.int64)
+    row = np.repeat(np.arange(len(candidates)), [len(each) for each in candidates])
+    row = np.concatenate((row, row))
+    piece = np.concatenate((pieces.node[context], n_nodes + context))
+    n_candidates = np.repeat(np.diff(offsets), np.diff(offsets))
+    kept = np.bincount(piece, minlength=n_pieces)[piece] < n_candidates[row]
+    entries = np.ones(int(kept.sum())), (row[kept], piece[kept])
+    return sparse.csr_array(entries, shape=(len(candidates), n_pieces))
+
+
+def _of_pieces(
+    pieces: Pieces, wanted: NDArray[np.integer], options: FeatureOptions
+) -> tuple[Keys, sparse.csr_array]:
+    """The sorted keys of all features of the wanted pieces, and F of equation (1)."""
+    n_nodes = len(pieces.label)
+    n_pieces = n_nodes + len(pieces.node)
+    is_wanted = np.zeros(n_pieces, dtype=bool)
+    is_wanted[wanted] = True
+    hash_of = _hashes(pieces.texts)
+    owners: list[Ints] = []
+    hashes: list[Keys] = []
+    values: list[Ints] = []
+    for name in options.schemata:
+        first = n_nodes if SCHEMATA[name].piece == "context" else 0
+        for block in SCHEMATA[name].blocks(pieces):
+            kept = np.flatnonzero(is_wanted[first + block.owner])
+            owners.append(first + block.owner[kept])
+            hashes.append(_keys(name, block, kept, hash_of))
+            values.append(_values(block)[kept])
+    keys, column = np.unique(np.concatenate(hashes), return_inverse=True)
+    entries = np.concatenate(values).astype(np.float64), (np.concatenate(owners), column)
+    return keys, sparse.csr_array(entries, shape=(n_pieces, len(keys)))
+
+
+def _values(block: Block) -> Ints:
+    return np.ones(len(block.owner), dtype=np.int64) if block.values is None else block.values
+
+
+def _hashes(texts: Sequence[str]) -> Keys:
+    return np.array([_hash(text) for text in texts], dtype=np.uint64)
+
+
+def _hash(text: str) -> int:
+    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
+
+
+def _keys(schema: str, block: Block, kept: Ints | slice, hash_of: Keys) -> Keys:
+    """Hash each kept row's parts, in their order, into one key."""
+    start = _hash(f"{schema} | {block.variant}")
+    mixed = np.full(len(block.owner[kept]), start, dtype=np.uint64)
+    for column in block.columns:
+        mixed = (mixed ^ hash_of[column[kept]]) * _GOLDEN
+        mixed = (mixed ^ (mixed >> _HALF)) * _ODD
+        mixed ^= mixed >> _HALF
+    return mixed
+
+
+def _only_differing(keys: Keys, counts: sparse.csr_array, offsets: Ints) -> Features:
+    """Leave out, in each sentence, what is the same at all of its candidates."""
+    n = np.diff(offsets)
+    sentence = np.repeat(np.arange(len(n)), n)
+    parts = np.ones(len(sentence)), np.arange(len(sentence)), offsets
+    gather = sparse.csr_array(parts, shape=(len(n), len(sentence)))
+    squared = sparse.csr_array((counts.data**2, counts.indices, counts.indptr), shape=counts.shape)
+    # Counts are positive, so both sums have entries at the same places.
+    sums, squares = gather @ counts, gather @ squared
+    of_sums = _rows(sums)
+    # n times a sum of squares is the square of the sum only where all n values are equal.
+    spread = n[of_sums] * squares.data - sums.data**2
+    differs = np.zeros(sums.shape, dtype=bool)
+    differs[of_sums, sums.indices] = spread > 0.5
+    differing = differs.sum(axis=0)
+    used = differing > 0
+    row = _rows(counts)
+    kept = differs[sentence[row], counts.indices]
+    column = np.cumsum(used) - 1
+    entries = counts.data[kept].astype(np.float32), (row[kept], column[counts.indices[kept]])
+    values = sparse.csr_array(entries, shape=(len(sentence), int(used.sum())))
+    return Features(keys[used], values, offsets, differing[used])
+
+
+def _rows(matrix: sparse.csr_array) -> Ints:
+    """The row of each entry."""
+    return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+
+
+def _offsets(sentences: Sequence[Sequence[Tree]]) -> Ints:
+    return np.cumsum([0, *map(len, sentences)], dtype=np.int64)
+
+
+def _merge(parts: list[tuple[Keys, Ints]]) -> tuple[Keys, Ints]:
+    """Sorted distinct keys with the sums of their counts."""
+    keys, place = np.unique(np.concatenate([keys for keys, _ in parts]), return_inverse=True)
+    counts = np.concatenate([counts for _, counts in parts])
+    return keys, np.bincount(place, counts, len(keys)).astype(np.int64)
+
+
+def _batches(sentences: Sequence[Sequence[Tree]], size: int) -> Iterator[Sequence[Sequence[Tree]]]:
+    for start in range(0, len(sentences), size):
+        yield sentences[start : start + size]

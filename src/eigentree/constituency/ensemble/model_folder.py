@@ -1,0 +1,327 @@
+"""The folder of an ensemble.
+
+::
+
+ensemble.egt           what it is made of, its tagger and head table
+members/NAME.egt       a model file each, which also parses alone
+rerankers/NAME.egt     one for each combination by maxent
+calibration.egt        how often it is right, once that has been counted
+work/                  what rerankers were trained on; only more training needs it
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from eigentree.constituency.calibration import Calibrations, from_arrays, to_arrays
+from eigentree.constituency.ensemble.config import Description, make_description
+from eigentree.constituency.ensemble.parser import LEAN_LOT, LOT, EnsembleParser
+from eigentree.constituency.ensemble.reranker import Reranker, from_parts, to_parts
+from eigentree.constituency.ensemble.stacking import Network
+from eigentree.constituency.grammar.from_pcfg import one_state
+from eigentree.constituency.grammar.lpcfg import LPCFG
+from eigentree.constituency.parser import Parser
+from eigentree.constituency.validation import equal_backbones
+from eigentree.errors import EigentreeError, ModelFileError
+from eigentree.model_file import header_problem, open_model, save_model
+from eigentree.treebank.heads import PACKAGED_TABLES, HeadRules, head_rules, read_head_rules
+from eigentree.treebank.io.text_files import open_text
+from eigentree.words.tagger import Tagger
+
+KIND = "ensemble"
+RERANKER = "reranker"
+CALIBRATION = "calibration"
+INDEX = "ensemble.egt"
+
+
+class _MemberEntry(BaseModel):
+    name: str
+    family: str
+    backbone: int
+    made_from: str
+
+
+class _Index(BaseModel):
+    """What the index must hold; it may hold more."""
+
+    model_config = ConfigDict(extra="allow")
+
+    description: dict[str, Any]
+    members: list[_MemberEntry]
+    rerankers: dict[str, str]
+    heads: str
+    wrapper: str | None
+    about: dict[str, Any]
+
+
+def make_folders(folder: Path, folds: int) -> None:
+    """Make the folder of an ensemble, with room for so many folds."""
+    paths = [member_path(folder, "any"), reranker_path(folder, "any")]
+    paths += [readings_path(folder, fold, "any") for fold in range(folds)]
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+
+
+def index_path(folder: Path) -> Path:
+    """Where the index of an ensemble is."""
+    return folder / INDEX
+
+
+def member_path(folder: Path, name: str) -> Path:
+    """Where a member's model file is."""
+    return folder / "members" / f"{name}.egt"
+
+
+def calibration_path(folder: Path) -> Path:
+    """Where the calibration of an ensemble is."""
+    return folder / "calibration.egt"
+
+
+def reranker_path(folder: Path, name: str) -> Path:
+    """Where the reranker of a combination is."""
+    return folder / "rerankers" / f"{name}.egt"
+
+
+def readings_path(folder: Path, fold: int, name: str) -> Path:
+    """Where the readings of a group of members of one fold are."""
+    return folder / "work" / f"fold-{fold + 1}" / f"{name}.egt"
+
+
+def is_made_from(path: Path, kind: str, made_from: str) -> bool:
+    """Whether a file is whole, of a kind, and depends on what the digest stands for."""
+    if not path.exists():
+        return False
+    try:
+        return bool(open_model(path, kind=kind).header.get("made_from") == made_from)
+    except ModelFileError:
+        return False
+
+
+def make_way(folder: Path, part: Path) -> None:
+    """Before a part is written anew the index goes, which may list what is there now."""
+    if part.exists():
+        index_path(folder).unlink(missing_ok=True)
+
+
+def tidy(folder: Path, members: Iterable[str], rerankers: Iterable[str]) -> None:
+    """Remove what is left of earlier work, once there is an index that lists these parts alone."""
+    kept = {member_path(folder, name) for name in members}
+    kept |= {reranker_path(folder, name) for name in rerankers}
+    for example in (member_path(folder, "any"), reranker_path(folder, "any")):
+        for path in example.parent.glob(f"*{example.suffix}"):
+            if path not in kept:
+                path.unlink()
+    # What was being written when a process was killed.
+    for path in folder.rglob(f".*{index_path(folder).suffix}.*.part"):
+        path.unlink()
+
+
+def save_index(
+    folder: Path,
+    description: Mapping[str, Any],
+    members: list[dict[str, Any]],
+    rerankers: Mapping[str, str],
+    heads: str,
+    wrapper: str | None,
+    about: Mapping[str, Any],
+    tagger: Tagger | None,
+) -> None:
+    """Write the index of an ensemble, with which it is complete.
+
+    Parameters
+    ----------
+    folder
+        Of the ensemble.
+    description
+        The tables that it was trained from.
+    members
+        Of each its name, family, number of the backbone, and digest of all that it depends on.
+    rerankers
+        The same digest of each.
+    heads
+        Name of a packaged head table, or the lines of one.
+    wrapper, about, tagger
+        As of `EnsembleParser`.
+    """
+    header = {
+        "kind": KIND,
+        "description": description,
+        "members": members,
+        "rerankers": dict(rerankers),
+        "heads": heads,
+        "wrapper": wrapper,
+        "about": about,
+    }
+    blobs = {} if tagger is None else {"tagger": tagger.to_bytes()}
+    save_model(index_path(folder), header, {}, blobs)
+    # A calibration stays with the ensemble that it was made with.
+    path = calibration_path(folder)
+    if path.exists() and not is_made_from(path, CALIBRATION, _digest(index_path(folder))):
+        path.unlink()
+
+
+def save_calibrations(folder: Path, calibrations: Calibrations) -> None:
+    """Put a calibration beside the ensemble that it was made with, whole or not at all."""
+    header = {"kind": CALIBRATION, "made_from": _digest(index_path(folder))}
+    save_model(calibration_path(folder), header, to_arrays(calibrations))
+
+
+def _load_calibrations(folder: Path, *, verify: bool) -> Calibrations:
+    path = calibration_path(folder)
+    if not path.exists():
+        return {}
+    file = open_model(path, kind=CALIBRATION, verify=verify)
+    if file.header.get("made_from") != _digest(index_path(folder)):
+        raise ModelFileError(f"{path}: is of another ensemble; remove it, or calibrate again")
+    try:
+        return from_arrays(file.arrays)
+    except KeyError as error:
+        raise ModelFileError(f"{path}: isn't a whole calibration: it lacks {error}") from error
+    except EigentreeError as error:
+        raise ModelFileError(f"{path}: {error}") from error
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def save_reranker(path: Path, reranker: Reranker, made_from: str) -> None:
+    """Write a reranker, whole or not at all."""
+    header, arrays = to_parts(reranker)
+    save_model(path, {"kind": RERANKER, "made_from": made_from, **header}, arrays)
+
+
+def load_reranker(path: Path, heads: HeadRules, made_from: str) -> Reranker:
+    """Read a reranker, check that its parts belong together, and that it is the one wanted."""
+    file = open_model(path, kind=RERANKER)
+    if file.header.get("made_from") != made_from:
+        raise ModelFileError(f"{path}: is not the reranker that the ensemble was made with")
+    try:
+        return from_parts(file.header, file.arrays, heads)
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(f"{path}: isn't a whole reranker: {error}") from error
+    except EigentreeError as error:
+        raise ModelFileError(f"{path}: {error}") from error
+
+
+def stored_heads(name_or_path: str) -> str:
+    """A packaged table's name, or the lines of a table of one's own."""
+    if name_or_path in PACKAGED_TABLES:
+        return name_or_path
+    with open_text(name_or_path) as lines:
+        return lines.read()
+
+
+def _heads(stored: str) -> HeadRules:
+    if stored in PACKAGED_TABLES:
+        return head_rules(stored)
+    return read_head_rules(stored.splitlines(), name="its head table")
+
+
+def load_ensemble(folder: str | Path, *, lean: bool = False, verify: bool = True) -> EnsembleParser:
+    """Open an ensemble; see `EnsembleParser.load`."""
+    folder = Path(folder)
+    if not index_path(folder).exists():
+        raise ModelFileError(
+            f"{folder}: has no {INDEX}, so it is no ensemble, or one whose training has not ended"
+        )
+    file = open_model(index_path(folder), kind=KIND, verify=verify)
+    try:
+        index = _Index.model_validate(file.header)
+        description = make_description(index.description, str(index_path(folder)))
+        tagger = Tagger.from_bytes(file.blobs["tagger"]) if "tagger" in file.blobs else None
+        heads = _heads(index.heads)
+    except ValidationError as error:
+        raise ModelFileError(f"{index_path(folder)}: its {header_problem(error)}") from error
+    except EigentreeError as error:
+        raise ModelFileError(f"{index_path(folder)}: {error}") from error
+    _check_parts(folder, description, index)
+    rerankers = {
+        name: load_reranker(reranker_path(folder, name), heads, made_from)
+        for name, made_from in index.rerankers.items()
+    }
+    try:
+        network = Network(description, rerankers)
+    except ModelFileError as error:
+        raise ModelFileError(f"{folder}: {error}") from error
+    members = _Members(folder, index.members, lean=lean, verify=verify)
+    return EnsembleParser(
+        members.backbones,
+        members,
+        network,
+        tagger,
+        index.wrapper,
+        {**index.about, "members": [each.name for each in index.members]},
+        LEAN_LOT if lean else LOT,
+        _load_calibrations(folder, verify=verify),
+    )
+
+
+def _check_parts(folder: Path, description: Description, index: _Index) -> None:
+    path, members = index_path(folder), index.members
+    described = [(member.name, member.family) for member in description.members()]
+    if [(each.name, each.family) for each in members] != described:
+        raise ModelFileError(f"{path}: its members are not those of its description")
+    if index.rerankers.keys() != {each.name for each in description.combination if each.is_trained}:
+        raise ModelFileError(f"{path}: its rerankers are not those of its description")
+    backbones = {each.family: each.backbone for each in members}
+    if any(each.backbone != backbones[each.family] for each in members):
+        raise ModelFileError(f"{path}: its families have more than one backbone each")
+    if sorted(set(backbones.values())) != list(range(len(set(backbones.values())))):
+        raise ModelFileError(f"{path}: its backbones are not numbered from 0")
+
+
+class _Members:
+    """The members in a folder, by backbone.
+
+    Equal backbones are kept once, whether or not the members are.
+    """
+
+    def __init__(
+        self, folder: Path, entries: list[_MemberEntry], *, lean: bool, verify: bool
+    ) -> None:
+        self._folder = folder
+        self._entries: dict[int, list[_MemberEntry]] = {}
+        for entry in entries:
+            self._entries.setdefault(entry.backbone, []).append(entry)
+        self._grammars: dict[str, LPCFG] = {}
+        self.backbones: list[Parser] = []
+        for number in range(len(self._entries)):
+            for place, entry in enumerate(self._entries[number]):
+                if place and lean and not verify:
+                    continue
+                parser = self._open(entry, verify=verify)
+                if not place:
+                    self.backbones.append(
+                        Parser(one_state(parser.grammar.backbone), None, parser.options)
+                    )
+                if not lean:
+                    self._grammars[entry.name] = self._sharing(parser.grammar, number, entry)
+
+    def _open(self, entry: _MemberEntry, *, verify: bool) -> Parser:
+        path = member_path(self._folder, entry.name)
+        parser = Parser.load(path, verify=verify)
+        if parser.description.get("made_from") != entry.made_from:
+            raise ModelFileError(f"{path}: is not the member that the ensemble was made with")
+        return parser
+
+    def _sharing(self, grammar: LPCFG, number: int, entry: _MemberEntry) -> LPCFG:
+        """The same grammar with the backbone that others have."""
+        backbone = self.backbones[number].grammar.backbone
+        if not equal_backbones(grammar.backbone, backbone):
+            path = member_path(self._folder, entry.name)
+            raise ModelFileError(f"{path}: has other rules or words than its fellow members")
+        return LPCFG(backbone, grammar.parameters, grammar.signed)
+
+    def __call__(self, number: int) -> Iterator[tuple[str, LPCFG]]:
+        for entry in self._entries[number]:
+            grammar = self._grammars.get(entry.name)
+            if grammar is None:
+                parser = self._open(entry, verify=False)
+                grammar = self._sharing(parser.grammar, number, entry)
+            yield entry.family, grammar

@@ -1,0 +1,228 @@
+"""Readings in files: what a family makes of a part of a treebank, kept so that work can go on.
+
+The trees of a sentence share most of their nodes.  They are stored as one graph, each distinct
+node once, children before parents, and come back as trees that share their nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
+
+from eigentree._core.shapes import check_shapes, check_types
+from eigentree.constituency.ensemble.combine import Chains, Evidence
+from eigentree.constituency.ensemble.predictions import Reading
+from eigentree.constituency.result import Fallback
+from eigentree.errors import ModelFileError, ShapeError
+from eigentree.model_file import header_problem, open_model, save_model
+from eigentree.treebank.tree import Tree
+
+KIND = "readings"
+
+# The axes and types of what a file holds.
+_ARRAYS: dict[str, tuple[str, type[np.generic]]] = {
+    "nodes": ("nodes 3", np.int32),  # label, word (-1 at phrases), number of children
+    "children": ("edges", np.int32),
+    "roots": ("roots", np.int32),
+    "trees": ("sentences", np.int32),
+    "choice": ("sentences members", np.int32),
+    "brackets": ("sentences", np.int32),
+    "key": ("brackets", np.int64),
+    "weight": ("brackets", np.float64),
+    "seen": ("brackets", np.bool_),
+}
+
+
+class _Header(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    labels: list[str]
+    chains: list[list[str]]
+    fallbacks: list[Fallback | None]
+    total: list[FiniteFloat]
+
+
+def save_readings(path: Path, readings: Sequence[Reading], made_from: str) -> None:
+    """Write readings of one family, whole or not at all.
+
+    Parameters
+    ----------
+    readings
+        Of consecutive sentences, by the same members, with the same chains.
+    made_from
+        A digest of all that they depend on.
+    """
+    numbers: dict[str, int] = {}
+    nodes: list[tuple[int, int, int]] = []
+    children: list[int] = []
+    roots: list[int] = []
+    for reading in readings:
+        known: dict[tuple[int, int, tuple[int, ...]], int] = {}
+        for tree in reading.trees:
+            done: list[int] = []
+            n_words = 0
+            for node in _bottom_up(tree):
+                first = len(done) - len(node.children)
+                below, place = tuple(done[first:]), -1
+                if not below:
+                    place, n_words = n_words, n_words + 1
+                label = numbers.setdefault(node.label, len(numbers))
+                key = label, place, below
+                if key not in known:
+                    known[key] = len(nodes)
+                    nodes.append((label, place, len(below)))
+                    children += below
+                done[first:] = [known[key]]
+            roots += done
+    chains = readings[0].evidence.chains if readings else Chains()
+    header = {
+        "kind": KIND,
+        "made_from": made_from,
+        "labels": list(numbers),
+        "chains": [list(chain) for chain in chains.chains],
+        "fallbacks": [reading.fallback for reading in readings],
+        "total": [reading.evidence.total for reading in readings],
+    }
+    evidence = [reading.evidence for reading in readings]
+    arrays: dict[str, NDArray[Any]] = {
+        "nodes": np.array(nodes, dtype=np.int32).reshape(-1, 3),
+        "children": np.array(children, dtype=np.int32),
+        "roots": np.array(roots, dtype=np.int32),
+        "trees": np.array([len(reading.trees) for reading in readings], dtype=np.int32),
+        "choice": _rows([reading.choice for reading in readings]),
+        "brackets": np.array([len(each.key) for each in evidence], dtype=np.int32),
+        "key": _joined([each.key for each in evidence], np.int64),
+        "weight": _joined([each.weight for each in evidence], np.float64),
+        "seen": _joined([each.seen for each in evidence], np.bool_),
+    }
+    save_model(path, header, arrays)
+
+
+def _rows(rows: Sequence[NDArray[np.int64]]) -> NDArray[np.int32]:
+    return np.array(rows, dtype=np.int32).reshape(len(rows), len(rows[0]) if rows else 0)
+
+
+def _bottom_up(tree: Tree) -> list[Tree]:
+    """Nodes with children before parents and words from left to right."""
+    found = []
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        waiting.extend(node.children)
+    return found[::-1]
+
+
+def _joined(parts: Sequence[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
+    return np.concatenate([np.zeros(0, dtype=kind), *parts])
+
+
+def load_readings(path: Path, sentences: Sequence[Sequence[str]], chains: Chains) -> list[Reading]:
+    """Read readings.
+
+    Parameters
+    ----------
+    sentences
+        Their words.
+    chains
+        Shared by all readings that are to be combined.
+
+    Raises
+    ------
+    ModelFileError
+        When the file is damaged or of other sentences.
+    """
+    file = open_model(path, kind=KIND)
+    try:
+        return _unpacked(file.header, file.arrays, sentences, chains)
+    except ValidationError as error:
+        raise ModelFileError(f"{path}: its {header_problem(error)}") from error
+    except (KeyError, ValueError, ShapeError) as error:
+        told = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
+        raise ModelFileError(f"{path}: isn't a whole file of readings: {told}") from error
+
+
+def _unpacked(
+    header: dict[str, Any],
+    arrays: dict[str, NDArray[Any]],
+    sentences: Sequence[Sequence[str]],
+    chains: Chains,
+) -> list[Reading]:
+    told = _Header.model_validate(header)
+    parts = {name: arrays[name] for name in _ARRAYS}
+    check_types("readings", {name: (parts[name], _ARRAYS[name][1]) for name in parts})
+    sizes = check_shapes("readings", {name: (parts[name], _ARRAYS[name][0]) for name in parts})
+    n = len(sentences)
+    if not n == sizes["sentences"] == len(told.total) == len(told.fallbacks):
+        raise ValueError(f"its parts are not all of {n} sentences")
+    trees = _trees(told.labels, parts, sentences)
+    choices = parts["choice"].astype(np.int64)
+    n_trees = parts["trees"][:, None]
+    if np.any((choices < -1) | (choices >= n_trees)):
+        raise ValueError("a member has chosen a tree that is not there")
+    first = _offsets(parts["brackets"], sizes["brackets"], "brackets")
+    numbers = np.array([chains.number(tuple(each)) for each in told.chains], dtype=np.int64)
+    readings = []
+    for number, words in enumerate(sentences):
+        part = slice(first[number], first[number + 1])
+        key, weight, seen = (parts[name][part] for name in ("key", "weight", "seen"))
+        evidence = Evidence(len(words), chains)
+        if not evidence.can_hold(key, len(numbers)) or np.any(weight < 0):
+            raise ValueError(f"the brackets of sentence {number + 1} are none of its own")
+        evidence.add_keys(key, weight, seen, told.total[number], numbers)
+        readings.append(Reading(trees[number], choices[number], evidence, told.fallbacks[number]))
+    return readings
+
+
+def _offsets(counts: NDArray[np.int32], total: int, what: str) -> list[int]:
+    offsets: list[int] = np.cumsum([0, *counts.tolist()]).tolist()
+    if np.any(counts < 0) or offsets[-1] != total:
+        raise ValueError(f"it has {total} {what}, and the sentences' numbers don't sum up to them")
+    return offsets
+
+
+def _trees(
+    labels: list[str], parts: dict[str, NDArray[Any]], sentences: Sequence[Sequence[str]]
+) -> list[list[Tree]]:
+    """The trees of each sentence; all of them have its words."""
+    nodes, children, roots = (parts[name].tolist() for name in ("nodes", "children", "roots"))
+    first = _offsets(parts["trees"], len(roots), "trees")
+    below = _offsets(parts["nodes"][:, 2], len(children), "children")
+    built: list[Tree] = []
+    spans: list[tuple[int, int]] = []
+    trees: list[list[Tree]] = []
+    for number, words in enumerate(sentences):
+        wanted = roots[first[number] : first[number + 1]]
+        begun = len(built)
+        # The nodes of a sentence end with one of its roots.
+        end = max(wanted, default=begun - 1) + 1
+        for node in range(begun, min(end, len(nodes))):
+            label, place, _ = nodes[node]
+            own = children[below[node] : below[node + 1]]
+            ends = [(place, place + 1)] if not own else [spans[_of(c, begun, node)] for c in own]
+            if not 0 <= label < len(labels) or not 0 <= ends[0][0] < ends[-1][1] <= len(words):
+                raise ValueError(f"node {node} has no label or no words")
+            if any(one[1] != other[0] for one, other in pairwise(ends)):
+                raise ValueError(f"the children of node {node} are not neighbours")
+            spans.append((ends[0][0], ends[-1][1]))
+            word = None if own else words[place]
+            built.append(Tree(labels[label], [built[child] for child in own], word))
+        if any(spans[_of(root, begun, len(built))] != (0, len(words)) for root in wanted):
+            raise ValueError(f"a tree of sentence {number + 1} is not over all of its words")
+        trees.append([built[root] for root in wanted])
+    if len(built) != len(nodes):
+        raise ValueError(f"it has {len(nodes)} nodes, and {len(built)} are in trees")
+    return trees
+
+
+def _of(node: int, begun: int, end: int) -> int:
+    """The node, if it is one of a sentence that came before."""
+    if not begun <= node < end:
+        raise ValueError(f"node {node} is not where it should be")
+    return node

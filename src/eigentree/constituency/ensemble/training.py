@@ -1,0 +1,591 @@
+"""Training an ensemble: members, what they make of trees that they have not seen, rerankers.
+
+The work is cut into groups of members of one family, on all trees or, for rerankers, on all but
+one fold.  Groups of one backbone and one fold share the treebank, its decompositions and its
+pruned sentences, so they are done by one process, one after another.  Whatever is done is in a
+file with a digest of all that it depends on, so work that was stopped goes on where it was.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict, replace
+from functools import cached_property, partial
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree._core.processes import worker_pool
+from eigentree._core.random import generator
+from eigentree.constituency.ensemble.combine import Chains
+from eigentree.constituency.ensemble.config import Combination, Description, Member
+from eigentree.constituency.ensemble.model_folder import (
+    is_made_from,
+    load_reranker,
+    make_folders,
+    make_way,
+    member_path,
+    readings_path,
+    reranker_path,
+    save_index,
+    save_reranker,
+    stored_heads,
+    tidy,
+)
+from eigentree.constituency.ensemble.parser import EnsembleParser
+from eigentree.constituency.ensemble.prediction_cache import KIND as READINGS
+from eigentree.constituency.ensemble.prediction_cache import load_readings, save_readings
+from eigentree.constituency.ensemble.predictions import Reader, Reading, joined_readings
+from eigentree.constituency.ensemble.reranker import Candidates, Reranker, train_reranker
+from eigentree.constituency.ensemble.stacking import Network, Question
+from eigentree.constituency.grammar.from_pcfg import one_state
+from eigentree.constituency.grammar.lpcfg import LPCFG
+from eigentree.constituency.learn.counting import count_pcfg
+from eigentree.constituency.learn.spectral import Projections, project
+from eigentree.constituency.parser import Parser, Progress
+from eigentree.constituency.training import (
+    TrainingOptions,
+    TreebankOptions,
+    learn_grammar,
+    prepare,
+    project_for,
+    widener,
+)
+from eigentree.errors import ModelFileError, SettingsError, counted
+from eigentree.linalg.threads import one_thread
+from eigentree.model_file import open_model
+from eigentree.sentence_input import Sentence
+from eigentree.tokenisation.scheme import TokenConvention
+from eigentree.treebank.heads import head_rules
+from eigentree.treebank.io.brackets import format_tree
+from eigentree.treebank.tree import Tree
+from eigentree.words.tagger import Tagger
+
+# Members that are trained, or asked, before anything is written.
+GROUP = 20
+
+
+class Group(NamedTuple):
+    """Members of one family that learn from the same trees.
+
+    Attributes
+    ----------
+    fold
+        Which part of the treebank they do not see; None for no part.
+    name
+        Of its file of readings.
+    members
+        They are alike but for their noise and seeds.
+    """
+
+    fold: int | None
+    name: str
+    members: tuple[Member, ...]
+
+
+class Job(NamedTuple):
+    """Groups that share trees and backbone."""
+
+    groups: tuple[Group, ...]
+
+
+def train_ensemble(
+    trees: Sequence[Tree],
+    description: Description,
+    folder: str | Path,
+    *,
+    wrapper: str | None = None,
+    tagger: bool = True,
+    seed: int = 0,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> EnsembleParser:
+    """Learn an ensemble from a treebank.
+
+    Parameters
+    ----------
+    trees
+        Clean trees.
+    description
+        Members and combinations.
+    folder
+        Where it is written; what an earlier run with the same trees, description and seed has
+        done is not done again.  An ensemble that is there stays until one of its files is
+        overwritten, and goes when this one is complete.
+    wrapper
+        Label of the outer bracket for parsed trees.
+    tagger
+        Whether a tagger is trained on the same trees.
+    seed
+        One seed gives one ensemble.
+    jobs
+        Processes; the ensemble is the same for any number.
+    progress
+        Called with the stage and the share of it that is done.
+
+    Raises
+    ------
+    SettingsError
+        When there are too few trees for the folds, or they teach a reranker nothing.
+    """
+    if description.has_rerankers and len(trees) < 2 * description.jackknife.folds:
+        raise SettingsError(
+            f"{counted(len(trees), 'tree')} for {description.jackknife.folds} folds: rerankers "
+            "need at least two trees a fold"
+        )
+    folder = Path(folder)
+    workshop = _Workshop(list(trees), description, folder, wrapper, seed)
+    if description.has_rerankers and len(trees) == len(workshop.too_long):
+        raise SettingsError(
+            "all trees have more words than parsing.max_words, so that members can't be asked "
+            "about any and rerankers learn nothing; allow longer sentences"
+        )
+    make_folders(folder, description.jackknife.folds if description.has_rerankers else 0)
+    told = progress or (lambda _stage, _share: None)
+    waiting = workshop.jobs(jobs)
+    n_members = sum(len(group.members) for job in waiting for group in job.groups)
+    done = 0
+    told("members", 0.0)
+    for n_done in _done(waiting, workshop, jobs):
+        done += n_done
+        told("members", done / n_members)
+    _train_rerankers(workshop, told)
+    told("tagger", 0.0)
+    own_tagger = None
+    if tagger:
+        sentences = [(tree.words(), tree.tags()) for tree in trees]
+        own_tagger = Tagger.train(
+            sentences, progress=lambda part, most: told("tagger", part / most)
+        )
+    members, rerankers = workshop.entries(), workshop.rerankers()
+    save_index(
+        folder,
+        description.tables(),
+        members,
+        rerankers,
+        stored_heads(workshop.heads),
+        wrapper,
+        workshop.about(),
+        own_tagger,
+    )
+    tidy(folder, [each["name"] for each in members], rerankers)
+    return EnsembleParser.load(folder, verify=False)
+
+
+class _Workshop:
+    """What all processes know."""
+
+    def __init__(
+        self,
+        trees: list[Tree],
+        description: Description,
+        folder: Path,
+        wrapper: str | None,
+        seed: int,
+    ) -> None:
+        self.trees, self.description, self.folder = trees, description, folder
+        self.wrapper, self.seed = wrapper, seed
+
+    @cached_property
+    def members(self) -> list[Member]:
+        """With treebank options that leave nothing open, settled by all trees."""
+        settled: dict[TreebankOptions, TreebankOptions] = {}
+        members = []
+        for member in self.description.members():
+            given = member.options.treebank
+            if given not in settled:
+                settled[given] = prepare(self.trees, given).options
+            options = replace(member.options, treebank=settled[given])
+            members.append(member._replace(options=options))
+        return members
+
+    @cached_property
+    def trees_digest(self) -> str:
+        digest = sha256()
+        for tree in self.trees:
+            digest.update(format_tree(tree).encode() + b"\n")
+        return digest.hexdigest()
+
+    @cached_property
+    def fold_of(self) -> NDArray[np.int64]:
+        """Axes (trees): the fold that each tree is in."""
+        folds = self.description.jackknife.folds
+        return generator(self.seed).permutation(np.arange(len(self.trees)) % folds)
+
+    @cached_property
+    def asked(self) -> NDArray[np.bool_]:
+        """Axes (trees): whether members of other folds are asked about a tree."""
+        most = self.description.jackknife.trees
+        chosen = np.zeros(len(self.trees), dtype=bool)
+        order = generator(self.seed, 1).permutation(len(self.trees))
+        too_long = set(self.too_long)
+        fitting = [place for place in order if place not in too_long]
+        chosen[fitting[:most]] = True
+        return chosen
+
+    @cached_property
+    def too_long(self) -> list[int]:
+        """Trees whose sentences are cut into pieces, so that they have no candidates."""
+        longest = min(member.options.parsing.max_words for member in self.members)
+        return [place for place, tree in enumerate(self.trees) if len(tree.words()) > longest]
+
+    @property
+    def heads(self) -> str:
+        return self.members[0].options.treebank.heads
+
+    def backbone_of(self, member: Member) -> str:
+        """A name of all that decides which rules and words a member has."""
+        options = member.options
+        unseen = None if options.method == "pcfg" else options.unseen
+        return repr((options.treebank, unseen, options.parsing))
+
+    def made_from(self, fold: int | None, members: Sequence[Member]) -> str:
+        """A digest of all that the outcome of training some members depends on."""
+        jackknife = self.description.jackknife
+        what = [
+            self.trees_digest,
+            None if fold is None else [fold, jackknife.model_dump(), *self.too_long],
+            [[each.name, each.number, _content(each.options)] for each in members],
+            self.seed,
+            self.wrapper,
+        ]
+        return sha256(json.dumps(what, sort_keys=True, default=list).encode()).hexdigest()
+
+    def groups(self, fold: int | None) -> list[Group]:
+        """All groups of a fold; families in their order."""
+        groups = []
+        for family in self.description.family:
+            members = [member for member in self.members if member.family == family.name]
+            for number, first in enumerate(range(0, len(members), GROUP)):
+                of_group = tuple(members[first : first + GROUP])
+                groups.append(Group(fold, f"{family.name}-{number + 1}", of_group))
+        return groups
+
+    def jobs(self, processes: int) -> list[Job]:
+        """What is not done yet, the longest jobs first."""
+        folds: list[int | None] = [None]
+        if self.description.has_rerankers:
+            folds += range(self.description.jackknife.folds)
+        jobs: list[Job] = []
+        for fold in folds:
+            of_backbone: dict[str, list[Group]] = {}
+            for group in self.groups(fold):
+                left = self._left_of(group)
+                if left.members:
+                    of_backbone.setdefault(self.backbone_of(left.members[0]), []).append(left)
+            for groups in of_backbone.values():
+                # Members on all trees are independent, so that all processes have work.
+                if fold is None and processes > 1:
+                    groups = [part for group in groups for part in _split(group, processes)]
+                    shares = [groups[first::processes] for first in range(processes)]
+                else:
+                    shares = [groups]
+                jobs += [Job(tuple(share)) for share in shares if share]
+        return sorted(jobs, key=lambda job: -sum(len(group.members) for group in job.groups))
+
+    def _left_of(self, group: Group) -> Group:
+        if group.fold is None:
+            left = [each for each in group.members if not self._is_trained(each)]
+            return group._replace(members=tuple(left))
+        path = readings_path(self.folder, group.fold, group.name)
+        if is_made_from(path, READINGS, self.made_from(group.fold, group.members)):
+            return group._replace(members=())
+        return group
+
+    def _is_trained(self, member: Member) -> bool:
+        path = member_path(self.folder, member.name)
+        if not path.exists():
+            return False
+        try:
+            described = open_model(path).header.get("description", {})
+        except ModelFileError:
+            return False
+        return bool(described.get("made_from") == self.made_from(None, [member]))
+
+    def entries(self) -> list[dict[str, Any]]:
+        """The members as the index lists them."""
+        numbers: dict[str, int] = {}
+        return [
+            {
+                "name": member.name,
+                "family": member.family,
+                "backbone": numbers.setdefault(self.backbone_of(member), len(numbers)),
+                "made_from": self.made_from(None, [member]),
+            }
+            for member in self.members
+        ]
+
+    def rerankers(self) -> dict[str, str]:
+        """The rerankers as the index lists them, with digests of all that they depend on."""
+        above: list[dict[str, Any]] = []
+        digests: dict[str, str] = {}
+        for each in self.description.combination:
+            above.append(each.model_dump(mode="json"))
+            if each.is_trained:
+                families = self.description.needed_by(each.name)
+                members = [member for member in self.members if member.family in families]
+                what = json.dumps(
+                    [above, stored_heads(self.heads), self.made_from(0, members)], sort_keys=True
+                )
+                digests[each.name] = sha256(what.encode()).hexdigest()
+        return digests
+
+    def about(self) -> dict[str, Any]:
+        """What the ensemble says about itself."""
+        about = {
+            "seed": self.seed,
+            "trees": len(self.trees),
+            "words": sum(len(tree.words()) for tree in self.trees),
+            "treebank": asdict(self.members[0].options.treebank),
+            "text": TokenConvention.of_words(tree.words() for tree in self.trees).to_json(),
+        }
+        return dict(json.loads(json.dumps(about)))
+
+
+def _content(options: TrainingOptions) -> dict[str, Any]:
+    """The options, with the lines of a head table in place of its path."""
+    heads = stored_heads(options.treebank.heads)
+    return replace(options, treebank=replace(options.treebank, heads=heads)).decisive()
+
+
+def _split(group: Group, parts: int) -> list[Group]:
+    return [
+        group._replace(members=group.members[first::parts])
+        for first in range(min(parts, len(group.members)))
+    ]
+
+
+def _done(waiting: Sequence[Job], workshop: _Workshop, processes: int) -> Iterator[int]:
+    """Do all jobs; gives the number of members of each group that is done."""
+    if processes <= 1 or len(waiting) <= 1:
+        for job in waiting:
+            yield from do_job(job, workshop)
+        return
+    try:
+        with worker_pool(min(processes, len(waiting)), _start_worker, workshop) as pool:
+            futures: list[Future[int]] = [pool.submit(_do_here, job) for job in waiting]
+            for future in as_completed(futures):
+                yield future.result()
+    except BrokenProcessPool as error:
+        raise SettingsError(
+            "a process ended, perhaps for want of memory; use fewer jobs, what is done is kept"
+        ) from error
+
+
+_here: _Workshop
+
+
+def _start_worker(workshop: _Workshop) -> None:
+    global _here  # what a worker process is started for
+    _here = workshop
+
+
+def _do_here(job: Job) -> int:
+    return sum(do_job(job, _here))
+
+
+def do_job(job: Job, workshop: _Workshop) -> Iterator[int]:
+    """Train the members of some groups, and ask those of a fold about it."""
+    first = job.groups[0]
+    fold, options = first.fold, first.members[0].options
+    in_fold = np.zeros(len(workshop.trees), dtype=bool)
+    if fold is not None:
+        in_fold = workshop.fold_of == fold
+    learned_from = [workshop.trees[place] for place in np.flatnonzero(~in_fold)]
+    with one_thread():
+        examples = prepare(learned_from, options.treebank).examples
+        shared: dict[str, Projections] = {}
+
+        def learned(member: Member) -> tuple[LPCFG, dict[str, Any]]:
+            needed = project_for(member.options)
+            projections = None
+            if needed is not None:
+                key = repr(needed)
+                if key not in shared:
+                    shared[key] = project(examples, needed, seed=workshop.seed)
+                projections = shared[key]
+            grammar, details = learn_grammar(
+                examples, member.options, projections=projections, seed=member.seed(workshop.seed)
+            )
+            count = np.bincount(examples.symbol, minlength=len(examples.symbols)).tolist()
+            return grammar.rounded(), {"symbol_counts": count, **details}
+
+        if fold is None:
+            for group in job.groups:
+                for member in group.members:
+                    _save_member(workshop, member, *learned(member))
+                    yield 1
+            return
+        plain = one_state(count_pcfg(examples))
+        if options.method != "pcfg":
+            plain = one_state(widener(examples, options)(plain).backbone)
+        held_out = [workshop.trees[place] for place in np.flatnonzero(in_fold & workshop.asked)]
+        reader = Reader(
+            [Sentence(tree.words(), tree.tags()) for tree in held_out],
+            Parser(plain, options=options.parsing),
+        )
+        for group in job.groups:
+            grammars = ((member.family, learned(member)[0]) for member in group.members)
+            family = group.members[0].family
+            readings = [each[family] for each in reader.read(grammars, Chains())]
+            save_readings(
+                readings_path(workshop.folder, fold, group.name),
+                readings,
+                workshop.made_from(fold, group.members),
+            )
+            yield len(group.members)
+
+
+def _save_member(
+    workshop: _Workshop, member: Member, grammar: LPCFG, details: Mapping[str, Any]
+) -> None:
+    options = member.options
+    description = {
+        "method": options.method,
+        "member": member.name,
+        "seed": member.seed(workshop.seed),
+        "made_from": workshop.made_from(None, [member]),
+        "treebank": asdict(options.treebank),
+        **details,
+    }
+    description = json.loads(json.dumps(description))
+    parser = Parser(grammar, None, options.parsing, workshop.wrapper, description)
+    path = member_path(workshop.folder, member.name)
+    make_way(workshop.folder, path)
+    parser.save(path)
+
+
+def _train_rerankers(workshop: _Workshop, told: Progress) -> None:
+    """Train the rerankers that are not there yet."""
+    combinations = workshop.description.combination
+    digests = workshop.rerankers()
+    left = [name for name in digests if not _is_there(workshop, name, digests[name])]
+    if not left:
+        return
+    lesson = _Lesson(workshop)
+    inputs = [name for each in combinations if each.name in left for name in each.inputs]
+    asked = workshop.description.with_inputs(inputs)
+    for combination in combinations:
+        if combination.name in left:
+            stage = f"reranker {combination.name}"
+            told(stage, 0.0)
+            reranker = lesson.train(combination, partial(told, stage))
+            path = reranker_path(workshop.folder, combination.name)
+            make_way(workshop.folder, path)
+            save_reranker(path, reranker, digests[combination.name])
+        if combination.name in asked:
+            lesson.answer(combination)
+
+
+def _is_there(workshop: _Workshop, name: str, made_from: str) -> bool:
+    path = reranker_path(workshop.folder, name)
+    if not path.exists():
+        return False
+    try:
+        reranker = load_reranker(path, head_rules(workshop.heads), made_from)
+        Network(workshop.description, {name: reranker})
+    except ModelFileError:
+        return False
+    return True
+
+
+class _Lesson:
+    """What rerankers learn from: trees, and what members say that have not seen them."""
+
+    def __init__(self, workshop: _Workshop) -> None:
+        self._network = Network(workshop.description, {})
+        self._heads = head_rules(workshop.heads)
+        chains = Chains()
+        self._trees: list[Tree] = []
+        self._questions: list[Question] = []
+        self._last: tuple[str, list[Candidates]] | None = None
+        folds: list[int] = []
+        for fold in range(workshop.description.jackknife.folds):
+            held_out = np.flatnonzero((workshop.fold_of == fold) & workshop.asked)
+            trees = [workshop.trees[place] for place in held_out]
+            words = [tree.words() for tree in trees]
+            of_family: dict[str, list[list[Reading]]] = {}
+            for group in workshop.groups(fold):
+                path = readings_path(workshop.folder, fold, group.name)
+                found = load_readings(path, words, chains)
+                of_family.setdefault(group.members[0].family, []).append(found)
+            for number, tree in enumerate(trees):
+                readings = {
+                    family: joined_readings([group[number] for group in groups])
+                    for family, groups in of_family.items()
+                }
+                self._trees.append(tree)
+                self._questions.append(Question(tree.words(), tree.tags(), readings, {}))
+                folds.append(fold)
+        self._folds = np.array(folds)
+        labels = [tree.label for tree in self._trees if not tree.is_preterminal]
+        self._root = max(sorted(set(labels)), key=labels.count) if labels else "S"
+
+    def train(self, combination: Combination, told: Callable[[float], None]) -> Reranker:
+        candidates = self._candidates(combination)
+        return self._trained(combination, candidates, np.ones(len(candidates), dtype=bool), told)
+
+    def answer(self, combination: Combination) -> None:
+        """Find what a combination makes of the trees, for those that have it for an input.
+
+        A reranker's answers are those of rerankers that have not learned from their fold.
+        """
+        if not combination.is_trained:
+            self._keep(combination, self._network, self._questions)
+            return
+        candidates = self._candidates(combination)
+        for fold in np.unique(self._folds):
+            in_fold = self._folds == fold
+            reranker = self._trained(combination, candidates, ~in_fold, lambda _share: None)
+            network = Network(self._network.description, {combination.name: reranker})
+            places = np.flatnonzero(in_fold)
+            self._keep(
+                combination,
+                network,
+                [self._questions[place] for place in places],
+                [candidates[place] for place in places],
+            )
+
+    def _keep(
+        self,
+        combination: Combination,
+        network: Network,
+        questions: Sequence[Question],
+        candidates: Sequence[Candidates] | None = None,
+    ) -> None:
+        given = network.answer(combination, questions, self._root, candidates)
+        for question, found in zip(questions, given, strict=True):
+            question.answers[combination.name] = found
+
+    def _candidates(self, combination: Combination) -> list[Candidates]:
+        """Kept for the last one, which `train` and `answer` both need."""
+        if self._last is None or self._last[0] != combination.name:
+            found = [self._network.candidates(combination, each) for each in self._questions]
+            self._last = combination.name, found
+        return self._last[1]
+
+    def _trained(
+        self,
+        combination: Combination,
+        candidates: Sequence[Candidates],
+        chosen: NDArray[np.bool_],
+        told: Callable[[float], None],
+    ) -> Reranker:
+        kept = np.flatnonzero(chosen).tolist()
+        try:
+            return train_reranker(
+                [candidates[place] for place in kept],
+                [self._trees[place] for place in kept],
+                self._network.column_names(combination),
+                self._heads,
+                combination.reranker,
+                progress=told,
+            )
+        except SettingsError as error:
+            raise SettingsError(f"combination {combination.name!r}: {error}") from None

@@ -1,0 +1,370 @@
+"""The plain PCFG: binary rules, words and roots with probabilities, as checked arrays.
+
+It is a grammar of its own, the coarse grammar that prunes for every grammar with latent
+states, and the skeleton whose rules those grammars refine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree._core.shapes import check_shapes, check_types
+from eigentree.constituency.grammar.symbols import SymbolTable
+from eigentree.errors import GrammarError
+from eigentree.treebank.lexicon import Lexicon
+
+# Pseudo-count with which p(word | symbol) leans on p(word | tag).
+WORD_SMOOTHING = 10.0
+# Beyond this, counts are no longer exact.
+LARGEST_COUNT = 2.0**53
+# Treebanks have few trees deeper than this, and none uses other symbols there.
+DEPTH = 50
+
+
+class Candidates(NamedTuple):
+    """Preterminals that may stand over one word.
+
+    Attributes
+    ----------
+    symbol : int32, axes (candidates)
+    probability : float64, axes (candidates)
+        p(word | symbol), smoothed.
+    entry : int32, axes (candidates)
+        Row of the `WordTable`, -1 where the pair was never seen.
+    """
+
+    symbol: NDArray[np.int32]
+    probability: NDArray[np.float64]
+    entry: NDArray[np.int32]
+
+
+@dataclass(frozen=True, slots=True)
+class WordTable:
+    """Which preterminals were seen with which words, and how often.
+
+    The probability of a word is p(w|a) = (c(a,w) + s p(w|t)) / (c(a) + s), where t is the
+    tag of the preterminal a and s is `WORD_SMOOTHING`: symbols of one tag share their
+    words.  A word never seen with a tag is taken for an unknown word of that tag; a tag
+    without unknown words gives all its symbols the same value, so that none is preferred.
+
+    Attributes
+    ----------
+    word, symbol : int32, axes (L)
+        Pairs of lexicon entry and symbol, sorted, without repetition.
+    count : float64, axes (L)
+        Weighted count of each pair in training, positive.
+    """
+
+    symbols: SymbolTable
+    lexicon: Lexicon
+    word: NDArray[np.int32]
+    symbol: NDArray[np.int32]
+    count: NDArray[np.float64]
+    _word_start: NDArray[np.int64] = field(init=False, repr=False, compare=False)
+    _symbol_count: NDArray[np.float64] = field(init=False, repr=False, compare=False)
+    _tag_count: NDArray[np.float64] = field(init=False, repr=False, compare=False)
+    _of_tag: list[NDArray[np.int32]] = field(init=False, repr=False, compare=False)
+    _cache: dict[tuple[int, int], Candidates] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        check_shapes(
+            "WordTable",
+            {"word": (self.word, "L"), "symbol": (self.symbol, "L"), "count": (self.count, "L")},
+        )
+        check_types(
+            "WordTable",
+            {
+                "word": (self.word, np.int32),
+                "symbol": (self.symbol, np.int32),
+                "count": (self.count, np.float64),
+            },
+        )
+        n_words, n_symbols = len(self.lexicon), len(self.symbols)
+        key = self.word.astype(np.int64) * n_symbols + self.symbol
+        in_range = [
+            len(values) == 0 or 0 <= values.min() <= values.max() < size
+            for values, size in ((self.word, n_words), (self.symbol, n_symbols))
+        ]
+        if not (all(in_range) and np.all(np.diff(key) > 0)):
+            raise GrammarError("the pairs of words and symbols are out of order or range")
+        if not np.all((self.count > 0) & (self.count < LARGEST_COUNT)):
+            raise GrammarError(
+                "a pair of word and symbol has a count that is not positive or too large"
+            )
+        tags = self.symbols.tag
+        if np.any(tags[self.symbol] < 0):
+            raise GrammarError("a word stands under a symbol that is not a preterminal")
+        if len(np.unique(tags[self.symbol])) < len(self.symbols.tags):
+            raise GrammarError("a tag has no word; every tag must have been seen with one")
+        set_field = object.__setattr__
+        set_field(self, "_word_start", np.searchsorted(self.word, np.arange(n_words + 1)))
+        symbol_count = np.bincount(self.symbol, self.count, n_symbols)
+        set_field(self, "_symbol_count", symbol_count)
+        of_tag = [np.flatnonzero(tags == t).astype(np.int32) for t in range(len(self.symbols.tags))]
+        set_field(self, "_of_tag", of_tag)
+        set_field(self, "_tag_count", np.array([symbol_count[a].sum() for a in of_tag]))
+        set_field(self, "_cache", {})
+
+    @property
+    def symbol_count(self) -> NDArray[np.float64]:
+        """Axes (N): c(a) of each preterminal, 0 elsewhere."""
+        return self._symbol_count
+
+    @property
+    def tag_count(self) -> NDArray[np.float64]:
+        """Axes (tags): words seen with each tag."""
+        return self._tag_count
+
+    def entry_probability(self) -> NDArray[np.float64]:
+        """Axes (L): p(w|a) of each seen pair, smoothed."""
+        tag = self.symbols.tag[self.symbol].astype(np.int64)
+        key = self.word.astype(np.int64) * len(self.symbols.tags) + tag
+        _, group = np.unique(key, return_inverse=True)
+        of_word_and_tag = np.bincount(group, self.count)[group] / self._tag_count[tag]
+        return np.asarray(
+            (self.count + WORD_SMOOTHING * of_word_and_tag)
+            / (self._symbol_count[self.symbol] + WORD_SMOOTHING)
+        )
+
+    def tag_probability(self, word: int, tag: int) -> float:
+        """p(w|t) as `candidates` has it: the mean of p(w|a) over the tag's uses."""
+        found = self.candidates(word, tag)
+        return float(found.probability @ self._symbol_count[found.symbol] / self._tag_count[tag])
+
+    def tags_of(self, word: int) -> list[int]:
+        """Tags seen with a lexicon entry."""
+        rows = slice(*self._word_start[word : word + 2])
+        return sorted(set(self.symbols.tag[self.symbol[rows]].tolist()))
+
+    def candidates(self, word: int, tag: int) -> Candidates:
+        """All preterminals that end in a tag, with p(word | preterminal)."""
+        found = self._cache.get((word, tag))
+        if found is None:
+            found = self._cache[word, tag] = self._find(word, tag)
+        return found
+
+    def _find(self, word: int, tag: int) -> Candidates:
+        symbol = self._of_tag[tag]
+        rows = np.arange(*self._word_start[word : word + 2])
+        rows = rows[self.symbols.tag[self.symbol[rows]] == tag]
+        if not len(rows):
+            unknown = self.lexicon.unknown
+            if word != unknown:
+                return self.candidates(unknown, tag)
+            level = np.full(len(symbol), 1.0 / self._tag_count[tag])
+            return Candidates(symbol, level, np.full(len(symbol), -1, dtype=np.int32))
+        place = np.searchsorted(symbol, self.symbol[rows])
+        count = np.zeros(len(symbol))
+        count[place] = self.count[rows]
+        entry = np.full(len(symbol), -1, dtype=np.int32)
+        entry[place] = rows
+        of_tag = count.sum() / self._tag_count[tag]
+        probability = (count + WORD_SMOOTHING * of_tag) / (
+            self._symbol_count[symbol] + WORD_SMOOTHING
+        )
+        return Candidates(symbol, probability, entry)
+
+
+class RuleIndex(NamedTuple):
+    """Binary rules laid out for a chart.
+
+    Rules with the same children form a pair; pairs are sorted by left, then right child,
+    rules by pair, then parent.
+
+    Attributes
+    ----------
+    pair_start : int32, axes (N+1)
+        Pairs whose left child is b are ``pair_start[b]:pair_start[b+1]``.
+    pair_middle : int32, axes (N)
+        Of the pairs with left child b, those before ``pair_middle[b]`` have a right child that
+        is no preterminal.
+    pair_right : int32, axes (P)
+        Right child of each pair.
+    rule_start : int32, axes (P+1)
+        Rules of pair p are ``rule_start[p]:rule_start[p+1]``.
+    rule_pair : int32, axes (R)
+    parent_start : int32, axes (N+1)
+    parent_rules : int32, axes (R)
+        Rules of parent a are ``parent_rules[parent_start[a]:parent_start[a+1]]``.
+    right_start : int32, axes (N+1)
+    right_pairs : int32, axes (P)
+        Pairs whose right child is c are ``right_pairs[right_start[c]:right_start[c+1]]``.
+    pair_left : int32, axes (P)
+    row, column : int32, axes (N)
+        Where a left (right) child stands in ``pair_of``; 0 for a symbol that never is one.
+    pair_of : int32, axes (rows, columns)
+        The pair of a left and a right child, -1 when no rule has them.
+    """
+
+    pair_start: NDArray[np.int32]
+    pair_middle: NDArray[np.int32]
+    pair_right: NDArray[np.int32]
+    rule_start: NDArray[np.int32]
+    rule_pair: NDArray[np.int32]
+    parent_start: NDArray[np.int32]
+    parent_rules: NDArray[np.int32]
+    right_start: NDArray[np.int32]
+    right_pairs: NDArray[np.int32]
+    pair_left: NDArray[np.int32]
+    row: NDArray[np.int32]
+    column: NDArray[np.int32]
+    pair_of: NDArray[np.int32]
+
+    @classmethod
+    def of(
+        cls,
+        n_symbols: int,
+        n_inner: int,
+        parent: NDArray[np.int32],
+        left: NDArray[np.int32],
+        right: NDArray[np.int32],
+    ) -> RuleIndex:
+        """Index rules that are sorted by (left, right, parent).
+
+        The first `n_inner` of the symbols are no preterminals, all others are.
+        """
+        key = left.astype(np.int64) * n_symbols + right
+        pairs, first, rule_pair = np.unique(key, return_index=True, return_inverse=True)
+        pair_left, pair_right = pairs // n_symbols, pairs % n_symbols
+        everything = np.arange(n_symbols + 1)
+        by_parent = np.argsort(parent, kind="stable")
+        by_right = np.argsort(pair_right, kind="stable")
+
+        row, column = np.zeros((2, n_symbols), dtype=np.int64)
+        row[np.unique(pair_left)] = np.arange(1, len(np.unique(pair_left)) + 1)
+        column[np.unique(pair_right)] = np.arange(1, len(np.unique(pair_right)) + 1)
+        pair_of = np.full((row.max() + 1, column.max() + 1), -1, dtype=np.int32)
+        pair_of[row[pair_left], column[pair_right]] = np.arange(len(pairs))
+
+        def narrow(array: NDArray[np.int64]) -> NDArray[np.int32]:
+            return np.ascontiguousarray(array, dtype=np.int32)
+
+        return cls(
+            narrow(np.searchsorted(pair_left, everything)),
+            narrow(np.searchsorted(pairs, everything[:-1] * n_symbols + n_inner)),
+            narrow(pair_right),
+            narrow(np.append(first, len(parent))),
+            narrow(rule_pair),
+            narrow(np.searchsorted(parent[by_parent], everything)),
+            narrow(by_parent),
+            narrow(np.searchsorted(pair_right[by_right], everything)),
+            narrow(by_right),
+            narrow(pair_left),
+            narrow(row),
+            narrow(column),
+            pair_of,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PCFG:
+    """A binary PCFG.
+
+    Attributes
+    ----------
+    words
+        Words and their preterminals; holds the symbol table and the lexicon.
+    parent, left, right : int32, axes (R)
+        Symbols of each rule, sorted by left, right, parent.
+    probability : float64, axes (R)
+        p(left right | parent); with the words, sums to 1 for each parent.
+    root : float64, axes (N)
+        Probability of each symbol at the root; any symbol may be one, so that one-word
+        sentences parse.
+    index
+        The rules laid out for charts.
+    uses : float64, axes (N)
+        How often a tree is expected to use each symbol, down to `DEPTH` rules below its root.
+    """
+
+    words: WordTable
+    parent: NDArray[np.int32]
+    left: NDArray[np.int32]
+    right: NDArray[np.int32]
+    probability: NDArray[np.float64]
+    root: NDArray[np.float64]
+    index: RuleIndex = field(init=False, repr=False, compare=False)
+    uses: NDArray[np.float64] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        n_symbols = len(self.symbols)
+        check_shapes(
+            "PCFG",
+            {
+                "parent": (self.parent, "R"),
+                "left": (self.left, "R"),
+                "right": (self.right, "R"),
+                "probability": (self.probability, "R"),
+                "root": (self.root, "N"),
+            },
+            N=n_symbols,
+        )
+        check_types(
+            "PCFG",
+            {
+                "parent": (self.parent, np.int32),
+                "left": (self.left, np.int32),
+                "right": (self.right, np.int32),
+                "probability": (self.probability, np.float64),
+                "root": (self.root, np.float64),
+            },
+        )
+        for name in ("parent", "left", "right"):
+            values = getattr(self, name)
+            if len(values) and not 0 <= values.min() <= values.max() < n_symbols:
+                raise GrammarError(
+                    f"{name} of a rule is {values.min()} or {values.max()}; symbols are numbered "
+                    f"from 0 to {n_symbols - 1}"
+                )
+        if np.any(self.symbols.tag[self.parent] >= 0):
+            raise GrammarError("a preterminal has a binary rule; it must rewrite to words only")
+        order = np.lexsort((self.parent, self.right, self.left))
+        rules = np.stack([self.left, self.right, self.parent])
+        repeated = np.all(rules[:, 1:] == rules[:, :-1], axis=0)
+        if not np.array_equal(order, np.arange(len(order))) or np.any(repeated):
+            raise GrammarError(
+                "rules must be sorted by left child, right child and parent, each there once"
+            )
+        for name in ("probability", "root"):
+            values = getattr(self, name)
+            if not np.all((values >= 0) & (values <= 1 + 1e-9)):
+                raise GrammarError(f"{name} holds a value that is no probability")
+        if not self.root.sum() > 0:
+            raise GrammarError("no symbol may stand at the root; at least one must")
+        n_inner = self.symbols.n_inner
+        index = RuleIndex.of(n_symbols, n_inner, self.parent, self.left, self.right)
+        object.__setattr__(self, "index", index)
+        object.__setattr__(self, "uses", self._uses())
+
+    def _uses(self) -> NDArray[np.float64]:
+        at_depth = self.root / self.root.sum()
+        uses = at_depth.copy()
+        for _ in range(DEPTH):
+            of_rules = at_depth[self.parent] * self.probability
+            at_depth = np.bincount(self.left, of_rules, len(uses))
+            at_depth += np.bincount(self.right, of_rules, len(uses))
+            uses += at_depth
+        # Rules whose probabilities sum to more than 1 would breed without end.
+        return uses if np.all(uses < LARGEST_COUNT) else np.ones(len(uses))
+
+    @property
+    def symbols(self) -> SymbolTable:
+        return self.words.symbols
+
+    @property
+    def lexicon(self) -> Lexicon:
+        return self.words.lexicon
+
+    @property
+    def n_rules(self) -> int:
+        return len(self.parent)
+
+    def tag_numbers(self, tags: Iterable[str]) -> list[int]:
+        """Numbers of tags, -1 for those that the grammar doesn't know."""
+        numbers = {tag: number for number, tag in enumerate(self.symbols.tags)}
+        return [numbers.get(tag, -1) for tag in tags]

@@ -1,0 +1,389 @@
+"""Latent states as clusters of nodes: nodes with like projections share a state.
+
+The inside and outside projections of a node (`eigentree.constituency.learn.spectral`) stand for the
+posterior of its state, up to a linear map.  Nodes of a symbol whose projections lie close
+together are likely to have the same state, so k-means on both, side by side, finds states by
+which the rules can be counted (Narayan and Cohen 2015, figure 2):
+
+1. decompose each symbol's cross-moment, of a given rank, and project all trees,
+   y = U' phi(t) and z = V' psi(o), x = [y z];
+2. divide each coordinate of x by its standard deviation, and cluster the x of each symbol;
+3. give each node its cluster for a state, and count
+(`eigentree.constituency.learn.state_frequencies`).
+
+Rank and number of states are independent: few directions may tell many clusters apart.  Two
+departures serve small treebanks.  Each coordinate is damped, as the spectral estimator damps it,
+by sqrt(s^2 / (s^2 + r^2)), lest many noisy directions outvote the few that are not; and counts are
+smoothed.  Without them the algorithm is the paper's.
+
+A cluster can also be a Gaussian with a diagonal covariance.  A node then has the posterior
+probabilities of all of them for states, the smallest of which are left out.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree._core.random import generator
+from eigentree.constituency.grammar.lpcfg import LPCFG, MOST_COUNTED_STATES
+from eigentree.constituency.learn.counting import count_pcfg
+from eigentree.constituency.learn.features import FeatureOptions
+from eigentree.constituency.learn.noise import DRAWS, NO_NOISE, Noise, disturb
+from eigentree.constituency.learn.spectral import Projections, SpectralOptions, project
+from eigentree.constituency.learn.state_counts import capped_states, check_states
+from eigentree.constituency.learn.state_frequencies import NodeStates, count_grammar
+from eigentree.constituency.learn.treebank_arrays import Examples
+from eigentree.errors import SettingsError
+from eigentree.linalg.threads import one_thread
+
+Ints = NDArray[np.int32]
+Floats = NDArray[np.float64]
+Progress = Callable[[str, float], None]
+
+# Centres of a symbol with more nodes are found on this many, drawn at random; where k-means is
+# begun many times, on fewer.
+FITTED = 20_000
+FITTED_OFTEN = 4_000
+# Centroid updates; k-means has nearly always come to rest by then.
+ITERATIONS = 100
+# Points that agree to this many decimals are one; squared distances can't tell much less apart.
+DECIMALS = 6
+# A coordinate that varies by no more than this part of its size is constant but for rounding.
+CONSTANT = 1e-9
+# Posterior probabilities below this count as none.
+LEAST_POSTERIOR = 0.05
+# Rounds of expectation maximisation of a Gaussian mixture, and what each variance has added,
+# beside coordinates of variance 1 before they are damped.
+MIXTURE_ITERATIONS = 30
+ADDED_VARIANCE = 1e-3
+STAGE = "clusters"
+
+
+@dataclass(frozen=True, slots=True)
+class ClusteringOptions:
+    """Settings of the clustering estimator.
+
+    Attributes
+    ----------
+    states
+        Most latent states of a symbol.  A symbol seen c times has at most sqrt(c).
+    states_of
+        Most states of single symbols, by the name that is printed, in place of `states`.
+    rank
+        Directions of each symbol's cross-moment, k in the paper.
+    cut
+        Directions with a singular value below this part of the symbol's largest are dropped.
+    shrinkage
+        r, by which coordinates of small singular values are damped; 0 for the paper's.
+    restarts
+        How often k-means begins anew; the clusters with the lowest objective are taken.
+    assignment
+        ``hard`` for k-means, ``soft`` for posteriors of a Gaussian mixture.
+    smoothing
+        C of the back-off of rules; 0 for relative frequencies, as in the paper.
+    word_smoothing
+        Pseudo-count with which the states of a word lean on its symbol's; 0 switches it off.
+    features
+        Templates and scaling.
+    """
+
+    states: int = 24
+    states_of: Mapping[str, int] = field(default_factory=dict, hash=False)
+    rank: int = 8
+    cut: float = 1e-3
+    shrinkage: float = 1.25
+    restarts: int = 10
+    assignment: Literal["hard", "soft"] = "hard"
+    smoothing: float = 5.0
+    word_smoothing: float = 10.0
+    features: FeatureOptions = field(default_factory=FeatureOptions)
+
+    def __post_init__(self) -> None:
+        check_states(self.states, self.states_of)
+        most = max(self.states, *self.states_of.values(), 0)
+        if most > MOST_COUNTED_STATES:
+            raise SettingsError(
+                f"there are up to {most} states; with clustering there can be at most "
+                f"{MOST_COUNTED_STATES}"
+            )
+        for name in ("rank", "restarts"):
+            if getattr(self, name) < 1:
+                raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if not 0 <= self.cut < 1:
+            raise SettingsError(f"cut is {self.cut}; it must be from 0 to below 1")
+        for name in ("shrinkage", "smoothing", "word_smoothing"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 0")
+        if self.assignment not in ("hard", "soft"):
+            raise SettingsError(f"assignment is {self.assignment!r}; it must be hard or soft")
+
+    @property
+    def projecting(self) -> SpectralOptions:
+        """What `eigentree.constituency.learn.spectral.project` needs to know."""
+        return SpectralOptions(states=self.rank, cut=self.cut, features=self.features)
+
+
+class ClusteringModel(NamedTuple):
+    """A learned grammar, the states that it was counted by and the projections behind them."""
+
+    grammar: LPCFG
+    states: NodeStates
+    projections: Projections
+
+
+def learn_clustering(
+    examples: Examples,
+    options: ClusteringOptions = ClusteringOptions(),
+    *,
+    noise: Noise = NO_NOISE,
+    projections: Projections | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> ClusteringModel:
+    """Learn an L-PCFG of probabilities by clustering the nodes of a treebank.
+
+    Parameters
+    ----------
+    examples
+        The treebank.
+    options
+        States, rank, smoothing.
+    noise
+        What is disturbed: the features with dropout, x = [y z] with Gaussian noise.
+    projections
+        Of the nodes, by ``project(examples, options.projecting)`` without noise, where many
+        models share them; with dropout they are made anew.
+    seed
+        Of everything that is drawn; one seed gives one model.
+    progress
+        Called with the stage's name and the share done, 0 to 1.
+
+    Returns
+    -------
+    ClusteringModel
+        Its grammar is stored as counts, and few: at most a triple for each use of a rule.
+
+    Cost
+    ----
+    Projections O(nodes k); clusters O(nodes K k), and a round of k-means as much with at most
+    `FITTED_OFTEN` nodes of a symbol; counts O(nodes log nodes).
+
+    References
+    ----------
+    narayan-2015, sections 3 and 4.
+    """
+    if projections is None or noise.on_features:
+        projections = project(
+            examples, options.projecting, noise=noise, seed=seed, progress=progress
+        )
+    n_states = capped_states(examples, options)
+    if options.assignment == "soft":
+        states = _posteriors(examples, projections, n_states, options, noise, seed, progress)
+    else:
+        hard = cluster_states(
+            examples,
+            projections,
+            n_states,
+            shrinkage=options.shrinkage,
+            restarts=options.restarts,
+            noise=noise,
+            seed=seed,
+            progress=progress,
+        )
+        states = NodeStates.hard(examples, hard)
+    grammar = count_grammar(
+        examples,
+        count_pcfg(examples),
+        states,
+        smoothing=options.smoothing,
+        word_smoothing=options.word_smoothing,
+    )
+    return ClusteringModel(grammar, states, projections)
+
+
+def cluster_states(
+    examples: Examples,
+    projections: Projections,
+    n_states: Ints,
+    *,
+    shrinkage: float = 1.25,
+    restarts: int = 1,
+    noise: Noise = NO_NOISE,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Ints:
+    """A state for each node, by k-means on its projections.
+
+    Parameters
+    ----------
+    examples
+        The treebank.
+    projections
+        Of its nodes, not shrunk.
+    n_states : int32, axes (N)
+        Number of clusters of each symbol; where a symbol has fewer distinct nodes, some stay
+        empty.
+    shrinkage
+        r, by which directions of small singular values are damped.
+    restarts
+        How often k-means begins anew; the clusters with the lowest objective are taken.
+    noise
+        Of the projections; other noise is none here.
+    seed
+        Of samples, first centres and noise.
+    progress
+        Called with the stage's name and the share done, 0 to 1.
+
+    Returns
+    -------
+    int32, axes (nodes)
+        From 0 up to the symbol's number of states.
+
+    Cost
+    ----
+    O(nodes K D) for assigning, with D coordinates, and as much a round of k-means.
+    """
+    from sklearn.cluster import KMeans
+
+    states = np.zeros(len(examples), dtype=np.int32)
+    most_fitted = FITTED if restarts == 1 else FITTED_OFTEN
+    # Not before scikit-learn is there, whose threads spend more time in waiting than they save.
+    with one_thread():
+        for symbol, nodes, points in _points(examples, projections, shrinkage, noise, seed):
+            if progress:
+                progress(STAGE, symbol / len(n_states))
+            k = int(n_states[symbol])
+            if k == 1:
+                continue
+            rng = generator(seed, symbol)
+            fitted = _sample(points, most_fitted, rng)
+            k = min(k, len(np.unique(fitted.round(DECIMALS), axis=0)))
+            means = KMeans(
+                k,
+                n_init=restarts,
+                max_iter=ITERATIONS,
+                random_state=int(rng.integers(2**31)),
+            )
+            states[nodes] = means.fit(fitted).predict(points)
+    return states
+
+
+def _posteriors(
+    examples: Examples,
+    projections: Projections,
+    n_states: Ints,
+    options: ClusteringOptions,
+    noise: Noise,
+    seed: int,
+    progress: Progress | None,
+) -> NodeStates:
+    """States of each node by a Gaussian mixture, which begins with the clusters of k-means."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.mixture import GaussianMixture
+
+    nodes_with: list[NDArray[np.intp]] = []
+    states: list[Ints] = []
+    parts: list[Floats] = []
+    with one_thread():
+        for symbol, nodes, points in _points(examples, projections, options.shrinkage, noise, seed):
+            if progress:
+                progress(STAGE, symbol / len(n_states))
+            k = int(n_states[symbol])
+            posterior = np.ones((len(nodes), 1))
+            if k > 1:
+                rng = generator(seed, symbol)
+                fitted = _sample(points, FITTED_OFTEN, rng)
+                k = min(k, len(np.unique(fitted.round(DECIMALS), axis=0)))
+                mixture = GaussianMixture(
+                    k,
+                    covariance_type="diag",
+                    reg_covar=ADDED_VARIANCE,
+                    max_iter=MIXTURE_ITERATIONS,
+                    n_init=options.restarts,
+                    random_state=int(rng.integers(2**31)),
+                )
+                with warnings.catch_warnings():
+                    # The rounds are few on purpose; the fit has nearly always come to rest.
+                    warnings.simplefilter("ignore", ConvergenceWarning)
+                    mixture.fit(fitted)
+                posterior = mixture.predict_proba(points)
+            at, state, part = sparse_posterior(posterior)
+            nodes_with.append(nodes[at])
+            states.append(state)
+            parts.append(part)
+    node = np.concatenate(nodes_with)
+    order = np.argsort(node, kind="stable")
+    start = np.searchsorted(node[order], np.arange(len(examples) + 1)).astype(np.int64)
+    return NodeStates.of(
+        examples, start, np.concatenate(states)[order], np.concatenate(parts)[order]
+    )
+
+
+def sparse_posterior(
+    posterior: Floats, least: float = LEAST_POSTERIOR
+) -> tuple[NDArray[np.intp], Ints, Floats]:
+    """The states of nodes that are worth counting.
+
+    Parameters
+    ----------
+    posterior : float64, axes (n, K)
+        Rows that sum to 1.
+    least
+        Probabilities below it are left out, but for the largest of each row; the others are
+        made to sum to 1 again.
+
+    Returns
+    -------
+    rows, states, parts
+        Row, state and probability of each one that is kept, row by row.
+    """
+    largest = posterior.max(axis=1, keepdims=True)
+    kept = np.where(posterior >= np.minimum(least, largest), posterior, 0.0)
+    kept /= kept.sum(axis=1, keepdims=True)
+    rows, states = np.nonzero(kept)
+    return rows, states.astype(np.int32), kept[rows, states]
+
+
+def _points(
+    examples: Examples, projections: Projections, shrinkage: float, noise: Noise, seed: int
+) -> Iterator[tuple[int, NDArray[np.intp], Floats]]:
+    """For each symbol its nodes, and what is clustered: x, normalised and damped.
+
+    Coordinates are divided by their standard deviation, so it makes no difference that Z has
+    been divided by the singular values.
+    """
+    order = np.argsort(examples.symbol, kind="stable")
+    nodes_of = np.split(order, np.cumsum(np.bincount(examples.symbol))[:-1])
+    for symbol, nodes in enumerate(nodes_of):
+        values = projections.singular_values[symbol]
+        damping = np.sqrt(values**2 / (values**2 + shrinkage**2)) if shrinkage else 1.0
+        rows = projections.row[nodes]
+        sides = [projections.inside[symbol][rows], projections.outside[symbol][rows]]
+        if noise.on_projections:
+            rng = generator(seed, symbol, DRAWS)
+            sides = [disturb(side, noise, rng) for side in sides]
+        yield (
+            symbol,
+            nodes,
+            np.concatenate([_standardised(side) * damping for side in sides], axis=1),
+        )
+
+
+def _sample(points: Floats, most: int, rng: np.random.Generator) -> Floats:
+    """All points, or as many at random, in their order."""
+    if len(points) <= most:
+        return points
+    return points[np.sort(rng.choice(len(points), most, replace=False))]
+
+
+def _standardised(columns: Floats) -> Floats:
+    """Columns of variance 1; those that are constant become zero."""
+    spread = columns.std(axis=0)
+    varies = spread > CONSTANT * np.abs(columns).max(axis=0)
+    return columns * np.where(varies, 1.0 / np.where(varies, spread, 1.0), 0.0)

@@ -1,0 +1,579 @@
+"""Retraining on partially annotated trees by constrained EM (Pereira and Schabes 1992).
+
+A partial tree has some phrases of a tree; others may be missing.  A derivation of its words is
+*compatible* with it when all its phrases are there: when no item crosses a bracket, and the item
+over a bracket is a whole phrase that has its label in its chain
+(`eigentree.constituency.chart.constraints`).
+
+With D the compatible derivations of a sentence and p the grammar with its latent states, the
+algorithm raises
+
+    sum over sentences  log sum over d in D of p(d)
+    + weight * sum over choices x of  c0(x) log p(x).
+
+The first part is the likelihood of words, tags and brackets.  In the second the initial model
+stands for the trees that it was trained on: c0 are their counts as the model expects them.  They
+keep what the partial trees never show, and for the plain PCFG they are the counts themselves, so
+that with weight 1 complete and partial trees are learned from together.
+
+Each iteration sums inside and outside vectors over the packed forest of D,
+
+    C(a -> b c)[h1, h2, h3] = t(a h1 -> b h2 c h3) sum over edges outside[h1] inside[h2] inside[h3],
+
+and takes relative frequencies of C + weight * c0.  No iteration lowers the objective, which is
+checked; for that the forests are fixed.  They hold the items whose marginal, among the compatible
+derivations and under the initial plain PCFG, reaches a threshold.  The grammar that is judged and
+returned is made from smoothed counts, as in `eigentree.constituency.learn.em`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import xlogy
+
+from eigentree.constituency.chart import _kernels_inside_outside as kernels
+from eigentree.constituency.chart.constraints import Permitted
+from eigentree.constituency.chart.forest import Forest
+from eigentree.constituency.chart.inside_outside import charts, inside_outside
+from eigentree.constituency.chart.pruning import DEFAULT_THRESHOLD, Leaves, has_tree, prune
+from eigentree.constituency.grammar.lexical_candidates import under_tags
+from eigentree.constituency.grammar.lpcfg import LPCFG
+from eigentree.constituency.grammar.pcfg import PCFG, WordTable
+from eigentree.constituency.learn import _kernels_em
+from eigentree.constituency.learn.counting import sums
+from eigentree.constituency.learn.em import (
+    ROUNDING,
+    EMOptions,
+    Judge,
+    Progress,
+    as_grammar,
+    assembled,
+    maximise,
+    smoothed,
+)
+from eigentree.constituency.learn.em_arrays import Layout, Values
+from eigentree.constituency.learn.unseen_rules import UnseenRules, widen
+from eigentree.errors import GrammarError, SettingsError, counted
+from eigentree.linalg.threads import one_thread
+from eigentree.treebank.constraints import Constraints
+from eigentree.treebank.tree import Tree
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Given = TypeVar("Given")
+Found = TypeVar("Found")
+
+FORESTS = "forests"
+STAGE = "constrained EM"
+# Sentences whose vectors are kept at a time.
+LOT = 64
+# A choice that is never expected keeps this count, for tables hold no zeros.
+LEAST_COUNT = 1e-100
+
+
+@dataclass(frozen=True, slots=True)
+class PartialOptions:
+    """Settings of retraining on partial trees.
+
+    Attributes
+    ----------
+    iterations
+        How many; the best judged one is kept, or the last.
+    weight
+        Of the initial model's counts; 1 lets a tree that it was trained on count as much as a
+        partial one.
+    threshold
+        Least marginal of an item of the forests, 0 to keep all compatible derivations.
+    smoothing, word_smoothing
+        As of `eigentree.constituency.learn.em.EMOptions`; they do nothing to a grammar with one
+        state.
+    """
+
+    iterations: int = 10
+    weight: float = 1.0
+    threshold: float = DEFAULT_THRESHOLD
+    smoothing: float = 5.0
+    word_smoothing: float = 10.0
+
+    def __post_init__(self) -> None:
+        if self.iterations < 1:
+            raise SettingsError(f"iterations is {self.iterations}; it must be at least 1")
+        if not 0 < self.weight < np.inf:
+            raise SettingsError(f"weight is {self.weight}; it must be above 0")
+        if not 0 <= self.threshold < 1:
+            raise SettingsError(f"threshold is {self.threshold}; it must be from 0 to below 1")
+        _ = self.em
+
+    @property
+    def em(self) -> EMOptions:
+        """How counts are smoothed."""
+        return EMOptions(smoothing=self.smoothing, word_smoothing=self.word_smoothing)
+
+
+class PartialIteration(NamedTuple):
+    """What one iteration found.
+
+    Attributes
+    ----------
+    number
+        From 1 on.
+    log_likelihood
+        Of words, tags and brackets of the partial trees under the parameters that the iteration
+        began with, in nats.
+    objective
+        The same with the initial model's counts, see the top; it never falls.
+    f1
+        What the judge said of the grammar made from this iteration's counts; None if not asked.
+    cpu_seconds
+        Of all threads, from the first iteration to the end of this one, without judging.
+    """
+
+    number: int
+    log_likelihood: float
+    objective: float
+    f1: float | None
+    cpu_seconds: float
+
+
+class PartialModel(NamedTuple):
+    """What retraining gives.
+
+    Attributes
+    ----------
+    grammar
+        Of the best iteration, its numbers rounded as in model files.
+    record
+        All iterations.
+    best
+        Number of the iteration with the highest judgement, the earliest of equals; the last
+        when there was no judge.
+    unfit
+        Numbers of the trees that were left out, and why.
+    """
+
+    grammar: LPCFG
+    record: list[PartialIteration]
+    best: int
+    unfit: dict[int, str]
+
+
+def learn_partial(
+    grammar: LPCFG,
+    trees: Sequence[Tree],
+    options: PartialOptions = PartialOptions(),
+    *,
+    any_label: Collection[str] = ("",),
+    judge: Judge | None = None,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> PartialModel:
+    """Retrain a grammar of probabilities on partial trees.
+
+    Parameters
+    ----------
+    grammar
+        The initial model.  Its symbols, rules and lexicon stay; unseen rules may become seen.
+    trees
+        Clean trees, phrases of which may be missing.  Their tags are taken as given.
+    options
+        Iterations, weight of the initial model, threshold, smoothing.
+    any_label
+        Labels of brackets that stand for any phrase; round the whole sentence for nothing.
+    judge
+        How good a grammar is, the higher the better; without it the last one is returned.
+    jobs
+        Threads; the result is the same for any number.
+    progress
+        Called with the stage's name and the share done, 0 to 1.
+
+    Raises
+    ------
+    GrammarError
+        When the grammar is signed, no tree has a compatible derivation, or the objective falls.
+
+    Cost
+    ----
+    For each tree once a chart of the plain PCFG, narrowed by the brackets; then for each iteration
+    O(K^3) a group of the forests and O(K^2) an edge.  Memory for the forests, and for six tensors
+    a rule that is seen or in some forest.
+
+    References
+    ----------
+    pereira-1992; matsuzaki-2005.
+    """
+    if grammar.signed:
+        raise GrammarError(
+            "the initial grammar has signed values; constrained EM needs one of probabilities"
+        )
+    with ThreadPoolExecutor(jobs) as threads, one_thread():
+        forests: list[Forest] = []
+        kept: list[Tree] = []
+        unfit: dict[int, str] = {}
+        finder = ForestFinder(grammar, options.threshold, any_label)
+        for number, found in enumerate(_in_lots(threads, finder, trees)):
+            if isinstance(found, str):
+                unfit[number] = found
+            else:
+                forests.append(found)
+                kept.append(trees[number])
+            if progress:
+                progress(FORESTS, (number + 1) / len(trees))
+        if not forests:
+            raise GrammarError(
+                f"none of {counted(len(trees), 'tree')} has a derivation that the brackets allow; "
+                "at least one must"
+            )
+        start = Start.of(grammar, kept, forests, options.weight)
+        forests = [start.renumbered(*pair) for pair in zip(kept, forests, strict=True)]
+        if progress:
+            progress(STAGE, 0.0)
+        values = start.values
+        record: list[PartialIteration] = []
+        best, best_number = None, 0
+        for number in range(1, options.iterations + 1):
+            began = time.process_time()
+            log_likelihood, counts = expect(start.grammar(values), forests, threads)
+            objective = log_likelihood + sum(
+                float(xlogy(prior, value).sum())
+                for prior, value in zip(start.prior, values, strict=True)
+            )
+            if record:
+                _check_rise(record[-1], objective)
+            for own, prior in zip(counts, start.prior, strict=True):
+                own += prior
+            maximise(start.layout, counts, values)
+            seconds = time.process_time() - began + (record[-1].cpu_seconds if record else 0.0)
+            f1 = None
+            if judge is not None or number == options.iterations:
+                learned = start.result(counts, options.em).rounded()
+                f1 = None if judge is None else judge(learned)
+                so_far = record[best_number - 1].f1 if best_number else None
+                if f1 is None or so_far is None or f1 > so_far:
+                    best, best_number = learned, number
+            record.append(PartialIteration(number, log_likelihood, objective, f1, seconds))
+            if progress:
+                progress(STAGE, number / options.iterations)
+    assert best is not None
+    return PartialModel(best, record, best_number, unfit)
+
+
+def _check_rise(last: PartialIteration, objective: float) -> None:
+    if not objective >= last.objective - ROUNDING * abs(last.objective):
+        raise GrammarError(
+            f"iteration {last.number + 1}: the objective fell from {last.objective} to "
+            f"{objective}; it must rise or stay"
+        )
+
+
+# Forests ----------------------------------------------------------------------------------
+
+
+class ForestFinder:
+    """Finds the derivations that are compatible with a partial tree.
+
+    Threads may share it.
+
+    Parameters
+    ----------
+    grammar
+        Whose rules the derivations have; its plain PCFG prunes them.
+    threshold, any_label
+        As of `learn_partial`.
+    """
+
+    def __init__(self, grammar: LPCFG, threshold: float, any_label: Collection[str]) -> None:
+        self._grammar, self._threshold, self._any_label = grammar, threshold, any_label
+
+    def __call__(self, tree: Tree) -> Forest | str:
+        """The forest of a partial tree, or why there is none."""
+        backbone, words, tags = self._grammar.backbone, tree.words(), tree.tags()
+        numbers = backbone.tag_numbers(tags)
+        if -1 in numbers:
+            return f"the tag {tags[numbers.index(-1)]} is unknown to the model"
+        constraints = brackets_of(tree, self._any_label)
+        permitted = Permitted.by(constraints, backbone.symbols, len(words))
+        candidates = Leaves.of(under_tags(backbone, words, numbers, free=False))
+        leaves = candidates.within(permitted)
+        if leaves is not None:
+            pruned = prune(backbone, leaves, self._threshold, beam=0.0, permitted=permitted)
+            if pruned is not None and inside_outside(pruned.forest, self._grammar) is not None:
+                return pruned.forest
+        everything = Permitted.everything(len(words), len(backbone.symbols))
+        if has_tree(backbone, candidates, everything):
+            return "the model has derivations of the sentence, but none with all its brackets"
+        return "the model has no derivation of the sentence"
+
+
+def brackets_of(tree: Tree, any_label: Collection[str]) -> Constraints:
+    """What the phrases of a partial tree demand, children before parents.
+
+    Parameters
+    ----------
+    any_label
+        As of `learn_partial`.
+    """
+    spans = tree.spans()
+    if spans and tree.label in any_label:
+        del spans[-1]
+    return Constraints.of(
+        (start, end, None if label in any_label else label) for label, start, end in spans
+    )
+
+
+# Numbers ----------------------------------------------------------------------------------
+
+
+class Start(NamedTuple):
+    """The initial model, laid out for the rules and words that matter.
+
+    Attributes
+    ----------
+    initial
+        The initial model.
+    rules : int64, axes (laid out rules)
+        Their numbers in it: all but unseen ones that no forest has.
+    words
+        Words and preterminals of the initial model and of the forests.
+    layout
+        Where their numbers stand.
+    values
+        What the first iteration begins with: the initial model, no state having choices of more
+        than 1 in sum.
+    prior
+        Its counts, times their weight.
+    unseen : float64, axes (rules that are not laid out)
+        Counts of the others.
+    """
+
+    initial: LPCFG
+    rules: Longs
+    words: WordTable
+    layout: Layout
+    values: Values
+    prior: Values
+    unseen: Floats
+
+    @classmethod
+    def of(
+        cls, initial: LPCFG, trees: Sequence[Tree], forests: Sequence[Forest], weight: float
+    ) -> Start:
+        """Lay out a model for the forests of some trees."""
+        backbone, p = initial.backbone, initial.parameters
+        table, n_symbols = backbone.words, len(backbone.symbols)
+        is_laid = (p.dense_start >= 0) | (p.n_samples > 0)
+        for forest in forests:
+            is_laid[forest.group_rule] = True
+        rules = np.flatnonzero(is_laid)
+
+        # Word, symbol and then what the model makes of the pair.
+        own = table.word.astype(np.int64) * n_symbols + table.symbol
+        vectors = dict(zip(own.tolist(), _seen_vectors(initial), strict=True))
+        for tree, forest in zip(trees, forests, strict=True):
+            keys, leaves = _pairs(backbone, tree, forest)
+            for key, item in zip(keys.tolist(), leaves.tolist(), strict=True):
+                if key not in vectors:
+                    vectors[key] = forest.item_weight[item] * _word_vector(initial, forest, item)
+        pairs = np.array(sorted(vectors), dtype=np.int64)
+        word, symbol = ((part).astype(np.int32) for part in np.divmod(pairs, n_symbols))
+
+        n_states = initial.n_states.astype(np.int64)
+        children = n_states[p.rule_symbols[rules, 1]] * n_states[p.rule_symbols[rules, 2]]
+        sizes = n_states[p.rule_symbols[rules, 0]] * children
+        nothing = np.zeros(0)
+        layout = Layout(
+            state_start=p.state_start,
+            rule_symbols=np.ascontiguousarray(p.rule_symbols[rules]),
+            rule_start=_starts(sizes),
+            child_states=children,
+            node_start=np.zeros(len(rules) + 1, dtype=np.int64),
+            rule_count=nothing,
+            rule_probability=backbone.probability[rules],
+            word_symbol=symbol,
+            word_start=_starts(n_states[symbol]),
+            word_count=nothing,
+            word_probability=np.ones(len(pairs)),
+            symbol_count=nothing,
+            root_count=nothing,
+        )
+        values = Values(
+            np.concatenate([nothing, *(initial.tensor(rule).ravel() for rule in rules.tolist())]),
+            np.concatenate([vectors[key] for key in pairs.tolist()]),
+            p.root / p.root.sum(),
+        )
+        of_rules, of_words = _state_of(layout)
+        total = np.zeros(len(p.root))
+        _kernels_em.count_states(layout, values, total)
+        total = np.maximum(total, 1.0)
+        values = Values(
+            values.rules / total[of_rules], values.words / total[of_words], values.roots
+        )
+
+        count, n_trees = _symbol_counts(backbone)
+        share = _shares(p.inside_mean, layout.state_start)
+        of_state = weight * share * np.repeat(count, n_states)
+        seen = np.zeros(len(pairs))
+        seen[np.searchsorted(pairs, own)] = weight * table.count
+        by_state = _shares(values.words * share[of_words], layout.word_start)
+        prior = Values(
+            of_state[of_rules] * values.rules,
+            np.repeat(seen, n_states[symbol]) * by_state,
+            weight * n_trees * values.roots,
+        )
+        words = WordTable(table.symbols, table.lexicon, word, symbol, np.maximum(seen, LEAST_COUNT))
+        unseen = weight * (count[backbone.parent] * backbone.probability)[~is_laid]
+        return cls(initial, rules, words, layout, values, prior, unseen)
+
+    def renumbered(self, tree: Tree, forest: Forest) -> Forest:
+        """A forest with the layout's numbers of rules, and of pairs as the entries of words."""
+        n_symbols = len(self.words.symbols)
+        pairs = self.words.word.astype(np.int64) * n_symbols + self.words.symbol
+        keys, leaves = _pairs(self.initial.backbone, tree, forest)
+        entry, weight = forest.item_entry.copy(), forest.item_weight.copy()
+        entry[leaves], weight[leaves] = np.searchsorted(pairs, keys), 1.0
+        rule = np.searchsorted(self.rules, forest.group_rule).astype(np.int32)
+        return forest._replace(item_entry=entry, item_weight=weight, group_rule=rule)
+
+    def grammar(self, values: Values) -> LPCFG:
+        """Parameters in the form that charts share; words are not smoothed."""
+        parent, left, right = (np.ascontiguousarray(c) for c in self.layout.rule_symbols.T)
+        probability, root = self.layout.rule_probability, self.initial.backbone.root
+        backbone = PCFG(self.words, parent, left, right, probability, root)
+        ones = np.ones(len(values.roots))
+        return assembled(
+            backbone, self.layout, dense=values.rules, inside_mean=ones, lexical=values.words,
+            unseen_word=ones, root=values.roots,
+        )  # fmt: skip
+
+    def result(self, counts: Values, options: EMOptions) -> LPCFG:
+        """The grammar of some counts, with the unseen rules that no forest has."""
+        layout, initial = self.layout, self.initial.backbone
+        parent, left, right = (np.ascontiguousarray(c) for c in layout.rule_symbols.T)
+        n_symbols = len(initial.symbols)
+        rule_count = np.maximum(_sums(counts.rules, layout.rule_start), LEAST_COUNT)
+        word_count = np.maximum(_sums(counts.words, layout.word_start), LEAST_COUNT)
+        symbol_count = np.maximum(
+            sums(parent, rule_count, n_symbols) + sums(layout.word_symbol, word_count, n_symbols),
+            LEAST_COUNT,
+        )
+        root_count = _sums(counts.roots, layout.state_start)
+        probability = rule_count / symbol_count[parent]
+        table = self.words
+        words = WordTable(table.symbols, table.lexicon, table.word, table.symbol, word_count)
+        root = root_count / root_count.sum()
+        backbone = PCFG(words, parent, left, right, probability, root)
+        layout = layout._replace(
+            rule_count=rule_count,
+            rule_probability=probability,
+            word_count=word_count,
+            word_probability=word_count / symbol_count[layout.word_symbol],
+            symbol_count=symbol_count,
+            root_count=root_count,
+        )
+        learned = as_grammar(backbone, layout, smoothed(layout, counts, options))
+        others = np.delete(self.initial.parameters.rule_symbols, self.rules, axis=0)
+        if not len(others):
+            return learned
+        total = symbol_count + sums(others[:, 0], self.unseen, n_symbols)
+        return widen(learned, UnseenRules(others, self.unseen / total[others[:, 0]]))
+
+
+def _pairs(backbone: PCFG, tree: Tree, forest: Forest) -> tuple[Longs, Longs]:
+    """Word and symbol, as one number, of the preterminals of a forest, and their items."""
+    leaves = np.flatnonzero(forest.item_entry != -2)
+    ids = np.array(backbone.lexicon.ids(tree.words()), dtype=np.int64)
+    keys = ids[forest.item_start[leaves]] * len(backbone.symbols) + forest.item_symbol[leaves]
+    return keys, leaves
+
+
+def _seen_vectors(grammar: LPCFG) -> Iterator[Floats]:
+    """p(word | symbol h) of each pair of word and symbol that the grammar has."""
+    for entry, probability in enumerate(grammar.backbone.words.entry_probability().tolist()):
+        yield probability * grammar.word_vector(entry)
+
+
+def _word_vector(grammar: LPCFG, forest: Forest, item: int) -> Floats:
+    """What the weight of a preterminal is multiplied by in each state."""
+    entry = int(forest.item_entry[item])
+    if entry >= 0:
+        return grammar.word_vector(entry)
+    return grammar.parameters.unseen_word[grammar.states(int(forest.item_symbol[item]))]
+
+
+def _symbol_counts(backbone: PCFG) -> tuple[Floats, float]:
+    """How often each symbol is expected in as many trees as have the words that were seen.
+
+    Of a grammar of relative frequencies these are the counts, but for chains beyond
+    `eigentree.constituency.grammar.pcfg.DEPTH`.
+    """
+    is_leaf = backbone.symbols.tag >= 0
+    n_trees = float(backbone.words.symbol_count.sum() / backbone.uses[is_leaf].sum())
+    return np.where(is_leaf, backbone.words.symbol_count, n_trees * backbone.uses), n_trees
+
+
+def _state_of(layout: Layout) -> tuple[Longs, Longs]:
+    """The state at the parent of each number of rules, and of each number of words."""
+    parent = layout.rule_symbols[:, 0]
+    children = np.repeat(layout.child_states, layout.n_states[parent])
+    return np.repeat(layout.per_state(parent), children), layout.per_state(layout.word_symbol)
+
+
+def _sums(numbers: Floats, starts: Longs) -> Floats:
+    return np.add.reduceat(numbers, starts[:-1]) if len(numbers) else numbers
+
+
+def _shares(numbers: Floats, starts: Longs) -> Floats:
+    """Each number's share of its stretch; even where all are 0."""
+    sizes = np.diff(starts)
+    total = np.repeat(_sums(numbers, starts), sizes)
+    even = np.repeat(1.0 / sizes, sizes)
+    return np.divide(numbers, total, out=even, where=total > 0)
+
+
+def _starts(sizes: Longs) -> Longs:
+    return np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)
+
+
+# Expectation ------------------------------------------------------------------------------
+
+
+def expect(
+    grammar: LPCFG, forests: Sequence[Forest], threads: ThreadPoolExecutor
+) -> tuple[float, Values]:
+    """Log-likelihood and expected counts over forests.
+
+    Threads fill vectors, and one of them adds up in order: any number gives the same bits.
+
+    Parameters
+    ----------
+    grammar
+        All rules dense.
+    """
+    p = grammar.parameters
+    counts = Values(np.zeros_like(p.dense), np.zeros_like(p.lexical), np.zeros_like(p.root))
+    log_likelihood = 0.0
+    found = _in_lots(threads, lambda forest: charts(forest, grammar), forests)
+    for number, (forest, vectors) in enumerate(zip(forests, found, strict=True)):
+        if vectors is None:
+            raise GrammarError(f"forest {number + 1} has lost all its derivations")
+        vector_start, inside, exponent, *_, scratch = vectors.inside
+        kernels.add_expected(
+            forest, p, vector_start, inside, exponent, vectors.outside, scratch, *counts
+        )
+        log_likelihood += vectors.log_value
+    return log_likelihood, counts
+
+
+def _in_lots(
+    threads: ThreadPoolExecutor, work: Callable[[Given], Found], given: Sequence[Given]
+) -> Iterator[Found]:
+    """The results of some work in order, with few of them in memory at a time."""
+    for first in range(0, len(given), LOT):
+        yield from threads.map(work, given[first : first + LOT])

@@ -1,0 +1,559 @@
+"""Expectation maximisation for L-PCFGs (Matsuzaki et al. 2005): states that explain the trees.
+
+The treebank shows the trees and hides the states.  From parameters t(a h1 -> b h2 c h3),
+q(a h -> word) and p(root = a h), inside and outside vectors on each tree as it stands give the
+posterior of the states at every node; summed over the nodes of a rule,
+
+    C(a -> b c)[h1, h2, h3] = sum of  t(a h1 -> b h2 c h3) outside[h1] inside[h2] inside[h3]
+
+is how often it is expected with these states.  Relative frequencies of the expected counts,
+
+    t(a h1 -> b h2 c h3) = C(a -> b c)[h1, h2, h3] / C(a)[h1],
+
+and likewise for words and roots, are the next parameters.  No step lowers the likelihood of
+the trees, which is checked; where it leads to depends on where it starts:
+
+*random*: the count of every rule and word is split among its states, evenly but for random
+factors, for states that are alike would stay so.
+
+*clusters*: the caller gives each node a state, and the rules are counted with them.  A count of
+zero would stay zero for ever, so a part `EVEN_PART` of the even split is mixed in, and the
+counts are smoothed as below.
+
+The trees that parameters explain best are not those that they parse best, because rules are
+rare.  So the iterations are left alone, but the grammar that is judged and returned is made
+from smoothed counts, as the spectral estimator's moments are (Cohen et al. 2013, section
+3.2): with n = count(a -> b c), E = C / n and lambda = sqrt(n) / (C + sqrt(n)), C being the
+constant `EMOptions.smoothing`,
+
+    n (lambda E + (1 - lambda) (lambda E2 + (1 - lambda) (lambda E3 + (1 - lambda) E4)))
+
+takes the place of the expected counts; E2 and E3 are products of marginals of E, E4 of the
+states that the three symbols have anywhere.  The states of a word lean on those of its
+symbol likewise, by a pseudo-count.  Relative frequencies are taken last, so that the choices
+of each state sum to 1.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import asdict, dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree._core.jit import needs_compiling
+from eigentree._core.random import generator
+from eigentree.constituency.grammar.lpcfg import LPCFG, LatentParameters, back_off
+from eigentree.constituency.grammar.pcfg import PCFG
+from eigentree.constituency.learn import _kernels_em as kernels
+from eigentree.constituency.learn.counting import count_pcfg
+from eigentree.constituency.learn.em_arrays import BATCH, Layout, Skeletons, Values, lay_out
+from eigentree.constituency.learn.state_counts import capped_states, check_states
+from eigentree.constituency.learn.treebank_arrays import Examples
+from eigentree.errors import GrammarError, SettingsError
+from eigentree.learning.em_checkpoint import HELD_OUT, digest, open_checkpoint, save_checkpoint
+from eigentree.linalg.threads import one_thread
+
+Ints = NDArray[np.int32]
+Longs = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Progress = Callable[[str, float], None]
+Judge = Callable[[LPCFG], float]
+
+# Pieces of work that the rules are divided into for the threads.
+N_PARTS = 64
+STAGE = "expectation maximisation"
+COMPILATION = "compilation"
+# Share of the even split in a start from given states.
+EVEN_PART = 0.1
+# Between two checkpoints passes at least this often the time that one takes to write: with many
+# states they are hundreds of megabytes.
+WRITING_PAUSE = 10.0
+# By how much rounding may lower the likelihood, relative to its size.
+ROUNDING = 1e-10
+
+
+@dataclass(frozen=True, slots=True)
+class EMOptions:
+    """Settings of expectation maximisation.
+
+    Attributes
+    ----------
+    states
+        Most latent states of a symbol.  A symbol seen c times has at most sqrt(c), so that
+        each of its states has a chance to be seen as often as there are states.
+    states_of
+        Most states of single symbols, by the name that is printed, in place of `states`.
+    iterations
+        How many; the best judged one is kept.  None for as many as serve most treebanks: 20
+        from a random start, 4 from clusters, where more only fit the trees ever closer.
+    start
+        ``random``, or ``clusters`` for states that the caller gives to the nodes.
+    perturbation
+        The largest logarithm of the factors of a random start.  With small ones the states
+        are nearly alike, and the first iterations go by before they differ.
+    smoothing
+        C of the back-off of rules; 0 switches it off.
+    word_smoothing
+        Pseudo-count with which the states of a word lean on its symbol's; 0 switches it off.
+    judge_every
+        Iterations from one judgement to the next; the first and the last are always judged.
+    """
+
+    states: int = 16
+    states_of: Mapping[str, int] = field(default_factory=dict, hash=False)
+    iterations: int | None = None
+    start: Literal["random", "clusters"] = "random"
+    perturbation: float = 1.0
+    smoothing: float = 5.0
+    word_smoothing: float = 10.0
+    judge_every: int = 2
+
+    def __post_init__(self) -> None:
+        check_states(self.states, self.states_of)
+        for name in ("n_iterations", "judge_every"):
+            if getattr(self, name) < 1:
+                shown = name.removeprefix("n_")
+                raise SettingsError(f"{shown} is {getattr(self, name)}; it must be at least 1")
+        for name in ("perturbation", "smoothing", "word_smoothing"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 0")
+        if self.start not in ("random", "clusters"):
+            raise SettingsError(f"start is {self.start!r}; it must be random or clusters")
+
+    @property
+    def n_iterations(self) -> int:
+        """How many iterations are made."""
+        if self.iterations is None:
+            return 20 if self.start == "random" else 4
+        return self.iterations
+
+
+class Iteration(NamedTuple):
+    """What one iteration found.
+
+    Attributes
+    ----------
+    number
+        From 1 on.
+    log_likelihood
+        Of all trees and their words under the parameters that the iteration began with, in
+        nats, times the trees' weights.
+    f1
+        What the judge said of the grammar made from this iteration's counts; None if not asked.
+    cpu_seconds
+        Of all threads, from the first iteration to the end of this one, without judging,
+        writing and compilation.
+    """
+
+    number: int
+    log_likelihood: float
+    f1: float | None
+    cpu_seconds: float
+
+
+class EMModel(NamedTuple):
+    """What expectation maximisation gives.
+
+    Attributes
+    ----------
+    grammar
+        Of the best iteration, its numbers rounded as in model files.
+    record
+        All iterations.
+    best
+        Number of the iteration with the highest judgement, the earliest of equals; the last
+        when there was no judge.
+    """
+
+    grammar: LPCFG
+    record: list[Iteration]
+    best: int
+
+
+def learn_em(
+    examples: Examples,
+    options: EMOptions = EMOptions(),
+    *,
+    states: Ints | None = None,
+    n_states: Ints | None = None,
+    judge: Judge | None = None,
+    judged_on: str = "",
+    checkpoint: Path | None = None,
+    jobs: int = 1,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> EMModel:
+    """Learn an L-PCFG of probabilities by expectation maximisation.
+
+    Parameters
+    ----------
+    examples
+        The treebank.
+    options
+        States, iterations, smoothing.
+    states : int32, axes (nodes), optional
+        The state of each node, from 0, for a start from clusters.
+    n_states : int32, axes (N), optional
+        Number of states of each symbol, in place of ``options.states``.
+    judge
+        How good a grammar is, the higher the better; without it the last one is returned.
+    judged_on
+        What a checkpoint must have in common beside settings and data, such as a digest of
+        the judge's trees.
+    checkpoint
+        A file to go on from if it is there.  It is written after the first and the last
+        iteration, and between them as often as takes about a tenth of the time.
+    jobs
+        Threads; the result is the same for any number.
+    seed
+        Of the random start; one seed gives one model.
+    progress
+        Called with the stage's name and the share done, 0 to 1.  On a machine that is new to
+        the kernels their compilation is a stage before.
+
+    Raises
+    ------
+    ModelFileError
+        When the checkpoint was made from other trees or with other settings.
+    GrammarError
+        When the likelihood falls, or a tree has probability zero.
+
+    Cost
+    ----
+    An iteration takes O(nodes K^3) time; memory for two vectors a node and two tensors a
+    rule, three more while a grammar is made, and one for the best so far with a judge.
+
+    References
+    ----------
+    matsuzaki-2005; cohen-2013.
+    """
+    if (states is None) != (options.start == "random"):
+        raise SettingsError(
+            f"start is {options.start!r}, and states of the nodes are "
+            f"{'not ' if states is None else ''}given; clusters need them, random takes none"
+        )
+    if n_states is None:
+        n_states = capped_states(examples, options)
+    n_iterations = options.n_iterations
+    backbone = count_pcfg(examples)
+    trees, layout = lay_out(examples, backbone, n_states)
+    settings = {**asdict(options), "seed": seed, HELD_OUT: judged_on}
+    settings["data"] = digest(examples, n_states, states)
+    del settings["iterations"]  # a finished run may go on
+    found = None
+    if checkpoint is not None:
+        found = open_checkpoint(checkpoint, settings, n_iterations, layout)
+    if found is None:
+        values, best, best_number = _start(trees, layout, options, states, seed), None, 0
+        record: list[Iteration] = []
+    else:
+        values, best_number = found.values, found.best_number
+        record = [Iteration(*row) for row in found.record]
+        best = None if found.best is None else assembled(backbone, layout, **found.best)
+    if progress and needs_compiling(kernels.outside_pass):
+        progress(COMPILATION, 0.0)
+    _compile(trees, layout, values)
+    if progress:
+        progress(STAGE, len(record) / n_iterations)
+    next_writing = time.monotonic()
+    with ThreadPoolExecutor(jobs) as threads, one_thread():
+        expectation = Expectation(trees, layout, threads)
+        while len(record) < n_iterations:
+            began = time.process_time()
+            number = len(record) + 1
+            log_likelihood, counts = expectation.step(values)
+            if record:
+                _check_rise(record[-1], log_likelihood)
+            maximise(layout, counts, values)
+            seconds = time.process_time() - began + (record[-1].cpu_seconds if record else 0.0)
+            is_last = number == n_iterations
+            f1 = None
+            if is_last or (judge and (number == 1 or number % options.judge_every == 0)):
+                # Without names, arrays as large as the grammar go as soon as they have served.
+                grammar = as_grammar(backbone, layout, smoothed(layout, counts, options)).rounded()
+                f1 = None if judge is None else judge(grammar)
+                so_far = record[best_number - 1].f1 if best_number else None
+                if f1 is None or so_far is None or f1 > so_far:
+                    best, best_number = grammar, number
+            record.append(Iteration(number, log_likelihood, f1, seconds))
+            if checkpoint is not None and (is_last or time.monotonic() >= next_writing):
+                began_writing = time.monotonic()
+                save_checkpoint(checkpoint, settings, values, record, best, best_number)
+                ended_writing = time.monotonic()
+                next_writing = ended_writing + WRITING_PAUSE * (ended_writing - began_writing)
+            if progress:
+                progress(STAGE, number / n_iterations)
+    assert best is not None
+    return EMModel(best, record, best_number)
+
+
+def _compile(trees: Skeletons, layout: Layout, values: Values) -> None:
+    """Call every kernel with nothing to do, so that no compilation counts as an iteration."""
+    trees = Skeletons._make(column[:0] for column in trees)
+    # A table without rows would be of another order of axes, and so compiled for another type.
+    symbols = layout.rule_symbols
+    layout = Layout._make(column[:0] for column in layout)._replace(rule_symbols=symbols)
+    values = Values._make(numbers[:0] for numbers in values)
+    numbers, exponents, scratch = np.zeros(0), np.zeros(0, dtype=np.int32), np.zeros((0, 0))
+    kernels.inside_pass(trees, layout, values, 0, 0, numbers, exponents, numbers, scratch)
+    kernels.outside_pass(
+        trees, layout, values, 0, 0, numbers, exponents, numbers, numbers, numbers, scratch
+    )
+    kernels.count_rules(trees, layout, values, 0, 0, numbers, numbers, numbers, scratch)
+    kernels.count_others(trees, layout, numbers, numbers, numbers, numbers, numbers)
+    kernels.count_states(layout, values, numbers)
+    kernels.divide(layout, values, numbers, values)
+
+
+def _start(
+    trees: Skeletons, layout: Layout, options: EMOptions, states: Ints | None, seed: int
+) -> Values:
+    if states is None:
+        return maximise(layout, perturbed(layout, options.perturbation, seed))
+    return maximise(layout, smoothed(layout, counted(trees, layout, states), options))
+
+
+def _check_rise(last: Iteration, log_likelihood: float) -> None:
+    least = last.log_likelihood - ROUNDING * abs(last.log_likelihood)
+    if not log_likelihood >= least:
+        raise GrammarError(
+            f"iteration {last.number + 1}: the log-likelihood fell from {last.log_likelihood} to "
+            f"{log_likelihood}; it must rise or stay"
+        )
+
+
+class Expectation:
+    """The expectation step, with the vectors of all nodes at hand.
+
+    Threads share no sum: one has the vectors of a block of trees to fill, or the counts of a
+    few rules.  So any number of them gives the same bits.
+    """
+
+    def __init__(self, trees: Skeletons, layout: Layout, threads: ThreadPoolExecutor) -> None:
+        self._trees, self._layout, self._threads = trees, layout, threads
+        n_nodes, n_numbers = len(trees.rule), int(trees.start[-1])
+        self._inside, self._outside = np.zeros(n_numbers), np.zeros(n_numbers)
+        self._exponent, self._scale = np.zeros(n_nodes, dtype=np.int32), np.zeros(n_nodes)
+        self._log_value = np.zeros(int(trees.tree.max()) + 1)
+        roots = np.flatnonzero(trees.tree >= 0)
+        self._tree_weight = trees.weight[roots[np.argsort(trees.tree[roots])]]
+        self._counts = Values.empty(layout)
+        work = np.cumsum(np.diff(layout.node_start) * np.diff(layout.rule_start))
+        shares = np.arange(N_PARTS + 1) / N_PARTS * work.max(initial=0)
+        self._parts = np.append(np.searchsorted(work, shares[:-1]), len(work))
+
+    def step(self, values: Values) -> tuple[float, Values]:
+        """Log-likelihood and expected counts under some parameters.
+
+        The counts are overwritten by the next step.
+        """
+        trees, layout = self._trees, self._layout
+        self._each(self._vectors, values, trees.block)
+        log_value = self._log_value
+        if not np.isfinite(log_value).all():
+            tree = int(np.flatnonzero(~np.isfinite(log_value))[0])
+            raise GrammarError(
+                f"tree {tree + 1} has the log-probability {log_value[tree]}, which must be finite"
+            )
+        self._each(self._rules, values, self._parts)
+        counts = self._counts
+        counts.words[:] = 0.0
+        counts.roots[:] = 0.0
+        kernels.count_others(
+            trees, layout, self._inside, self._outside, self._scale, counts.words, counts.roots
+        )
+        return float(log_value @ self._tree_weight), counts
+
+    def _each(
+        self, work: Callable[[Values, int, int], None], values: Values, bounds: Longs
+    ) -> None:
+        list(self._threads.map(lambda pair: work(values, *pair), pairwise(bounds.tolist())))
+
+    def _vectors(self, values: Values, first: int, last: int) -> None:
+        inside, exponent, scale = self._inside, self._exponent, self._scale
+        scratch = self._scratch()
+        kernels.inside_pass(
+            self._trees, self._layout, values, first, last, inside, exponent, scale, scratch
+        )
+        kernels.outside_pass(
+            self._trees, self._layout, values, first, last, inside, exponent, scale,
+            self._outside, self._log_value, scratch,
+        )  # fmt: skip
+
+    def _rules(self, values: Values, first: int, last: int) -> None:
+        kernels.count_rules(
+            self._trees, self._layout, values, first, last, self._inside, self._outside,
+            self._counts.rules, self._scratch(),
+        )  # fmt: skip
+
+    def _scratch(self) -> Floats:
+        return np.empty((BATCH, int(self._layout.child_states.max(initial=1))))
+
+
+def maximise(layout: Layout, counts: Values, out: Values | None = None) -> Values:
+    """The maximisation step: relative frequencies of expected counts.
+
+    A state that is never expected gets the plain grammar's choices, split evenly.  With
+    `out`, the values there are replaced, which saves asking for memory.
+    """
+    states = np.zeros(int(layout.state_start[-1]))
+    kernels.count_states(layout, counts, states)
+    values = Values.empty(layout) if out is None else out
+    kernels.divide(layout, counts, states, values)
+    np.divide(counts.roots, counts.roots.sum(), out=values.roots)
+    return values
+
+
+def perturbed(layout: Layout, perturbation: float, seed: int) -> Values:
+    """Counts of the plain grammar, split among the states at random."""
+    rng = generator(seed)
+    return _split(
+        layout,
+        *(
+            np.exp(rng.uniform(-perturbation, perturbation, len(array)))
+            for array in Values.empty(layout)
+        ),
+    )
+
+
+def even_counts(layout: Layout) -> Values:
+    """Counts of the plain grammar, split evenly among the states."""
+    return _split(layout, *(np.ones(len(array)) for array in Values.empty(layout)))
+
+
+def _split(layout: Layout, rules: Floats, words: Floats, roots: Floats) -> Values:
+    """Counts of the plain grammar, split among the states in given proportions."""
+
+    def split(counts: Floats, start: Longs, part: Floats) -> Floats:
+        whole = np.add.reduceat(part, start[:-1]) if len(part) else part
+        return part * np.repeat(counts / whole, np.diff(start))
+
+    return Values(
+        split(layout.rule_count, layout.rule_start, rules),
+        split(layout.word_count, layout.word_start, words),
+        split(layout.root_count, layout.state_start, roots),
+    )
+
+
+def counted(trees: Skeletons, layout: Layout, states: Ints) -> Values:
+    """Counts with the state of each node given, a part of the even split mixed in.
+
+    Parameters
+    ----------
+    states : int32, axes (nodes)
+        In the order of the examples.
+    """
+    state = states[trees.order].astype(np.int64)
+    n_states = layout.n_states
+    if np.any((state < 0) | (state >= n_states[trees.symbol])):
+        raise GrammarError("a node has a state that its symbol lacks")
+    inner, leaves = np.flatnonzero(trees.rule >= 0), np.flatnonzero(trees.rule < 0)
+    roots = np.flatnonzero(trees.tree >= 0)
+    rule, left, right = trees.rule[inner], trees.left[inner], trees.right[inner]
+    within = state[inner] * layout.child_states[rule]
+    within += state[left] * n_states[trees.symbol[right]] + state[right]
+    places = (
+        (inner, layout.rule_start[rule] + within),
+        (leaves, layout.word_start[trees.pair[leaves]] + state[leaves]),
+        (roots, layout.state_start[trees.symbol[roots]] + state[roots]),
+    )
+    return Values(
+        *(
+            (1.0 - EVEN_PART) * np.bincount(place, trees.weight[nodes], len(even))
+            + EVEN_PART * even
+            for (nodes, place), even in zip(places, even_counts(layout), strict=True)
+        )
+    )
+
+
+def mean_states(layout: Layout, counts: Values) -> Floats:
+    """Axes (states of all symbols): how often a symbol is expected in each of its states."""
+    states = np.zeros(int(layout.state_start[-1]))
+    kernels.count_states(layout, counts, states)
+    return states / np.repeat(layout.symbol_count, layout.n_states)
+
+
+def smoothed(layout: Layout, counts: Values, options: EMOptions) -> Values:
+    """Counts of rules and words backed off to counts of less detail (see the top)."""
+    mean = mean_states(layout, counts)
+    of_symbol = [slice(*pair) for pair in pairwise(layout.state_start.tolist())]
+    rules = np.empty_like(counts.rules)
+    for rule, n in enumerate(layout.rule_count.tolist()):
+        numbers, shape = layout.of_rule(rule)
+        third = counts.rules[numbers].reshape(shape) / n
+        pairs = third.sum(axis=2), third.sum(axis=1), third.sum(axis=0)
+        means = pairs[0].sum(axis=1), pairs[0].sum(axis=0), pairs[1].sum(axis=0)
+        a, b, c = (mean[of_symbol[symbol]] for symbol in layout.rule_symbols[rule].tolist())
+        root_n = np.sqrt(n)
+        mixed = back_off(third, pairs, means, (a, b, c), root_n / (options.smoothing + root_n))
+        rules[numbers] = n * mixed.ravel()
+    sizes = np.diff(layout.word_start)
+    count = np.repeat(layout.word_count, sizes)
+    symbol_mean = mean[layout.per_state(layout.word_symbol)]
+    pull = options.word_smoothing
+    words = count * (counts.words + pull * symbol_mean) / (count + pull)
+    return Values(rules, words, counts.roots)
+
+
+def as_grammar(backbone: PCFG, layout: Layout, counts: Values) -> LPCFG:
+    """Relative frequencies of counts, in the form that charts share.
+
+    There a word's vector multiplies p(word | symbol) as the backbone smooths it, so vectors
+    are divided by its relative frequency, and then by what makes each state's words, with
+    those never seen, sum to 1 again.
+    """
+    values = maximise(layout, counts)
+    sizes = np.diff(layout.word_start)
+    lexical = values.words / np.repeat(layout.word_probability, sizes)
+    seen = backbone.words.entry_probability()
+    state = layout.per_state(layout.word_symbol)
+    seen_of_symbol = np.bincount(layout.word_symbol, seen, len(layout.symbol_count))
+    total = np.repeat(np.maximum(0.0, 1.0 - seen_of_symbol), layout.n_states)
+    total += np.bincount(state, np.repeat(seen, sizes) * lexical, len(total))
+    return assembled(
+        backbone,
+        layout,
+        dense=values.rules,
+        inside_mean=mean_states(layout, counts),
+        lexical=lexical / total[state],
+        unseen_word=1.0 / total,
+        root=values.roots,
+    )
+
+
+def assembled(
+    backbone: PCFG,
+    layout: Layout,
+    *,
+    dense: Floats,
+    inside_mean: Floats,
+    lexical: Floats,
+    unseen_word: Floats,
+    root: Floats,
+) -> LPCFG:
+    """A grammar of dense tensors, the arrays by their names in `LatentParameters`."""
+    parameters = LatentParameters(
+        state_start=layout.state_start,
+        rule_symbols=layout.rule_symbols,
+        dense_start=layout.rule_start[:-1],
+        dense=dense,
+        n_samples=np.zeros(backbone.n_rules, dtype=np.int32),
+        sample_start=np.zeros((backbone.n_rules, 3), dtype=np.int64),
+        samples=np.zeros(0),
+        ratio=backbone.probability,
+        smoothing=np.ones(backbone.n_rules),
+        outside_mean=np.ones(len(root)),
+        inside_mean=inside_mean,
+        lexical_start=layout.word_start,
+        lexical=lexical,
+        unseen_word=unseen_word,
+        root=root,
+    )
+    return LPCFG(backbone, parameters, signed=False)

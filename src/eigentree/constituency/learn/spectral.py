@@ -1,0 +1,489 @@
+"""Spectral learning of L-PCFGs (Cohen et al. 2013): moments and singular vectors, no iteration.
+
+A node of a tree splits it into an inside tree t (the subtree) and an outside tree o (the
+rest).  Given the latent state of the node the two are independent, so the cross-moment of
+their features, for all nodes with symbol a,
+
+    Omega_a = E[phi(t) psi(o)'],
+
+has rank at most the number of states.  Its singular vectors U, V and values S project
+trees to that many numbers,
+
+    Y(t) = U' phi(t),        Z(o) = S (S^2 + r^2)^-1 V' psi(o),
+
+which stand for the posterior of the state, up to an invertible change of basis that cancels
+in every marginal.  One pass over the treebank then gives the parameters (Eq. 2 and 3):
+
+    C(a -> b c) = count(a -> b c) / count(a) * E[Z(o) x Y(t2) x Y(t3)]
+    c(a -> w)   = count(a -> w) / count(a) * E[Z(o)]
+    c(root = a) = count(root = a) / trees * E[Y(t)]
+
+The paper has r = 0, so Z(o) = S^-1 V' psi(o).  But the directions of small singular values are
+mostly noise, and their inverses magnify it; a shrinkage r > 0 damps direction k by
+s_k^2 / (s_k^2 + r^2) wherever a message passes a node, as ridge regression does.  It is worth
+more than any other constant here: more states help instead of hurting, fewer values are
+negative, and less back-off is needed.
+
+Third moments of rare rules are noise, so they are backed off to products of lower moments
+(section 3.2, `eigentree.constituency.grammar.lpcfg`), with lambda = sqrt(n) / (C + sqrt(n)) for a
+rule seen n
+times; vectors of rare words lean on the mean over all words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg, sparse
+
+from eigentree._core.random import generator
+from eigentree.constituency.grammar.lpcfg import LPCFG, LatentParameters, smoothed_tensor
+from eigentree.constituency.grammar.pcfg import PCFG
+from eigentree.constituency.learn.counting import count_pcfg
+from eigentree.constituency.learn.features import FeatureOptions, features
+from eigentree.constituency.learn.noise import DRAWS, NO_NOISE, Noise, disturb, drop_out
+from eigentree.constituency.learn.state_counts import check_states, most_states
+from eigentree.constituency.learn.treebank_arrays import Examples
+from eigentree.errors import SettingsError
+from eigentree.linalg.svd import cross_moment_svd
+from eigentree.linalg.threads import one_thread
+
+Floats = NDArray[np.float64]
+Progress = Callable[[str, float], None]
+
+# A rule with n samples is stored as samples when they take this part of the work of its tensor.
+SAMPLES_COST = 3.0
+# Where single symbols have numbers of states of their own, all are decomposed for this many.
+DECOMPOSED = 48
+
+
+@dataclass(frozen=True, slots=True)
+class SpectralOptions:
+    """Settings of the spectral estimator.
+
+    Attributes
+    ----------
+    states
+        Most latent states of any symbol; a symbol has fewer when the rank of its
+        cross-moment is lower.
+    states_of
+        Most latent states of single symbols, by the name that is printed, in place of `states`.
+    cut
+        Directions with a singular value below this part of the symbol's largest are dropped.
+    shrinkage
+        r, in the units of singular values; 0 for the paper's estimator.
+    smoothing
+        C of the back-off of rules; 0 switches it off.
+    word_smoothing
+        nu: weight of a word's own vector against the mean over all words; 1 switches it off.
+    word_smoothing_below
+        Words seen at least this often with a symbol keep their own vector.
+    features
+        Templates and scaling.
+    """
+
+    states: int = 24
+    states_of: Mapping[str, int] = field(default_factory=dict, hash=False)
+    cut: float = 1e-3
+    shrinkage: float = 1.25
+    smoothing: float = 5.0
+    word_smoothing: float = 0.9
+    word_smoothing_below: int = 1000
+    features: FeatureOptions = field(default_factory=FeatureOptions)
+
+    def __post_init__(self) -> None:
+        check_states(self.states, self.states_of)
+        if not 0 <= self.cut < 1:
+            raise SettingsError(f"cut is {self.cut}; it must be from 0 to below 1")
+        for name in ("shrinkage", "smoothing"):
+            if not 0 <= getattr(self, name) < np.inf:
+                raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 0")
+        if not 0 <= self.word_smoothing <= 1:
+            raise SettingsError(
+                f"word_smoothing is {self.word_smoothing}; it must be between 0 and 1"
+            )
+
+
+class Projections(NamedTuple):
+    """What the decompositions of all cross-moments give.
+
+    Attributes
+    ----------
+    inside, outside : list over N of float64, axes (n_a, K_a)
+        Y and Z (for r = 0) of the nodes of each symbol, in the order of the examples.
+    row : int64, axes (nodes)
+        The row of each node in the arrays of its symbol.
+    singular_values : list over N of float64, axes (K_a)
+    dropped : list over N of float64, axes (L_a)
+        The next singular values, of directions that were dropped.
+    """
+
+    inside: list[Floats]
+    outside: list[Floats]
+    row: NDArray[np.int64]
+    singular_values: list[Floats]
+    dropped: list[Floats]
+
+    @property
+    def n_states(self) -> NDArray[np.int32]:
+        """Axes (N): directions of each symbol."""
+        return np.array([len(values) for values in self.singular_values], dtype=np.int32)
+
+    @property
+    def spectra(self) -> list[Floats]:
+        """The singular values of each symbol, of kept directions and then of dropped ones."""
+        pairs = zip(self.singular_values, self.dropped, strict=True)
+        return [np.concatenate(pair) for pair in pairs]
+
+    def y(self, examples: Examples, nodes: NDArray[np.int64] | NDArray[np.int32]) -> Floats:
+        """Axes (nodes, K): inside projections of nodes that share their symbol."""
+        return self.inside[int(examples.symbol[nodes[0]])][self.row[nodes]]
+
+    def z(self, examples: Examples, nodes: NDArray[np.int64] | NDArray[np.int32]) -> Floats:
+        """Axes (nodes, K): outside projections of nodes that share their symbol."""
+        return self.outside[int(examples.symbol[nodes[0]])][self.row[nodes]]
+
+    def narrowed(self, n_states: NDArray[np.int32]) -> Projections:
+        """The same with only the first directions of each symbol.
+
+        Parameters
+        ----------
+        n_states : int32, axes (N)
+            At most as many as there are.
+        """
+        kept = [
+            [rows[..., :n] for rows, n in zip(side, n_states, strict=True)]
+            for side in (self.inside, self.outside, self.singular_values)
+        ]
+        dropped = [values[n:] for values, n in zip(self.spectra, n_states, strict=True)]
+        inside, outside, values = kept
+        return Projections(inside, outside, self.row, values, dropped)
+
+    def shrunk(self, shrinkage: float) -> Projections:
+        """The same with Z damped, direction by direction, by s^2 / (s^2 + r^2)."""
+        if shrinkage == 0.0:
+            return self
+        damped = [
+            rows * (values**2 / (values**2 + shrinkage**2))
+            for rows, values in zip(self.outside, self.singular_values, strict=True)
+        ]
+        return self._replace(outside=damped)
+
+
+class SpectralModel(NamedTuple):
+    """A learned grammar with the projections behind it."""
+
+    grammar: LPCFG
+    projections: Projections
+
+
+def learn_spectral(
+    examples: Examples,
+    options: SpectralOptions = SpectralOptions(),
+    *,
+    noise: Noise = NO_NOISE,
+    projections: Projections | None = None,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> SpectralModel:
+    """Learn an L-PCFG from a treebank by singular value decomposition.
+
+    Parameters
+    ----------
+    examples
+        The treebank.
+    options
+        States, smoothing, features.
+    noise
+        What is disturbed: the features with dropout, the projections with Gaussian noise.
+    projections
+        Of the nodes, by `project` without noise, where many models share them; with dropout they
+        are made anew.
+    seed
+        Of the random vectors in the decomposition, and of noise; one seed gives one model.
+    progress
+        Called with the stage's name and the share done, 0 to 1.
+
+    Cost
+    ----
+    Linear in the number of nodes: features and SVD O(nodes K), rules O(nodes K^3).
+
+    References
+    ----------
+    cohen-2013; cohen-2012; narayan-2015, section 4 for noise.
+    """
+    if projections is None or noise.on_features:
+        projections = project(examples, options, noise=noise, seed=seed, progress=progress)
+    projections = disturbed(examples, projections, options, noise, seed=seed)
+    grammar = estimate(examples, projections, options, progress=progress)
+    return SpectralModel(grammar, projections)
+
+
+@one_thread()
+def project(
+    examples: Examples,
+    options: SpectralOptions,
+    *,
+    noise: Noise = NO_NOISE,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Projections:
+    """Step 1: decompose each symbol's cross-moment and project all trees.
+
+    With dropout, all is made from features some of which are left out; a symbol that would
+    have no moment left keeps its features.  Other noise comes later (`disturbed`).
+
+    Where spectra are flat, the directions that a randomised decomposition finds depend on how
+    many it looks for.  With `SpectralOptions.states_of`, all symbols are therefore decomposed for
+    one number, at least `DECOMPOSED`, and keep their first directions: numbers that a search has
+    found give the same model when they are asked for again.
+    """
+    n_symbols = len(examples.symbols)
+    inside: list[Floats] = []
+    outside: list[Floats] = []
+    values: list[Floats] = []
+    dropped: list[Floats] = []
+    most = most_states(examples.symbols.symbols, options.states, options.states_of)
+    rank = np.full_like(most, max(DECOMPOSED, most.max())) if options.states_of else most
+    row = np.empty(len(examples), dtype=np.int64)
+    done = 0
+    if progress:
+        progress("projections", 0.0)
+    for matrices in features(examples, options.features):
+        symbol, nodes = matrices.symbol, matrices.rows
+        left, right = matrices.inside, matrices.outside
+        if noise.on_features:
+            rng = generator(seed, symbol, DRAWS)
+            kept = drop_out(left, noise.sigma, rng), drop_out(right, noise.sigma, rng)
+            if np.any(_has_entries(kept[0]) & _has_entries(kept[1])):
+                left, right = kept
+        svd = cross_moment_svd(
+            left,
+            right,
+            examples.weight[nodes],
+            int(rank[symbol]),
+            generator(seed, symbol),
+            relative_cut=options.cut,
+        )
+        inside.append(np.asarray(left @ svd.left))
+        outside.append(np.asarray(right @ (svd.right / svd.values)))
+        values.append(svd.values)
+        dropped.append(svd.dropped)
+        row[nodes] = np.arange(len(nodes))
+        done += len(nodes)
+        if progress:
+            progress("projections", done / len(examples))
+    assert len(inside) == n_symbols
+    projections = Projections(inside, outside, row, values, dropped)
+    return projections.narrowed(np.minimum(most, projections.n_states))
+
+
+def _has_entries(matrix: sparse.csr_array) -> NDArray[np.bool_]:
+    """Axes (n): whether a row of features, none of which is negative, has one that is not zero.
+
+    A node with some on both sides gives its cross-moment an entry that nothing cancels.
+    """
+    return np.asarray(matrix.sum(axis=1)) > 0
+
+
+@one_thread()
+def disturbed(
+    examples: Examples,
+    projections: Projections,
+    options: SpectralOptions,
+    noise: Noise,
+    *,
+    seed: int = 0,
+) -> Projections:
+    """Projections with Gaussian noise, by the directions of their own cross-moment.
+
+    Noise on U' phi and V' psi mixes directions that the decomposition has told apart, so their
+    cross-moment, no larger than K by K, is decomposed once more.
+
+    Parameters
+    ----------
+    examples
+        The treebank.
+    projections
+        Of its nodes, without noise and not shrunk; as many models as are wanted can share them.
+    options
+        With the cut of singular values.
+    noise
+        With any other than additive or multiplicative noise the projections come back.
+    seed
+        Of the noise; one seed gives one result.
+
+    Returns
+    -------
+    Projections
+        A symbol whose directions become indistinct may have fewer.
+
+    Cost
+    ----
+    O(nodes K^2).
+
+    References
+    ----------
+    narayan-2015, section 4.
+    """
+    if not noise.on_projections:
+        return projections
+    inside: list[Floats] = []
+    outside: list[Floats] = []
+    values: list[Floats] = []
+    for symbol, weight in enumerate(_weights(examples)):
+        rng = generator(seed, symbol, DRAWS)
+        y = disturb(projections.inside[symbol], noise, rng)
+        z = projections.outside[symbol] * projections.singular_values[symbol]
+        z = disturb(z, noise, rng)
+        moment = (y.T * (weight / weight.sum())) @ z
+        u, found, vt = linalg.svd(moment)
+        kept = max(1, int(np.sum(found > options.cut * found[0])))
+        inside.append(y @ u[:, :kept])
+        outside.append(z @ (vt[:kept].T / found[:kept]))
+        values.append(found[:kept])
+    return Projections(inside, outside, projections.row, values, projections.dropped)
+
+
+def _weights(examples: Examples) -> list[Floats]:
+    """The weights of the nodes of each symbol, in the order of the examples."""
+    order = np.argsort(examples.symbol, kind="stable")
+    return np.split(examples.weight[order], np.cumsum(np.bincount(examples.symbol))[:-1])
+
+
+@one_thread()
+def estimate(
+    examples: Examples,
+    projections: Projections,
+    options: SpectralOptions,
+    *,
+    progress: Progress | None = None,
+) -> LPCFG:
+    """Step 2: shrinkage, and one pass over the treebank for the parameters."""
+    projections = projections.shrunk(options.shrinkage)
+    backbone = count_pcfg(examples)
+    sizes = [values.shape[1] for values in projections.inside]
+    state_start = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    weights = _weights(examples)
+    means = [
+        [np.average(rows, axis=0, weights=w) for rows, w in zip(side, weights, strict=True)]
+        for side in (projections.inside, projections.outside)
+    ]
+    rules = _estimate_rules(examples, backbone, projections, means, options, progress)
+    if progress:
+        progress("words", 0.0)
+    lexical_start, lexical = _estimate_words(examples, backbone, projections, means[1], options)
+    root = [np.zeros(size) for size in sizes]
+    at_root = np.flatnonzero(examples.parent < 0)
+    total = examples.weight[at_root].sum()
+    for symbol in np.unique(examples.symbol[at_root]):
+        nodes = at_root[examples.symbol[at_root] == symbol]
+        root[symbol] = examples.weight[nodes] @ projections.y(examples, nodes) / total
+    outside_mean = np.concatenate(means[1])
+    parameters = LatentParameters(
+        state_start,
+        np.ascontiguousarray(examples.rules),
+        *rules,
+        outside_mean,
+        np.concatenate(means[0]),
+        lexical_start,
+        lexical,
+        outside_mean,
+        np.concatenate(root),
+    )
+    return LPCFG(backbone, parameters, signed=True)
+
+
+class _RuleArrays(NamedTuple):
+    dense_start: NDArray[np.int64]
+    dense: Floats
+    n_samples: NDArray[np.int32]
+    sample_start: NDArray[np.int64]
+    samples: Floats
+    ratio: Floats
+    smoothing: Floats
+
+
+def _estimate_rules(
+    examples: Examples,
+    backbone: PCFG,
+    projections: Projections,
+    means: list[list[Floats]],
+    options: SpectralOptions,
+    progress: Progress | None,
+) -> _RuleArrays:
+    n_rules = backbone.n_rules
+    nodes = np.flatnonzero(examples.rule >= 0)
+    nodes = nodes[np.argsort(examples.rule[nodes], kind="stable")]
+    first = np.searchsorted(examples.rule[nodes], np.arange(n_rules + 1))
+    dense_start = np.full(n_rules, -1, dtype=np.int64)
+    n_samples = np.zeros(n_rules, dtype=np.int32)
+    sample_start = np.zeros((n_rules, 3), dtype=np.int64)
+    smoothing = np.empty(n_rules)
+    dense: list[Floats] = []
+    samples: list[Floats] = []
+    dense_size = samples_size = 0
+    equal_weights = bool(np.all(examples.weight == examples.weight[0]))
+    for rule in range(n_rules):
+        parents = nodes[first[rule] : first[rule + 1]]
+        z = projections.z(examples, parents)
+        y = projections.y(examples, examples.left[parents])
+        w = projections.y(examples, examples.right[parents])
+        n = len(parents)
+        root_n = np.sqrt(n)
+        smoothing[rule] = root_n / (options.smoothing + root_n)
+        states = [z.shape[1], y.shape[1], w.shape[1]]
+        if equal_weights and SAMPLES_COST * n * sum(states) <= np.prod(states):
+            n_samples[rule] = n
+            for mode, matrix in enumerate((z, y, w)):
+                sample_start[rule, mode] = samples_size
+                samples.append(matrix.ravel())
+                samples_size += matrix.size
+        else:
+            a, b, c = examples.rules[rule]
+            tensor = backbone.probability[rule] * smoothed_tensor(
+                z, y, w, examples.weight[parents],
+                (means[1][a], means[0][b], means[0][c]), float(smoothing[rule]),
+            )  # fmt: skip
+            dense_start[rule] = dense_size
+            dense.append(tensor.ravel())
+            dense_size += tensor.size
+        if progress:
+            progress("rules", (first[rule + 1]) / max(1, len(nodes)))
+    return _RuleArrays(
+        dense_start,
+        np.concatenate([*dense, np.zeros(0)]),
+        n_samples,
+        sample_start,
+        np.concatenate([*samples, np.zeros(0)]),
+        backbone.probability.copy(),
+        smoothing,
+    )
+
+
+def _estimate_words(
+    examples: Examples,
+    backbone: PCFG,
+    projections: Projections,
+    outside_mean: list[Floats],
+    options: SpectralOptions,
+) -> tuple[NDArray[np.int64], Floats]:
+    words = backbone.words
+    leaves = np.flatnonzero(examples.pair >= 0)
+    leaves = leaves[np.argsort(examples.pair[leaves], kind="stable")]
+    first = np.searchsorted(examples.pair[leaves], np.arange(len(words.word) + 1))
+    vectors: list[Floats] = []
+    for pair, symbol in enumerate(words.symbol):
+        nodes = leaves[first[pair] : first[pair + 1]]
+        weight = examples.weight[nodes]
+        mean = weight @ projections.z(examples, nodes) / weight.sum()
+        if words.count[pair] < options.word_smoothing_below:
+            own = options.word_smoothing
+            mean = own * mean + (1.0 - own) * outside_mean[symbol]
+        vectors.append(mean)
+    start = np.concatenate([[0], np.cumsum([len(vector) for vector in vectors])])
+    return start.astype(np.int64), np.concatenate(vectors)

@@ -1,0 +1,199 @@
+"""How many states each nonterminal should have, by search on held-out trees.
+
+One number of states for all nonterminals is a compromise: each has its own mixture of signal and
+noise, and what is too much for one is too little for another.  Narayan and Cohen (2016) choose the
+numbers by how well the grammar parses held-out trees.  There are far too many assignments of
+numbers to nonterminals to try them all, and nonterminals can't be treated one by one from
+scratch either, for the best number of one depends on those of its neighbours in rules.  So the
+nonterminals take turns, the most frequent first, and a *beam* of the best assignments so far
+is kept:
+
+    beam = {start}
+    for each nonterminal a:
+        tried = for each assignment in the beam, for each number n: the same with n for a
+        beam  = the best few of tried
+
+Each trial is judged as a whole, with all other nonterminals at their current numbers.  An
+assignment is among its own trials, so the best is never worse than the start; of equals the one
+with the fewest states is better.  With a beam of one the search is greedy; a wider one finds
+changes that pay only together.
+
+What is fitted on held-out trees is fitted to them: with hundreds of trials, part of what is
+gained there is chance, and other trees don't show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree.constituency.learn.state_counts import MOST
+from eigentree.errors import SettingsError
+from eigentree.linalg.threads import one_thread
+
+Ints = NDArray[np.int32]
+Judge = Callable[[Ints], float]
+Progress = Callable[[str, float], None]
+
+STAGE = "numbers of states"
+
+
+@dataclass(frozen=True, slots=True)
+class StateSearchOptions:
+    """Settings of the search for numbers of states.
+
+    Attributes
+    ----------
+    beam
+        Assignments that are kept from one nonterminal to the next.
+    most
+        Nonterminals that are searched, the most frequent ones.
+    numbers
+        Numbers of states that are tried; beyond what the rank of a nonterminal's
+        cross-moment allows, the rank is tried in their place.
+    """
+
+    beam: int = 1
+    most: int = 20
+    numbers: tuple[int, ...] = (4, 8, 16, 24, 32, 48)
+
+    def __post_init__(self) -> None:
+        for name in ("beam", "most"):
+            if getattr(self, name) < 1:
+                raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        if not self.numbers or min(self.numbers) < 1 or max(self.numbers) > MOST:
+            raise SettingsError(
+                f"numbers is {self.numbers}; it must hold numbers of states, from 1 to {MOST}"
+            )
+
+
+class Trial(NamedTuple):
+    """One number of states that was tried for one nonterminal.
+
+    Attributes
+    ----------
+    turn
+        Whose turn it was, from 0.
+    member
+        Place of the assignment in the beam that it was tried with, the best at 0.
+    states
+        The number.
+    value
+        What the judge said.
+    """
+
+    turn: int
+    member: int
+    states: int
+    value: float
+
+
+class FoundStates(NamedTuple):
+    """What a search found.
+
+    Attributes
+    ----------
+    n_states : int32, axes (N)
+        The best assignment.
+    value, start_value
+        What the judge said of it, and of the start.
+    trials
+        All that was tried, in order, the numbers that stayed included.
+    """
+
+    n_states: Ints
+    value: float
+    start_value: float
+    trials: list[Trial]
+
+
+def search_states(
+    start: Ints,
+    largest: Ints,
+    turns: Sequence[Ints],
+    judge: Judge,
+    options: StateSearchOptions = StateSearchOptions(),
+    *,
+    jobs: int = 1,
+    progress: Progress | None = None,
+) -> FoundStates:
+    """Find the numbers of states that a judge likes best, one nonterminal after another.
+
+    Parameters
+    ----------
+    start : int32, axes (N)
+        Numbers to begin with.
+    largest : int32, axes (N)
+        No symbol gets more.
+    turns
+        The symbols that are changed together at each turn, in order; mostly one.
+    judge
+        How good an assignment is, the higher the better.  Threads may ask it at once; it is
+        asked once about each assignment.
+    options
+        Width of the beam and numbers to try; ``most`` is the caller's, by the turns.
+    jobs
+        Threads; the result is the same for any number.
+    progress
+        Called with the stage's name and the share done, 0 to 1.
+
+    Cost
+    ----
+    At most turns x beam x numbers judgements.
+
+    References
+    ----------
+    narayan-2016.
+    """
+    known: dict[tuple[int, ...], float] = {}
+    trials: list[Trial] = []
+
+    def order(assignment: tuple[int, ...]) -> tuple[float, int, tuple[int, ...]]:
+        """Better ones first; of equals the one with fewer states, and then any fixed one."""
+        return -known[assignment], sum(assignment), assignment
+
+    with ThreadPoolExecutor(jobs) as threads, one_thread():
+
+        def judge_all(new: list[tuple[int, ...]], turn: int) -> None:
+            values = threads.map(lambda each: judge(np.array(each, dtype=np.int32)), new)
+            for number, (assignment, value) in enumerate(zip(new, values, strict=True)):
+                known[assignment] = value
+                if progress and turn >= 0:
+                    progress(STAGE, (turn + (number + 1) / len(new)) / len(turns))
+
+        first = tuple(start.tolist())
+        judge_all([first], -1)
+        beam = [first]
+        for turn, symbols in enumerate(turns):
+            tried = [_changes(member, symbols, largest, options.numbers) for member in beam]
+            every = dict.fromkeys(each for changes in tried for each in changes.values())
+            judge_all([each for each in every if each not in known], turn)
+            trials += [
+                Trial(turn, member, number, known[assignment])
+                for member, changes in enumerate(tried)
+                for number, assignment in changes.items()
+            ]
+            beam = sorted(every, key=order)[: options.beam]
+            if progress:
+                progress(STAGE, (turn + 1) / len(turns))
+    best = beam[0]
+    return FoundStates(np.array(best, dtype=np.int32), known[best], known[first], trials)
+
+
+def _changes(
+    assignment: tuple[int, ...], symbols: Ints, largest: Ints, numbers: Sequence[int]
+) -> dict[int, tuple[int, ...]]:
+    """An assignment with each number for some symbols, itself included, fewest states first."""
+    limit = int(largest[symbols].max())
+    changes = {max(assignment[symbol] for symbol in symbols): assignment}
+    for number in numbers:
+        changed = list(assignment)
+        for symbol in symbols:
+            changed[symbol] = min(number, int(largest[symbol]))
+        changes.setdefault(min(number, limit), tuple(changed))
+    return dict(sorted(changes.items()))

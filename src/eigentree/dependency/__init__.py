@@ -1,0 +1,1 @@
+"""Dependency parsing: head automata, their charts, learning and parser."""

@@ -1,0 +1,46 @@
+"""Kernel of `eigentree.dependency.arc_labels`."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree._core.jit import kernel
+
+
+@kernel
+def add_weights(
+    keys: NDArray[np.uint64],
+    feature: NDArray[np.uint64],
+    start: NDArray[np.int64],
+    label: NDArray[np.int32],
+    weight: NDArray[np.float32],
+    scores: NDArray[np.float64],
+) -> None:
+    """Add the weights of the features that arcs have.
+
+    Parameters
+    ----------
+    keys : uint64, axes (n, D)
+        Features of each arc; those that the model lacks add nothing.
+    feature : uint64, axes (F)
+        The model's, rising.
+    start : int64, axes (F + 1)
+        Where the weights of each feature begin.
+    label : int32, weight : float32, axes (W)
+    scores : float64, axes (n, L)
+        Added to.
+    """
+    for arc in range(keys.shape[0]):
+        for which in range(keys.shape[1]):
+            wanted = keys[arc, which]
+            low, high = 0, len(feature)
+            while low < high:
+                middle = (low + high) // 2
+                if feature[middle] < wanted:
+                    low = middle + 1
+                else:
+                    high = middle
+            if low < len(feature) and feature[low] == wanted:
+                for at in range(start[low], start[low + 1]):
+                    scores[arc, label[at]] += weight[at]

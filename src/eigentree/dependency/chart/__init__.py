@@ -1,0 +1,1 @@
+"""Charts of head automata: sums, best trees."""

@@ -1,0 +1,1 @@
+"""Learning head automata, lexical modifiers and relations."""

@@ -1,0 +1,110 @@
+"""Unlabelled scores as tables for people and as tab-separated values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from eigentree.errors import counted
+from eigentree.evaluation import GoldBracketing, UnlabelledResult
+from eigentree.evaluation.tables.scores import LISTED_PROBLEMS, Table, percent, plain_table
+from eigentree.evaluation.unlabelled import CONVENTIONS, Convention, Figure, marks_that_count
+
+_TITLES: dict[Convention, str] = {
+    "klein-manning": "klein-manning: F1 of all spans, that of the sentence among them",
+    "sentence": "sentence: mean of sentence F1, without the span of the sentence",
+}
+_COLUMNS = ("sentence", "place", "status", "length", "matched", "gold", "parsed", "f1", "reason")
+
+
+def describe(tags: Sequence[str] | None, empty_labels: Sequence[str]) -> list[tuple[str, str]]:
+    """The settings in words, as pairs of what and how."""
+    marks = "words of punctuation by Unicode" if tags is None else " ".join(tags) or "nothing"
+    return [
+        ("left out as punctuation", marks),
+        ("left out as empty", " ".join(empty_labels) or "nothing"),
+        ("spans that count", "of two words or more, each once; length is in words left"),
+        ("sentences of one word", "not counted"),
+        ("no gold span but the sentence's", "1 if the parse has none either, else 0"),
+        ("sentence without a parse", "all its spans count as not found"),
+    ]
+
+
+def notes(gold: Sequence[GoldBracketing]) -> list[str]:
+    """What deserves telling of the settings."""
+    marks = marks_that_count(gold)
+    if not marks:
+        return []
+    shown = " ".join(word for word, _ in marks.most_common(5))
+    words = counted(marks.total(), "word that counts is", "words that count are")
+    return [f"{words} punctuation by Unicode: {shown}"]
+
+
+def tables(results: Mapping[str, UnlabelledResult]) -> list[Table]:
+    """A table for each convention, with a column for each length.
+
+    The first result comes with all its figures, the others with their F1 alone.
+    """
+    first = next(iter(results.values()))
+    made = []
+    for convention in CONVENTIONS:
+        own = [one for one in first.figures if one.convention == convention]
+        header = ["", *("all" if one.longest is None else f"up to {one.longest}" for one in own)]
+        rows = [
+            ["sentences of two words or more", *(str(one.sentences) for one in own)],
+            ["of them without a span to find", *(str(one.trivial) for one in own)],
+        ]
+        for name, result in results.items():
+            figures = [result.figure(convention, one.longest) for one in own]
+            rows.append([f"F1 of {name}, %", *(percent(one.f1) for one in figures)])
+            if result is not first:
+                continue
+            if any(one.interval for one in figures):
+                rows.append(["  95 % interval", *map(_interval, figures)])
+            if convention == "klein-manning":
+                rows.append(["  recall, %", *(percent(one.recall) for one in figures)])
+                rows.append(["  precision, %", *(percent(one.precision) for one in figures)])
+        made.append(Table(_TITLES[convention], header, rows))
+    return made
+
+
+def _interval(figure: Figure) -> str:
+    if figure.interval is None:
+        return percent(None)
+    return f"{100 * figure.interval.low:.1f}-{100 * figure.interval.high:.1f}"
+
+
+def lines(
+    results: Mapping[str, UnlabelledResult],
+    settings: Sequence[tuple[str, str]],
+    remarks: Sequence[str],
+) -> Iterator[str]:
+    """The whole report, parts separated by empty lines."""
+    for table in tables(results):
+        yield "\n" + plain_table(table)
+    yield ""
+    yield from (f"{what}: {how}" for what, how in settings)
+    if remarks:
+        yield "\nremarks:"
+        yield from (f"  {line}" for line in remarks)
+
+
+def problems(
+    result: UnlabelledResult, places: Sequence[str], most: int = LISTED_PROBLEMS
+) -> Iterator[str]:
+    """The sentences without a parse that can be compared, one a line, and how many more."""
+    for one in result.problems[:most]:
+        yield f"{places[one.number - 1]}: sentence {one.number}: {one.reason}"
+    if len(result.problems) > most:
+        yield f"and {len(result.problems) - most} more; --per-sentence and --json have them all"
+
+
+def sentence_rows(result: UnlabelledResult, places: Sequence[str]) -> Iterator[str]:
+    """A line of tab-separated values for each sentence, after a header.
+
+    Spans are counted with the sentence's own; F1 is without it, and empty for one word.
+    """
+    yield "\t".join(_COLUMNS)
+    for one, place in zip(result.sentences, places, strict=True):
+        f1 = f"{one.f1:.6g}" if one.length > 1 else ""
+        cells = (one.number, place, one.status, one.length, one.matched, one.gold, one.parsed)
+        yield "\t".join(map(str, (*cells, f1, one.reason)))

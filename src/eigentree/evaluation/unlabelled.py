@@ -1,0 +1,358 @@
+"""Unlabelled bracket scores, as unsupervised parsing reports them, in both its conventions.
+
+What counts of a gold tree is a set: its empty elements are gone, then its punctuation; of the
+spans over the words that are left, each counts once however many phrases have it, spans of one
+word don't count, and the whole sentence always is one of the spans, of parses as well.  Length
+is the number of words left.  Then
+
+``klein-manning``
+    corpus F1 = 2 matched / (gold + parsed) of the summed spans, the sentence's own among them.
+    A sentence of two words counts with its one span, which no parse misses.
+``sentence``
+    mean of the F1 of sentences without the sentence's own span.  A gold tree without any other
+    gives 1 when the parse has no other either, which is certain for two words, and else 0.
+
+Sentences of one word or none have nothing to find and count in neither.  A missing parse, or
+one of other words, has no spans at all and counts as such.
+
+References
+----------
+Klein and Manning 2002 for the first convention; Shen et al. 2018 and Kim et al. 2019 for the
+second.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree._core.display import Shown
+from eigentree.errors import SettingsError
+from eigentree.evaluation.scored_tree import is_punctuation
+from eigentree.evaluation.significance import (
+    Interval,
+    bootstrap_interval,
+    bootstrap_mean_interval,
+    corpus_f1,
+)
+from eigentree.treebank.io.unlabelled import Bracketing, Pair, bracketing_of
+from eigentree.treebank.tree import Tree
+
+Convention = Literal["klein-manning", "sentence"]
+CONVENTIONS: tuple[Convention, ...] = ("klein-manning", "sentence")
+LENGTHS = (10, 20, 30, 40)
+
+# Currency signs are no punctuation, but papers on the Penn Treebank leave them out with it.
+PENN_PUNCTUATION = (",", ".", ":", "``", "''", "-LRB-", "-RRB-", "#", "$")
+
+
+class GoldBracketing(NamedTuple):
+    """What counts of a gold tree.
+
+    Attributes
+    ----------
+    words, tags
+        Of the words that are left without punctuation and empty elements.
+    spans
+        Spans of two words or more over them, the whole sentence included.
+    text
+        All words, punctuation included.
+    kept
+        Whether each word of ``text`` is left.
+    """
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+    spans: frozenset[Pair]
+    text: tuple[str, ...]
+    kept: tuple[bool, ...]
+
+
+def gold_bracketing(
+    tree: Tree,
+    *,
+    punctuation: Iterable[str] | None = None,
+    empty_labels: Iterable[str] = ("-NONE-",),
+) -> GoldBracketing:
+    """What counts of a gold tree.
+
+    Parameters
+    ----------
+    tree
+        A tree as read, or a clean one.
+    punctuation
+        Tags of the words that are left out, such as `PENN_PUNCTUATION`; None leaves out the
+        words of punctuation by Unicode category, whatever their tags.
+    empty_labels
+        Preterminals that hold no word.
+    """
+    empty, marks = frozenset(empty_labels), None if punctuation is None else frozenset(punctuation)
+    leaves = [node for node in tree.preterminals() if node.label not in empty]
+    text = tuple(node.word or "" for node in leaves)
+    kept = tuple(
+        not is_punctuation(word) if marks is None else node.label not in marks
+        for node, word in zip(leaves, text, strict=True)
+    )
+    whole = bracketing_of(tree, empty)
+    words = _left(text, kept)
+    tags = _left([node.label for node in leaves], kept)
+    return GoldBracketing(words, tags, _without(whole.spans, kept), text, kept)
+
+
+class SentenceSpans(NamedTuple):
+    """One sentence with its numbers of spans, the sentence's own among them.
+
+    ``number`` counts from 1; ``length`` is in words that count.  ``status`` tells a missing
+    parse, and one that can't be compared for the ``reason``.
+    """
+
+    number: int
+    length: int
+    matched: int
+    gold: int
+    parsed: int
+    status: Literal["ok", "error", "missing"] = "ok"
+    reason: str = ""
+
+    @property
+    def f1(self) -> float:
+        """F1 without the sentence's own span, by the rules of convention ``sentence``."""
+        if self.status != "ok":
+            return 0.0
+        gold, parsed = self.gold - 1, self.parsed - 1
+        return 2 * (self.matched - 1) / (gold + parsed) if gold + parsed else 1.0
+
+
+class Figure(NamedTuple):
+    """A score under one convention over the sentences up to one length.
+
+    Attributes
+    ----------
+    convention
+        ``"klein-manning"`` or ``"sentence"``.
+    longest
+        Most words of a sentence; None for all sentences.
+    sentences
+        Those of two words or more, which the score is over.
+    trivial
+        How many of them have no gold span but their own.
+    f1
+        As a fraction; None without sentences, as all that follows.
+    recall, precision
+        Of the summed spans; None under ``"sentence"``, too.
+    interval
+        Of ``f1``, by the bootstrap over sentences; None where none was asked for.
+    """
+
+    convention: Convention
+    longest: int | None
+    sentences: int
+    trivial: int
+    f1: float | None
+    recall: float | None = None
+    precision: float | None = None
+    interval: Interval | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        interval = None if self.interval is None else list(self.interval)
+        return {**self._asdict(), "interval": interval}
+
+
+@dataclass(frozen=True, slots=True)
+class UnlabelledResult(Shown):
+    """Sentences and figures, in the order of conventions and, within, of lengths."""
+
+    sentences: tuple[SentenceSpans, ...]
+    figures: tuple[Figure, ...]
+
+    @property
+    def problems(self) -> list[SentenceSpans]:
+        """The sentences without a parse that can be compared."""
+        return [one for one in self.sentences if one.status != "ok"]
+
+    def figure(self, convention: Convention, longest: int | None) -> Figure:
+        """The figure of one convention and length; KeyError where it wasn't asked for."""
+        for one in self.figures:
+            if (one.convention, one.longest) == (convention, longest):
+                return one
+        raise KeyError((convention, longest))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The figures, and the sentences that couldn't be compared, ready for JSON."""
+        return {
+            "figures": [one.to_dict() for one in self.figures],
+            "not_compared": [
+                {"sentence": one.number, "status": one.status, "reason": one.reason}
+                for one in self.problems
+            ],
+        }
+
+
+def score_unlabelled(
+    gold: Sequence[GoldBracketing],
+    parsed: Sequence[Bracketing | None],
+    *,
+    lengths: Sequence[int] = LENGTHS,
+    seed: int = 0,
+    n_samples: int = 0,
+) -> UnlabelledResult:
+    """Compare bracketings with gold trees.
+
+    Parameters
+    ----------
+    gold
+        From `gold_bracketing`.
+    parsed
+        One for each gold tree, over all its words or over those that count; None for "no
+        parse".  Whether a word is punctuation is for the gold tree to say.
+    lengths
+        Each gives figures over the sentences up to so many words; all sentences do besides.
+    seed
+        Of the bootstrap.
+    n_samples
+        Draws of the bootstrap; 0 for no intervals.
+
+    Returns
+    -------
+    UnlabelledResult
+        Fractions between 0 and 1.
+
+    Raises
+    ------
+    SettingsError
+        When the sequences differ in length, or a length is below 1.
+
+    Cost
+    ----
+    Linear in words and spans; with intervals, O(sentences x n_samples) for each figure.
+    """
+    if len(gold) != len(parsed):
+        raise SettingsError(
+            f"{len(gold)} gold trees and {len(parsed)} bracketings: there must be one bracketing, "
+            "or None, for each gold tree"
+        )
+    if any(longest < 1 for longest in lengths):
+        raise SettingsError(f"lengths are {list(lengths)}, which must all be at least 1")
+    sentences = tuple(
+        _compared(number, *pair) for number, pair in enumerate(zip(gold, parsed, strict=True), 1)
+    )
+    figures = tuple(
+        _figure(convention, longest, sentences, seed, n_samples)
+        for convention in CONVENTIONS
+        for longest in (*lengths, None)
+    )
+    return UnlabelledResult(sentences, figures)
+
+
+class Matched(NamedTuple):
+    """Bracketings in the order of the gold trees.
+
+    ``parsed`` has None where none has the words of a gold tree; ``left_over`` has the places,
+    from 0, of those that belong to no gold tree.
+    """
+
+    parsed: list[Bracketing | None]
+    left_over: list[int]
+
+
+def match_by_words(gold: Sequence[GoldBracketing], parsed: Sequence[Bracketing | None]) -> Matched:
+    """Find for each gold tree the bracketing with its words, in whatever order they come.
+
+    Those with all words of a sentence, then those with the words that count, are paired in
+    their order.
+    """
+    waiting: defaultdict[tuple[str, ...], deque[int]] = defaultdict(deque)
+    for place, one in enumerate(parsed):
+        if one is not None:
+            waiting[one.words].append(place)
+    chosen: list[Bracketing | None] = []
+    for own in gold:
+        places = waiting.get(own.text) or waiting.get(own.words)
+        chosen.append(parsed[places.popleft()] if places else None)
+    return Matched(chosen, sorted(place for places in waiting.values() for place in places))
+
+
+def marks_that_count(gold: Iterable[GoldBracketing]) -> Counter[str]:
+    """Words of punctuation that weren't left out, as when its tags are other ones."""
+    return Counter(word for one in gold for word in one.words if is_punctuation(word))
+
+
+def _compared(number: int, gold: GoldBracketing, parsed: Bracketing | None) -> SentenceSpans:
+    base = SentenceSpans(number, len(gold.words), 0, len(gold.spans), 0)
+    if parsed is None:
+        return base._replace(status="missing", reason="no parse")
+    if parsed.words == gold.text:
+        spans = _without(parsed.spans, gold.kept)
+    elif parsed.words == gold.words:
+        spans = _without(parsed.spans, (True,) * len(gold.words))
+    else:
+        return base._replace(status="error", reason=_difference(gold, parsed))
+    return base._replace(matched=len(gold.spans & spans), parsed=len(spans))
+
+
+def _difference(gold: GoldBracketing, parsed: Bracketing) -> str:
+    """Where the words of a parse depart from those of the gold tree that they are nearest to."""
+    numbers = {len(gold.text), len(gold.words)}
+    if len(parsed.words) not in numbers:
+        listed = " or ".join(map(str, sorted(numbers)))
+        return f"the parse has {len(parsed.words)} words, which must be {listed} as in gold"
+    words = gold.text if len(parsed.words) == len(gold.text) else gold.words
+    pairs = zip(words, parsed.words, strict=True)
+    place = next(at for at, (word, other) in enumerate(pairs) if word != other)
+    return f"word {place + 1} is {words[place]!r} in gold and {parsed.words[place]!r} in the parse"
+
+
+def _figure(
+    convention: Convention,
+    longest: int | None,
+    sentences: Sequence[SentenceSpans],
+    seed: int,
+    n_samples: int,
+) -> Figure:
+    within = [
+        one for one in sentences if one.length > 1 and (longest is None or one.length <= longest)
+    ]
+    figure = Figure(convention, longest, len(within), sum(one.gold == 1 for one in within), None)
+    if not within:
+        return figure
+    if convention == "sentence":
+        values = np.array([one.f1 for one in within])
+        figure = figure._replace(f1=float(values.mean()))
+        if n_samples:
+            interval = bootstrap_mean_interval(values, seed=seed, n_samples=n_samples)
+            figure = figure._replace(interval=interval)
+        return figure
+    counts = _counts(within)
+    matched, n_gold, n_parsed = counts.sum(axis=0).tolist()
+    figure = figure._replace(
+        f1=float(corpus_f1(counts.sum(axis=0))),
+        recall=matched / n_gold,
+        precision=matched / n_parsed if n_parsed else None,
+    )
+    if n_samples:
+        interval = bootstrap_interval(counts, seed=seed, n_samples=n_samples)
+        figure = figure._replace(interval=interval)
+    return figure
+
+
+def _counts(sentences: Sequence[SentenceSpans]) -> NDArray[np.int64]:
+    rows = [(one.matched, one.gold, one.parsed) for one in sentences]
+    return np.array(rows, dtype=np.int64)
+
+
+def _left(items: Sequence[str], kept: Sequence[bool]) -> tuple[str, ...]:
+    return tuple(item for item, is_kept in zip(items, kept, strict=True) if is_kept)
+
+
+def _without(spans: Iterable[Pair], kept: Sequence[bool]) -> frozenset[Pair]:
+    """Spans over the words that are kept, of two of them or more, the whole sentence added."""
+    place = [0]
+    for is_kept in kept:
+        place.append(place[-1] + is_kept)
+    moved = {(place[start], place[end]) for start, end in spans} | {(0, place[-1])}
+    return frozenset(span for span in moved if span[1] - span[0] > 1)

@@ -1,0 +1,1 @@
+"""Expectation maximisation, shared by all models that learn by it."""

@@ -1,0 +1,1 @@
+"""Known grammars and samples from them."""

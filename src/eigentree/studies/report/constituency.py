@@ -1,0 +1,711 @@
+"""The report of a study of constituency parsers.
+
+The figures are the dictionary that ``results.json`` holds.  Equal figures give equal bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from eigentree.drawing.plots import Point, Series, plot
+from eigentree.errors import counted
+from eigentree.studies.report import page
+from eigentree.studies.report.ensembles import (
+    PAPER_OF_ENSEMBLES,
+    ensemble_sections,
+    ensemble_summary,
+)
+from eigentree.studies.report.page import Report
+from eigentree.studies.report.parsing_time import parsing_time
+from eigentree.studies.report.tables import (
+    BY_CHANCE,
+    NOTHING,
+    Cell,
+    Figures,
+    Row,
+    Section,
+    Table,
+    file_size,
+    in_points,
+    interval,
+    p_value,
+    percent,
+    seconds,
+)
+
+PAPER = (
+    "The paper that sections and tables refer to is Cohen, Stratos, Collins, Foster and Ungar "
+    "(2013), Experiments with Spectral Learning of Latent-Variable PCFGs, NAACL-HLT. As there, m "
+    "is the number of latent states that a nonterminal has at most."
+)
+_APART = 7.0  # between intervals of different models at the same number of states
+_TAGS = {"gold": "gold tags", "own": "words alone"}
+
+
+def as_html(figures: Figures) -> str:
+    """The page."""
+    return page.as_html(report(figures))
+
+
+def as_markdown(figures: Figures) -> str:
+    """The tables and the text, without plots."""
+    return page.as_markdown(report(figures))
+
+
+def report(figures: Figures) -> Report:
+    """All that a report says."""
+    return Report(
+        figures["title"],
+        subtitle(figures),
+        summary(figures),
+        paper(figures),
+        figures["failures"],
+        sections(figures),
+        list(facts(figures)),
+    )
+
+
+# Text -------------------------------------------------------------------------------------
+
+
+def paper(figures: Figures) -> str:
+    """What the report refers to."""
+    told = [PAPER] if figures["models"] or not figures["ensembles"] else []
+    return " ".join([*told, *([PAPER_OF_ENSEMBLES] if figures["ensembles"] else [])])
+
+
+def subtitle(figures: Figures) -> str:
+    """What was trained and scored on how much."""
+    parts = ", ".join(
+        f"{counted(number, 'sentence')} of {part}" for part, number in figures["parts"].items()
+    )
+    trained = f"{counted(figures['trees'], 'training tree')} ({counted(figures['words'], 'word')})"
+    longest = figures["longest"]
+    lengths = "" if longest is None else f" with up to {counted(longest, 'word')}"
+    scored = f"{parts or 'nothing'}{lengths}"
+    return f"{trained}; scored on {scored}; parsed from {_TAGS[figures['tags']]}"
+
+
+def summary(figures: Figures) -> list[str]:
+    """What came out, in plain sentences made from the figures."""
+    rows = sorted(figures["models"], key=lambda row: -row["scores"]["dev"]["f1"])
+    of_ensembles = [ensemble_summary(one) for one in figures["ensembles"]]
+    if not rows:
+        return of_ensembles or ["No model was trained, so there is nothing to compare."]
+    best = rows[0]
+    scores = best["scores"]
+    on_test = f" and {percent(scores['test']['f1'])} on test" if "test" in scores else ""
+    told = [
+        f"The best model on dev is {best['name']}: F1 {percent(scores['dev']['f1'])} "
+        f"({interval(scores['dev'])}){on_test}, after {seconds(best['cpu_seconds'])} CPU seconds "
+        "of training."
+    ]
+    pair = _rivals(rows)
+    if pair is not None:
+        told.append(_against(figures, *pair))
+    same = [one for one in figures["references"] if one["tags"] == figures["tags"]]
+    same = [one for one in same if _f1_on(best, one["on"]) is not None]
+    if same:
+        reference = max(same, key=lambda one: one["f1"])
+        mine = _f1_on(best, reference["on"]) or 0.0
+        part = _part_name(reference["on"])
+        told.append(
+            f"The best reference, {reference['name']}, has {percent(reference['f1'])} on {part} "
+            f"after {seconds(reference['cpu_seconds'])} CPU seconds, where the best model has "
+            f"{percent(mine)}."
+        )
+    return told + of_ensembles
+
+
+def _rivals(rows: Sequence[Row]) -> tuple[Row, Row] | None:
+    """The two models to compare in words, the better one first, out of models sorted by F1.
+
+    They are the best of the two kinds of estimator that there are, spectral and EM or EM from its
+    two starts; without those, the best model and the best with another name.
+    """
+    of_kind: dict[str, Row] = {}
+    for row in rows:
+        of_kind.setdefault(row["method"], row)
+        if "em" in row["method"].split("+"):
+            of_kind.setdefault("any em", row)
+    for kinds in (("spectral", "any em"), ("em", "spectral+em")):
+        if all(kind in of_kind for kind in kinds):
+            one, other = (of_kind[kind] for kind in kinds)
+            is_better = one["scores"]["dev"]["f1"] >= other["scores"]["dev"]["f1"]
+            return (one, other) if is_better else (other, one)
+    rival = next((row for row in rows if row["model"] != rows[0]["model"]), None)
+    return None if rival is None else (rows[0], rival)
+
+
+def _against(figures: Figures, one: Row, other: Row) -> str:
+    """How a model compares with one that is no better, in F1 on dev and in time."""
+    apart = one["scores"]["dev"]["f1"] - other["scores"]["dev"]["f1"]
+    than = f"{other['name']} ({percent(other['scores']['dev']['f1'])})"
+    if abs(apart) < 5e-5:
+        text = f"On dev, {one['name']} is as accurate as {than}"
+    else:
+        text = f"On dev, {one['name']} is {100 * apart:.2f} points above {than}"
+    names = {one["name"], other["name"]}
+    for test in figures["comparisons"]:
+        if test["part"] == "dev" and {test["first"], test["second"]} == names:
+            p = test["p_randomisation"]
+            text += f", p {'' if p < 0.001 else '= '}{p_value(p)}"
+            text += ", which chance may explain" if p >= BY_CHANCE else ""
+    fast, slow = sorted((one, other), key=lambda row: row["cpu_seconds"])
+    spent = f"{seconds(fast['cpu_seconds'])} CPU seconds against {seconds(slow['cpu_seconds'])}"
+    if fast["cpu_seconds"] > 0:
+        ratio = slow["cpu_seconds"] / fast["cpu_seconds"]
+        times = f"{ratio:.{1 if ratio < 10 else 0}f}"
+        if times == "1.0":
+            return f"{text}; they trained as fast as one another ({spent})."
+        return f"{text}; {fast['name']} trained {times} times as fast ({spent})."
+    return f"{text}; training took {spent}."
+
+
+def _f1_on(row: Row, part: str) -> float | None:
+    if part == "mean":
+        return row["mean_f1"] if len(row["scores"]) > 1 else None
+    f1: float | None = row["scores"][part]["f1"] if part in row["scores"] else None
+    return f1
+
+
+def _part_name(part: str) -> str:
+    return "the mean of dev and test" if part == "mean" else part
+
+
+def facts(figures: Figures) -> Iterator[tuple[str, str]]:
+    """What it takes to do the same again."""
+    if figures["command"]:
+        yield "command", figures["command"]
+    if figures["finished"]:
+        yield "last model finished", figures["finished"].replace("T", " ").replace("+00:00", " UTC")
+    for one in figures["versions"]:
+        yield "versions", ", ".join(f"{name} {number}" for name, number in one.items())
+    for one in figures["machines"]:
+        yield "machine", f"{one['processor']}, {counted(one['cores'], 'core')}, {one['system']}"
+    if figures["processes"]:
+        yield "cells at a time", " or ".join(map(str, figures["processes"]))
+    for part, data in figures["data"].items():
+        yield f"{part} data", f"{data['file']}, SHA-256 {data['sha256']}"
+    yield "seeds", ", ".join(map(str, figures["seeds"]))
+    longest = figures["longest"]
+    if longest is not None:
+        numbers = (
+            f"{number:,} of {figures['all_sentences'][part]:,} of {part}"
+            for part, number in figures["parts"].items()
+        )
+        yield f"sentences up to {counted(longest, 'word')}", ", ".join(numbers)
+    lengths = "of all lengths" if longest is None else f"up to {counted(longest, 'word')}"
+    yield (
+        "scores",
+        f"labelled brackets as EVALB counts them with COLLINS.prm, sentences {lengths}, "
+        "against the files as they stand",
+    )
+
+
+# Tables and plots -------------------------------------------------------------------------
+
+
+def sections(figures: Figures) -> list[Section]:
+    """The parts of the report that have anything to say."""
+    made = [
+        _accuracy(figures),
+        _time_and_accuracy(figures),
+        _iterations(figures),
+        _times_of_training(figures),
+        parsing_time(figures),
+        _ablations(figures),
+        _learning_curve(figures),
+        _comparisons(figures),
+        *ensemble_sections(figures),
+    ]
+    return [section for section in made if section.tables or section.plots]
+
+
+def _models(rows: Sequence[Row]) -> list[str]:
+    return list(dict.fromkeys(row["model"] for row in rows))
+
+
+def _colours(figures: Figures) -> dict[str, int]:
+    return {name: number for number, name in enumerate(_models(figures["models"]))}
+
+
+def _accuracy(figures: Figures) -> Section:
+    rows = figures["models"]
+    if not rows:
+        return Section("Accuracy", "", [], [])
+    text = (
+        "F1 in percent. The best models are chosen on dev alone; test is scored for all and "
+        "decides nothing."
+        if "test" in figures["parts"]
+        else "F1 in percent."
+    )
+    numbers = {len(row["seeds"]) for row in rows}
+    if max(numbers) > 1:
+        trained = f"Each model was trained with {max(numbers)} seeds"
+        if len(numbers) > 1:
+            trained = f"Models were trained with {min(numbers)} to {max(numbers)} seeds"
+        text += f" {trained}; F1 is that of the brackets of all of them, times and sizes are means."
+    tables = [_details(figures)]
+    if any(row["states"] is not None for row in rows):
+        tables.insert(0, _matrix(figures))
+    lines = [
+        Series(
+            name,
+            [_point_by_states(row) for row in rows if row["model"] == name and row["states"]],
+            colour,
+        )
+        for name, colour in _colours(figures).items()
+    ]
+    lines = [one for one in lines if len(one.points) > 1]
+    lines = [
+        one._replace(shift=_APART * (number - (len(lines) - 1) / 2))
+        for number, one in enumerate(lines)
+    ]
+    plots = []
+    if lines:
+        plots.append(
+            plot(
+                "F1 on dev by number of latent states",
+                "One line a model with its 95 % bootstrap intervals; the figures are in the table.",
+                lines,
+                x_label="latent states",
+                y_label="F1 on dev, %",
+                x_ticks=sorted({point.x for one in lines for point in one.points}),
+                name="states",
+            )
+        )
+    return Section("Accuracy", text, tables, plots)
+
+
+def _point_by_states(row: Row) -> Point:
+    scores = row["scores"]["dev"]
+    title = f"{row['name']}: {percent(scores['f1'])} ({interval(scores)})"
+    low, high = 100 * scores["low"], 100 * scores["high"]
+    return Point(row["states"], 100 * scores["f1"], title, "", low, high)
+
+
+def _matrix(figures: Figures) -> Table:
+    """F1 by states and model, as in table 2 of the paper."""
+    rows = [row for row in figures["models"] if row["states"] is not None]
+    found = {(row["model"], row["states"]): row for row in rows}
+    parts = list(figures["parts"])
+    best = {
+        part: max((row["scores"][part]["f1"], row["name"]) for row in rows)[1] for part in parts
+    }
+    lines: list[list[Cell]] = []
+    for states in sorted({row["states"] for row in rows}):
+        line = [Cell(f"m = {states}")]
+        for part in parts:
+            for model in _models(rows):
+                row = found.get((model, states))
+                if row is None:
+                    line.append(Cell(NOTHING))
+                else:
+                    f1 = percent(row["scores"][part]["f1"])
+                    line.append(Cell(f1, row["name"] == best[part]))
+        lines.append(line)
+    header = ["states", *(f"{model}, {part}" for part in parts for model in _models(rows))]
+    note = "The highest of each part is in bold."
+    return Table("F1 by method and number of states (the paper's table 2)", header, lines, note)
+
+
+def _details(figures: Figures) -> Table:
+    rows, parts = figures["models"], list(figures["parts"])
+    several = any(len(row["seeds"]) > 1 for row in rows)
+    header = ["model"]
+    for part in parts:
+        header += [f"{part} F1", "95 % interval", *(["by seed"] if several else [])]
+    header += ["mean"] if len(parts) > 1 else []
+    header += ["fall-backs", "negative", "training CPU s", "parsing ms a sentence"]
+    header += ["tagging, %"] if figures["tags"] == "own" else []
+    header += ["parameters", "model file"]
+    best = max((row["scores"]["dev"]["f1"] for row in rows), default=None)
+    lines = []
+    for row in rows:
+        scores = [row["scores"][part] for part in parts]
+        line = [Cell(row["name"])]
+        for part, one in zip(parts, scores, strict=True):
+            line += [Cell(percent(one["f1"]), part == "dev" and one["f1"] == best)]
+            line += [Cell(interval(one))]
+            if several:
+                spread = f"{percent(min(one['by_seed']))} to {percent(max(one['by_seed']))}"
+                line.append(Cell(spread if len(one["by_seed"]) > 1 else NOTHING))
+        if len(parts) > 1:
+            line.append(Cell(percent(row["mean_f1"])))
+        line += [Cell(" / ".join(f"{one[name]:g}" for one in scores)) for name in _COUNTED]
+        line.append(Cell(seconds(row["cpu_seconds"])))
+        line.append(Cell(" / ".join(f"{one['ms_a_sentence']:.1f}" for one in scores)))
+        if figures["tags"] == "own":
+            line.append(Cell(" / ".join(percent(one["tagging_accuracy"]) for one in scores)))
+        line += [Cell(f"{row['parameters']:,}"), Cell(file_size(row["bytes"]))]
+        lines.append(line)
+    note = (
+        "Intervals are by the bootstrap over sentences. Fall-backs are sentences that the grammar "
+        "has no tree for as they stand; negative are those whose value came out negative"
+        + (", dev / test. " if len(parts) > 1 else ". ")
+        + "Parameters are the numbers that are not zero."
+    )
+    left_out = sum(one["not_compared"] for row in rows for one in row["scores"].values())
+    if left_out:
+        note += f" EVALB leaves out {left_out:g} sentences over all models and parts."
+    return Table("Every model", header, lines, note)
+
+
+_COUNTED = ("fallbacks", "negative")
+
+
+def _time_and_accuracy(figures: Figures) -> Section:
+    """F1 against training time, on dev with the course of EM, and on what references are on."""
+    rows = figures["models"]
+    if not rows:
+        return Section("F1 against training time", "", [], [])
+    wanted = ["dev", *(one["on"] for one in figures["references"])]
+    wanted += ["mean"] if "test" in figures["parts"] else []
+    parts = [part for part in dict.fromkeys(wanted) if _f1_on(rows[0], part) is not None]
+    plots = []
+    for part in parts:
+        series = list(_by_time(figures, part))
+        on = _part_name(part)
+        plots.append(
+            plot(
+                f"F1 on {on} against CPU seconds of training",
+                "A point for each model, labelled with its states"
+                + (", and a line for the iterations of EM" if part == "dev" else "")
+                + "; the figures are in the tables.",
+                series,
+                x_label="CPU seconds of training (logarithmic)",
+                y_label=f"F1 on {on}, %",
+                log_x=True,
+                name=f"time-{part}",
+            )
+        )
+    shown = [one for one in figures["references"] if one["on"] in parts]
+    tables = []
+    if figures["references"]:
+        tables = [
+            Table(
+                "References",
+                ["name", "tags", "on", "F1", "training CPU s"],
+                [
+                    [
+                        Cell(one["name"]),
+                        Cell(_TAGS[one["tags"]]),
+                        Cell(one["on"]),
+                        Cell(percent(one["f1"])),
+                        Cell(seconds(one["cpu_seconds"])),
+                    ]
+                    for one in figures["references"]
+                ],
+                "Measured elsewhere and told by the study file.",
+                text_columns=3,
+            )
+        ]
+    text = "Left and up is better: less time, higher F1."
+    if "dev" in parts and figures["iterations"]:
+        text += " Thin lines are EM on its way, iteration by iteration" + _a_line(figures) + "."
+    if any(one["tags"] != figures["tags"] for one in shown):
+        text += f" Hollow references were not parsed from {_TAGS[figures['tags']]}."
+    return Section("F1 against training time", "", tables, plots, text)
+
+
+def _a_line(figures: Figures) -> str:
+    """What curves of EM are more of than models."""
+    return ", one for each seed" if len(figures["seeds"]) > 1 else ""
+
+
+def _by_time(figures: Figures, part: str) -> Iterator[Series]:
+    colours = _colours(figures)
+    if part == "dev":
+        for curve in figures["iterations"]:
+            points = [
+                Point(one["cpu_seconds"], 100 * one["f1"], "")
+                for one in curve["iterations"]
+                if one["f1"] is not None and one["cpu_seconds"] > 0
+            ]
+            if points:
+                yield Series("", points, colours[curve["model"]], marks=False)
+    for name, colour in colours.items():
+        mine = [row for row in figures["models"] if row["model"] == name]
+        points = [
+            Point(
+                max(row["cpu_seconds"], 1e-3),
+                100 * (_f1_on(row, part) or 0.0),
+                f"{row['name']}: {percent(_f1_on(row, part))} after "
+                f"{seconds(row['cpu_seconds'])} CPU s",
+                "" if row["states"] is None else str(row["states"]),
+            )
+            for row in mine
+        ]
+        has_course = part == "dev" and any(one["model"] == name for one in figures["iterations"])
+        yield Series(name, points, colour, line=len(points) > 1 and not has_course)
+    shown = [one for one in figures["references"] if one["on"] == part]
+    for name, tags in dict.fromkeys((one["name"], one["tags"]) for one in shown):
+        mine = [one for one in shown if (one["name"], one["tags"]) == (name, tags)]
+        named = max(mine, key=lambda one: one["f1"])
+        points = [
+            Point(
+                one["cpu_seconds"],
+                100 * one["f1"],
+                f"{name}, {_TAGS[tags]}: {percent(one['f1'])} after "
+                f"{seconds(one['cpu_seconds'])} CPU s",
+                # Once a line is enough.
+                _reference_label(one, figures["tags"]) if one is named else "",
+            )
+            for one in sorted(mine, key=lambda one: one["cpu_seconds"])
+        ]
+        yield Series("", points, None, line=True, hollow=tags != figures["tags"])
+
+
+def _reference_label(reference: Row, tags: str) -> str:
+    same = reference["tags"] == tags
+    return reference["name"] if same else f"{reference['name']} ({_TAGS[reference['tags']]})"
+
+
+def _iterations(figures: Figures) -> Section:
+    """The course of EM, as in table 1 of the paper, with iterations as rows."""
+    curves = figures["iterations"]
+    judged = {
+        id(curve): {one["iteration"]: one for one in curve["iterations"] if one["f1"] is not None}
+        for curve in curves
+    }
+    curves = [curve for curve in curves if judged[id(curve)]]
+    if not curves:
+        return Section("EM by iteration", "", [], [])
+    several = len(figures["seeds"]) > 1
+    numbers = sorted({number for curve in curves for number in judged[id(curve)]})
+    lines = []
+    for number in numbers:
+        line = [Cell(str(number))]
+        for curve in curves:
+            one = judged[id(curve)].get(number)
+            shown = NOTHING if one is None else percent(one["f1"])
+            line.append(Cell(shown, number == curve["best"]))
+        lines.append(line)
+    header = [
+        "iteration",
+        *(curve["name"] + (f", seed {curve['seed']}" if several else "") for curve in curves),
+    ]
+    table = Table(
+        "F1 on dev by iteration (the paper's table 1)",
+        header,
+        lines,
+        "The model of the iteration in bold is kept. Dev is parsed from gold tags here, and scored "
+        "against its trees without function tags and traces. As the iteration is chosen on dev, "
+        "F1 on dev flatters EM a little. Log-likelihoods are in results.json.",
+    )
+    colours = _colours(figures)
+    seen: set[str] = set()
+    series = []
+    for curve in curves:
+        points = [
+            Point(
+                number,
+                100 * one["f1"],
+                f"{curve['name']}, iteration {number}: {percent(one['f1'])}",
+                str(curve["states"]) if number == numbers_of[-1] else "",
+            )
+            for numbers_of in [sorted(judged[id(curve)])]
+            for number, one in sorted(judged[id(curve)].items())
+        ]
+        name = "" if curve["model"] in seen else curve["model"]
+        seen.add(curve["model"])
+        series.append(Series(name, points, colours[curve["model"]]))
+    drawn = plot(
+        "F1 on dev by iteration of EM",
+        "A line for each model, labelled with its states; the figures are in the table.",
+        series,
+        x_label="iteration",
+        y_label="F1 on dev, %",
+        name="iterations",
+    )
+    note = f"A line for each model{' and seed' if several else ''}; the number at its end is m."
+    return Section("EM by iteration", "", [table], [drawn], note)
+
+
+def _times_of_training(figures: Figures) -> Section:
+    """CPU seconds by stage, as in table 3 of the paper."""
+    rows = figures["models"]
+    if not rows:
+        return Section("Training time", "", [], [])
+    stages = list(dict.fromkeys(stage for row in rows for stage in row["stages"]))
+    has_em = any(row["best_iteration"] is not None for row in rows)
+    spectral = {row["states"]: row for row in rows[::-1] if row["method"] == "spectral"}
+    header = ["model", "to the best model"]
+    header += ["an EM iteration", "best iteration", "all iterations"] if has_em else []
+    header += ["times as long as spectral"] if has_em and spectral else []
+    header += stages
+    lines = []
+    for row in rows:
+        line = [Cell(row["name"]), Cell(seconds(row["cpu_seconds"]))]
+        is_em = row["best_iteration"] is not None
+        if has_em:
+            line.append(Cell(seconds(row["iteration_cpu_seconds"])))
+            line.append(Cell(f"{row['best_iteration']:g}" if is_em else NOTHING))
+            line.append(Cell(seconds(row["all_cpu_seconds"]) if is_em else NOTHING))
+        if has_em and spectral:
+            base = spectral.get(row["states"])
+            ratio = (
+                row["cpu_seconds"] / base["cpu_seconds"]
+                if is_em and base is not None and base["cpu_seconds"]
+                else None
+            )
+            line.append(Cell(NOTHING if ratio is None else f"{ratio:.1f}"))
+        line += [Cell(seconds(row["stages"].get(stage))) for stage in stages]
+        lines.append(line)
+    note = "CPU seconds of one thread, without reading the trees; the last columns are stages."
+    if has_em:
+        note += (
+            " The time to the best model of EM ends at its best iteration, as if it had been "
+            "known, and is without the parsing of dev that finds it; the stage of EM is with both."
+        )
+    if has_em and spectral:
+        note += " The times of spectral are of the first spectral model with as many states."
+    table = Table("CPU seconds of training by stage (the paper's table 3)", header, lines, note)
+    return Section("Training time", "", [table], [])
+
+
+def _ablations(figures: Figures) -> Section:
+    rows = figures["ablations"]
+    if not rows:
+        return Section("What each part is worth", "", [], [])
+    parts = list(figures["parts"])
+    whole = {row["name"]: row for row in figures["models"]}
+    header = ["model", "without"]
+    for part in parts:
+        header += [f"{part} F1", "difference", "95 % interval", "p"]
+    header += ["negative"]
+    lines: list[list[Cell]] = []
+    for base in dict.fromkeys(row["of"] for row in rows):
+        line = [Cell(base), Cell("nothing")]
+        for part in parts:
+            line += [Cell(percent(whole[base]["scores"][part]["f1"])), *[Cell("")] * 3]
+        lines.append([*line, Cell(_counts(whole[base], "negative"))])
+        for row in rows:
+            if row["of"] != base:
+                continue
+            line = [Cell(base), Cell(row["without"].removeprefix("no "))]
+            for part in parts:
+                test = row["tests"][part]
+                line.append(Cell(percent(row["scores"][part]["f1"])))
+                line += _tested(test)
+            lines.append([*line, Cell(_counts(row, "negative"))])
+    table = Table(
+        "Models with one part taken off (the paper's section 4.3)",
+        header,
+        lines,
+        "Differences in points of F1 from the whole model, with bootstrap intervals and the "
+        "p-value of approximate randomisation over sentences. Without richer features, simple "
+        "ones are left: the rule below and the rule above a node.",
+        text_columns=2,
+    )
+    for line in table.rows:
+        if line[1].text == "simple features":
+            line[1] = Cell("richer features")
+    return Section("What each part is worth", "", [table], [])
+
+
+def _counts(row: Row, name: str) -> str:
+    # Means over seeds need not be whole numbers.
+    return " / ".join(f"{round(scores[name], 1):g}" for scores in row["scores"].values())
+
+
+def _tested(test: Row | None) -> list[Cell]:
+    if test is None:
+        return [Cell(NOTHING)] * 3
+    return [
+        Cell(in_points(test["difference"])),
+        Cell(f"{in_points(test['low'])} to {in_points(test['high'])}"),
+        Cell(p_value(test["p_randomisation"])),
+    ]
+
+
+def _learning_curve(figures: Figures) -> Section:
+    rows = figures["learning_curve"]
+    if not rows:
+        return Section("Learning curves", "", [], [])
+    parts = list(figures["parts"])
+    header = ["model", "trees"]
+    for part in parts:
+        header += [f"{part} F1", "95 % interval"]
+    lines = []
+    for row in rows:
+        line = [Cell(_without_share(row)), Cell(f"{row['trees']:,} ({100 * row['share']:g} %)")]
+        for part in parts:
+            scores = row["scores"][part]
+            line += [Cell(percent(scores["f1"])), Cell(interval(scores))]
+        lines.append([*line, Cell(seconds(row["cpu_seconds"]))])
+    table = Table("F1 by number of training trees", [*header, "training CPU s"], lines)
+    by_model: dict[str, list[Row]] = {}
+    for row in rows:
+        by_model.setdefault(_without_share(row), []).append(row)
+    series = [
+        Series(
+            name,
+            [
+                Point(
+                    row["trees"],
+                    100 * row["scores"]["dev"]["f1"],
+                    f"{name}, {counted(row['trees'], 'tree')}: "
+                    f"{percent(row['scores']['dev']['f1'])}",
+                    "",
+                    100 * row["scores"]["dev"]["low"],
+                    100 * row["scores"]["dev"]["high"],
+                )
+                for row in mine
+            ],
+            colour,
+        )
+        for colour, (name, mine) in enumerate(by_model.items())
+    ]
+    drawn = plot(
+        "F1 on dev by number of training trees",
+        "A line a model with its 95 % bootstrap intervals; the figures are in the table.",
+        series,
+        x_label="training trees (logarithmic)",
+        y_label="F1 on dev, %",
+        log_x=True,
+        name="learning",
+    )
+    text = "Smaller sets of trees lie within the larger ones and were drawn at random."
+    return Section("Learning curves", text, [table], [drawn])
+
+
+def _without_share(row: Row) -> str:
+    states = "" if row["states"] is None else f", m = {row['states']}"
+    return f"{row['model']}{states}"
+
+
+def _comparisons(figures: Figures) -> Section:
+    tests = figures["comparisons"]
+    if not tests:
+        return Section("Tests", "", [], [])
+    lines = [
+        [
+            Cell(test["part"]),
+            Cell(test["second"]),
+            Cell(test["first"]),
+            *_tested(test),
+            Cell(p_value(test["p_bootstrap"])),
+            Cell(str(test["sentences"])),
+        ]
+        for test in tests
+    ]
+    table = Table(
+        "The best of each model on dev against one another",
+        [
+            "part",
+            "model",
+            "against",
+            "difference",
+            "95 % interval",
+            "p, randomisation",
+            "p, bootstrap",
+            "sentences",
+        ],
+        lines,
+        "Differences in points of F1. Both p-values are two-sided and not corrected for the number "
+        f"of tests; {max(test['draws'] for test in tests):,} draws each at most.",
+        text_columns=3,
+    )
+    return Section("Tests", "", [table], [])

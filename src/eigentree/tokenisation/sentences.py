@@ -1,0 +1,172 @@
+"""Text into sentences.
+
+A sentence ends at a full stop, question or exclamation mark, or several of them, with the closing
+quotes and brackets that follow, where white space comes next (in scripts without spaces anything
+may); and at an empty line.  A drawn line, of ten or more of one mark, is a sentence of its own.
+A full stop after an abbreviation, an initial or a number ends a sentence only where the next word
+says so: by a capital that it would not have otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+import regex
+
+from eigentree.tokenisation.english import NUMBERED, TITLES
+from eigentree.tokenisation.scheme import TokenConvention
+from eigentree.tokenisation.tokens import RawSentence
+from eigentree.tokenisation.words import FACE, WHITE, is_initials, tokens_in
+
+_PARAGRAPH = regex.compile(rf"(?:\r\n|[\n\r\x85\u2028\u2029])[^\S\n\r\x85\u2028\u2029]*"
+                           rf"(?:\r\n|[\n\r\x85\u2028\u2029])[{WHITE}]*|\u2029")  # fmt: skip
+_END = regex.compile(
+    rf"""(?P<marks>[.!?…؟۔।॥։።‼⁇⁈⁉]++) (?P<closing>["'’”»)\]}}]*+)
+         (?:[{WHITE}]{{1,3}}{FACE}(?=[{WHITE}]|$))?+ (?:(?=[{WHITE}])|$)
+       | (?P<wide>[。！？｡]++ ["'’”»)\]}}」』）】》〉]*+)
+       | (?<![^{WHITE}]) (?P<line>(?P<same>[-_*=])(?P=same){{9,}}+) (?![^{WHITE}])""",
+    regex.VERSION1 | regex.VERBOSE,
+)
+# A closing mark after a space, as in text whose words are apart already.
+_APART = regex.compile(rf"[{WHITE}]{{1,3}}(''|[\"'’”»)\]}}])(?=[{WHITE}]|$)", regex.VERSION1)
+_NEXT = regex.compile(
+    rf"""[{WHITE}]* (?P<opening>[^\p{{L}}\p{{N}}{WHITE}]{{0,8}}+) [{WHITE}]*
+         (?P<word>[\p{{L}}\p{{M}}\p{{N}}'’-]{{0,40}}+)""",
+    regex.VERSION1 | regex.VERBOSE,
+)
+_MOST_APART = 3
+_LONGEST_BEFORE = 40
+_BEFORE = regex.compile(
+    rf"""(?:[^{WHITE}(\[{{"'“‘’«,;]|(?<=[\p{{L}}\p{{M}}])['’])+\Z""", regex.VERSION1 | regex.VERBOSE
+)
+_BULLETS = "([*-–•· \t\r\n"
+_ITEM = regex.compile(r"\p{N}{1,3}|\p{L}|[ivxIVX]{1,5}")  # the number of one
+_SMALL = regex.compile(r"\p{Ll}")
+_TITLES = frozenset(TITLES)
+
+
+def split_text(text: str, convention: TokenConvention = TokenConvention()) -> list[RawSentence]:
+    """The sentences of a text, with their words.
+
+    Parameters
+    ----------
+    text
+        Any text.  An end of a line is white space; an empty line ends a sentence.
+    convention
+        What counts as a word.
+
+    Returns
+    -------
+    list of RawSentence
+        In order, none without words; between them there is white space only.
+
+    Raises
+    ------
+    TypeError
+        When it is no string.
+    SettingsError
+        As of `eigentree.tokenisation.words.tokenise`.
+
+    Cost
+    ----
+    Linear in the text.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"text is {type(text).__name__} {str(text)[:40]!r}; one string is expected")
+    found = []
+    for start, end in sentence_spans(text, convention):
+        tokens = tokens_in(text, start, end, convention)
+        if tokens:
+            found.append(RawSentence(tokens, start, end))
+    return found
+
+
+def sentence_spans(text: str, convention: TokenConvention) -> Iterator[tuple[int, int]]:
+    """The characters of each sentence, without white space round it."""
+    start = 0
+    for match in _PARAGRAPH.finditer(text):
+        yield from _in_paragraph(text, start, match.start(), convention)
+        start = match.end()
+    yield from _in_paragraph(text, start, len(text), convention)
+
+
+def _in_paragraph(
+    text: str, start: int, end: int, convention: TokenConvention
+) -> Iterator[tuple[int, int]]:
+    for match in _END.finditer(text, start, end):
+        if match.end() <= start:
+            continue
+        if match["line"]:
+            yield from _stripped(text, start, match.start())
+            yield match.span()
+            start = match.end()
+        elif match.end() < end and _ends(text, start, match, end, convention):
+            stop = _with_closing(text, start, match.end(), end)
+            yield from _stripped(text, start, stop)
+            start = stop
+    yield from _stripped(text, start, end)
+
+
+def _with_closing(text: str, start: int, stop: int, end: int) -> int:
+    """The end of a sentence with the closing marks that have spaces before them."""
+    for _ in range(_MOST_APART):
+        match = _APART.match(text, stop, end)
+        if match is None:
+            break
+        mark = match[1]
+        if mark in "\"'" and text.count(mark, start, stop) % 2 == 0:
+            break  # it opens what follows
+        stop = match.end()
+    return stop
+
+
+def _stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    while start < end and text[start].isspace():
+        start += 1
+    while end > start and text[end - 1].isspace():
+        end -= 1
+    if start < end:
+        yield start, end
+
+
+@lru_cache(maxsize=64)
+def _words_of(convention: TokenConvention) -> tuple[frozenset[str], frozenset[str]]:
+    return frozenset(convention.abbreviations), frozenset(convention.common)
+
+
+def _ends(
+    text: str, start: int, match: regex.Match[str], end: int, convention: TokenConvention
+) -> bool:
+    """Whether marks end a sentence that begins at `start`."""
+    if match["wide"]:
+        return True
+    marks, place = match["marks"], match.start()
+    before = _word_before(text, start, place)
+    so_far = text[start:place].strip(_BULLETS) if place - start < _LONGEST_BEFORE else text
+    if not so_far:
+        return False  # nothing has been said yet
+    following = _NEXT.match(text, match.end(), end)
+    word = following["word"] if following else ""
+    small = _SMALL.match(word) is not None
+    if marks != ".":
+        return not small or (not match["closing"] and ("!" in marks or "?" in marks))
+    if so_far == before and _ITEM.fullmatch(before):
+        return False
+    if before.isdecimal():
+        return not small and not ("9." in convention.kept and len(before) < 3)
+    abbreviations, common = _words_of(convention)
+    low = before.lower() + "."
+    is_numbered = low in NUMBERED
+    if is_numbered and word[:1].isdecimal():
+        return False
+    if not is_numbered and (low in abbreviations or is_initials(before)):
+        is_title = low in _TITLES or len(before) == 1
+        return not is_title and not small and word.lower() in common
+    return not small or before.islower()
+
+
+def _word_before(text: str, start: int, end: int) -> str:
+    """The word that a full stop follows, with the stops, hyphens and apostrophes in it."""
+    match = _BEFORE.search(text, max(start, end - _LONGEST_BEFORE), end)
+    return match[0] if match else ""

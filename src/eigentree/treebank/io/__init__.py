@@ -1,0 +1,1 @@
+"""Formats of treebanks and sentences: readers and writers."""

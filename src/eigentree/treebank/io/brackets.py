@@ -1,0 +1,416 @@
+r"""Bracketed trees: ``(S (NP (DT the) (NN dog)) (VP (VBZ barks)))``, read and written.
+
+The reader takes lines and gives records, one for each tree, and keeps no state between
+calls.  White space is ASCII white space only; trees may share a line or spread over many;
+blank lines are white space; between trees, lines of known comment styles are passed over.
+
+Words are the real characters of the text, so brackets are escaped on the way out and
+unescaped on the way in: ``(`` is written ``-LRB-``, and a word that really is ``-LRB-`` is
+written ``-L\RB-``, with one backslash more than it has.  Labels stand as they are.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal, NamedTuple, cast
+
+from eigentree.errors import TreebankFormatError
+from eigentree.treebank.io.text_files import Problem, snippet_at, undecoded
+from eigentree.treebank.tree import SEPARATORS, Tree
+
+OnError = Literal["raise", "skip"]
+TellNotice = Callable[[Problem], object]
+
+# A leaf in one match, since leaves are most of a file; else one bracket or run of brackets.
+_ATOM = r"[^ \t\r\n\x0b\x0c()]"
+_SPACE = r"[ \t\r\n\x0b\x0c]"
+_PIECE = re.compile(
+    rf"\((?P<tag>{_ATOM}*){_SPACE}+(?P<word>{_ATOM}+){_SPACE}*\)"
+    rf"|\((?P<open>{_ATOM}*)"
+    r"|(?P<close>\)+)"
+    rf"|(?P<atom>{_ATOM}+)"
+)
+_COMMENT = re.compile(r"%|;|#|//|<|\*x\*")
+# A row of CoNLL-U, which some give for trees or text.
+CONLLU_LINE = re.compile(r"[0-9]+(\t[^\t]*){9}$")
+_LINE_START = re.compile(rf"\((?P<label>{_ATOM}*)")
+# Labels that mark the top of a tree wherever a line begins with them.
+_TOP_LABELS = frozenset(("", "ROOT", "TOP", "VROOT"))
+_DEEPEST_INDENT = 60
+
+_TO_ESCAPE = re.compile(r"\(|\)|-[LR]\\*RB(?=[-()])")
+_TO_UNESCAPE = re.compile(r"-([LR])(?:RB-|(\\+)RB(?=-))")
+
+
+class BracketRecord(NamedTuple):
+    """What stood at one place: a tree, ``(())`` for "no parse", or a problem.
+
+    Attributes
+    ----------
+    tree
+        The tree; None for ``(())`` and where there is a problem.
+    line
+        Line, from 1, on which the tree begins.
+    problem
+        What was wrong; None for a tree and for ``(())``.
+    """
+
+    tree: Tree | None
+    line: int
+    problem: Problem | None
+
+
+def escape_token(word: str) -> str:
+    """Write brackets of a word as ``-LRB-`` and ``-RRB-``; `unescape_token` is the inverse."""
+    if "(" not in word and ")" not in word and "RB" not in word:
+        return word
+    return _TO_ESCAPE.sub(_escaped, word)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    text = found.group()
+    if text == "(":
+        return "-LRB-"
+    if text == ")":
+        return "-RRB-"
+    return text[:2] + "\\" + text[2:]
+
+
+def unescape_token(text: str) -> str:
+    """Read ``-LRB-`` and ``-RRB-`` within a token as brackets; all else is kept verbatim."""
+    return _TO_UNESCAPE.sub(_unescaped, text) if "RB-" in text else text
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    side, backslashes = found.groups()
+    if backslashes is None:
+        return "(" if side == "L" else ")"
+    return f"-{side}{backslashes[1:]}RB"
+
+
+def parse_tree(text: str) -> Tree:
+    """Read exactly one tree.
+
+    Raises
+    ------
+    TreebankFormatError
+        When the text holds no tree, more than one, or one that is malformed.
+    """
+    records = list(read_brackets(text.split("\n"), name="<text>"))
+    if len(records) != 1 or records[0].tree is None:
+        held = f"{len(records)} trees" if len(records) != 1 else "no parse"
+        raise TreebankFormatError(f"one tree is expected, not {held}: {snippet_at(text, 1)}")
+    return records[0].tree
+
+
+def format_tree(tree: Tree) -> str:
+    """Write a tree on one line; `parse_tree` reads it back as it was."""
+    pieces: list[str] = []
+    stack: list[Tree | None] = [tree]
+    while stack:
+        node = stack.pop()
+        if node is None:
+            pieces.append(")")
+            continue
+        before = " " if pieces else ""
+        if node.word is not None:
+            pieces.append(f"{before}({node.label} {escape_token(node.word)})")
+        else:
+            pieces.append(f"{before}({node.label}")
+            stack.append(None)
+            stack.extend(reversed(node.children))
+    return "".join(pieces)
+
+
+def format_tree_indented(tree: Tree) -> str:
+    """Write a tree on several lines, a phrase over phrases opening one line for each child.
+
+    The indentation follows the depth by two columns a level, up to thirty levels, so that
+    very deep trees don't grow quadratically.
+    """
+    pieces: list[str] = []
+    stack: list[tuple[Tree | None, int, bool]] = [(tree, 0, False)]
+    while stack:
+        node, depth, on_own_line = stack.pop()
+        if node is None:
+            pieces.append(")")
+            continue
+        if on_own_line:
+            pieces.append("\n" + " " * min(2 * depth, _DEEPEST_INDENT))
+        elif pieces:
+            pieces.append(" ")
+        if node.word is not None:
+            pieces.append(f"({node.label} {escape_token(node.word)})")
+            continue
+        pieces.append(f"({node.label}")
+        spread = any(child.word is None for child in node.children)
+        stack.append((None, depth, False))
+        stack.extend((child, depth + 1, spread) for child in reversed(node.children))
+    return "".join(pieces)
+
+
+def read_brackets(
+    lines: Iterable[str],
+    *,
+    name: str = "<input>",
+    on_error: OnError = "raise",
+    notice: TellNotice | None = None,
+) -> Iterator[BracketRecord]:
+    """Read trees one after the other, each as soon as its last bracket has come.
+
+    Parameters
+    ----------
+    lines
+        Lines of text with or without their ends, such as an open file.
+    name
+        What messages call the text; usually the path.
+    on_error
+        ``"raise"`` stops at the first problem; ``"skip"`` gives a record with the problem
+        and goes on after the bad tree.
+    notice
+        Called with things that were read but deserve telling: comments, a preterminal over
+        several words (read as one preterminal a word), words in brackets of their own.
+
+    Yields
+    ------
+    BracketRecord
+        One for each tree, in order; one for each problem under ``"skip"``.
+
+    Raises
+    ------
+    TreebankFormatError
+        Under ``"raise"``, with file, line, column and a snippet.
+
+    Notes
+    -----
+    A tree that is never closed would swallow the rest of the file.  It ends where a line
+    begins with a top label such as ``(ROOT`` or ``( (``; under ``"skip"``, once such a tree
+    has reached the end of the file, reading resumes at the next line that begins with a
+    bracket, and from there on every such line begins a tree.  Time is linear in the text.
+    """
+    rows = _Rows(lines, keep=on_error == "skip")
+    tree = _OpenTree(name, notice)
+    labels, levels = tree.labels, tree.levels
+    trees_begin_lines = False
+    stray_line = 0
+    while True:
+        for line in rows:
+            start = _LINE_START.match(line) if labels else None
+            if start and (trees_begin_lines or start["label"] in _TOP_LABELS):
+                tree.fail_unclosed("when the next one begins")
+                yield tree.finish(on_error)
+            spoiled = undecoded(name, rows.number, line) is not None
+            for piece in _PIECE.finditer(line):
+                kind = piece.lastgroup
+                if not labels:
+                    if kind == "atom" and stray_line == rows.number:
+                        continue
+                    if kind == "atom" and _COMMENT.match(piece["atom"]):
+                        tree.tell("comment passed over", _Spot(rows.number, piece.start(), line))
+                        break
+                    tree.begun_at = _Spot(rows.number, piece.start(), line)
+                    rows.forget()
+                if spoiled:
+                    tree.fail_undecoded(rows.number, line, *piece.span())
+                if kind == "word":
+                    levels[-1].append(Tree(piece["tag"], (), unescape_token(piece["word"])))
+                elif kind == "open":
+                    labels.append(piece["open"])
+                    levels.append([])
+                elif kind == "close":
+                    tree.close(len(piece["close"]), _Spot(rows.number, piece.start(), line))
+                elif labels:
+                    tree.add_word(piece["atom"], _Spot(rows.number, piece.start(), line))
+                else:
+                    stray_line = rows.number
+                    hint = "; CoNLL-U is for dependencies" if CONLLU_LINE.match(line) else ""
+                    spot = _Spot(rows.number, piece.start(), line)
+                    tree.fail(f"text outside any tree{hint}", spot)
+                if not labels or (tree.problem and on_error == "raise"):
+                    yield tree.finish(on_error)
+        if not labels:
+            return
+        tree.fail_unclosed("at the end of the text")
+        yield tree.finish(on_error)
+        rows.rewind()
+        trees_begin_lines = True
+
+
+class _Rows:
+    """Lines with their numbers, which can go back to where the tree being read began."""
+
+    def __init__(self, lines: Iterable[str], *, keep: bool) -> None:
+        self.number = 0
+        self._numbered: Iterator[tuple[int, str]] = enumerate(lines, start=1)
+        self._keep = keep
+        self._kept: list[tuple[int, str]] = []
+
+    def __iter__(self) -> Iterator[str]:
+        return self
+
+    def __next__(self) -> str:
+        self.number, line = row = next(self._numbered)
+        if self._keep:
+            self._kept.append(row)
+        return line.removeprefix("\ufeff") if self.number == 1 else line
+
+    def forget(self) -> None:
+        """A tree begins on this line: only what follows may be wanted again."""
+        self._kept.clear()
+
+    def rewind(self) -> None:
+        """Go back, after the last line, to the first kept line that begins with a bracket."""
+        brackets = (i for i, (_, line) in enumerate(self._kept) if line.startswith("("))
+        self._numbered = iter(self._kept[next(brackets, len(self._kept)) :])
+        self._kept = []
+
+
+class _Spot(NamedTuple):
+    """A place in the text: line number from 1, offset in the line from 0, the line."""
+
+    number: int
+    offset: int
+    line: str
+
+
+class _Loose(NamedTuple):
+    """A word, or a bracket that holds nothing, on the way to finding its node."""
+
+    text: str
+    is_bracket: bool
+    spot: _Spot
+
+
+class _Malformed(Exception):  # noqa: N818 - never leaves this module
+    """Why a bracket can't become a tree, and where that shows."""
+
+    def __init__(self, message: str, spot: _Spot) -> None:
+        super().__init__(message)
+        self.spot = spot
+
+
+class _OpenTree:
+    """The tree being read: its open brackets and what each holds so far.
+
+    ``levels[0]`` takes the finished tree, ``levels[i + 1]`` the content of the bracket with
+    ``labels[i]``.  Loose items are those that no match of a whole leaf took up.
+    """
+
+    def __init__(self, name: str, notice: TellNotice | None) -> None:
+        self.name = name
+        self.labels: list[str] = []
+        self.levels: list[list[Tree | _Loose]] = [[]]
+        self.begun_at = _Spot(0, 0, "")
+        self.problem: Problem | None = None
+        self._notice = notice
+        self._told: list[Problem] = []
+        self._n_loose = 0
+
+    def _problem_at(self, spot: _Spot, message: str) -> Problem:
+        column = spot.offset + 1
+        return Problem(self.name, spot.number, column, message, snippet_at(spot.line, column))
+
+    def tell(self, message: str, spot: _Spot) -> None:
+        """Give a notice: at once between trees, else when the tree turns out well."""
+        if self.labels:
+            self._told.append(self._problem_at(spot, message))
+        elif self._notice is not None:
+            self._notice(self._problem_at(spot, message))
+
+    def fail(self, message: str, spot: _Spot) -> None:
+        """Note what is wrong; the first thing wrong with a tree is the one reported."""
+        if self.problem is None:
+            self.problem = self._problem_at(spot, message)
+
+    def fail_undecoded(self, number: int, line: str, start: int, end: int) -> None:
+        """Note a byte that isn't UTF-8 in one piece of a line."""
+        self.problem = self.problem or undecoded(self.name, number, line, start, end)
+
+    def fail_unclosed(self, when: str) -> None:
+        n_open = len(self.labels)
+        brackets = "1 bracket is" if n_open == 1 else f"{n_open} brackets are"
+        self.fail(f"this tree isn't complete: {brackets} still open {when}", self.begun_at)
+
+    def add_word(self, word: str, spot: _Spot) -> None:
+        self.levels[-1].append(_Loose(word, False, spot))
+        self._n_loose += 1
+
+    def close(self, n_brackets: int, spot: _Spot) -> None:
+        """Close a run of brackets, the first of which stands at `spot`."""
+        labels, levels = self.labels, self.levels
+        for i in range(n_brackets):
+            if not labels:
+                here = spot._replace(offset=spot.offset + i)
+                self.fail("closing bracket without an opening one", here)
+                return
+            items = levels.pop()
+            if items and not self._n_loose:
+                levels[-1].append(Tree(labels.pop(), cast(list[Tree], items)))
+                continue
+            try:
+                closed = self._close_loose(items, spot._replace(offset=spot.offset + i))
+                levels[-1].extend(closed)
+            except _Malformed as error:
+                self.fail(str(error), error.spot)
+            labels.pop()
+
+    def _close_loose(self, items: list[Tree | _Loose], spot: _Spot) -> Sequence[Tree | _Loose]:
+        """What becomes of a bracket that is empty or may hold loose items."""
+        label = self.labels[-1]
+        trees = [item for item in items if isinstance(item, Tree)]
+        loose = [item for item in items if isinstance(item, _Loose)]
+        self._n_loose -= len(loose)
+        # White space before the label, as in `( NP (DT a) ...)`.
+        if not label and len(items) > 1 and loose[:1] == items[:1] and not loose[0].is_bracket:
+            label = loose.pop(0).text
+        if not items:
+            return [self._empty_bracket(label, spot)]
+        if not loose:
+            return [Tree(label, trees)]
+        first = loose[0]
+        empty = next((item for item in loose if item.is_bracket), None)
+        if empty is not None and len(loose) + len(trees) == 1 and (label == "") == (not first.text):
+            if label == "":
+                return [self._empty_bracket(label, spot)]
+            self.tell("word in brackets of its own", first.spot)
+        elif empty is not None:
+            raise _Malformed(f"bracket {empty.text!r} holds neither words nor nodes", empty.spot)
+        elif trees:
+            raise _Malformed(
+                f"word {first.text!r} stands beside nodes under {label!r} without a tag", first.spot
+            )
+        elif len(loose) > 1:
+            what = f"{len(loose)} words under {label!r}, read as {len(loose)} nodes"
+            self.tell(what, first.spot)
+        return [Tree(label, (), unescape_token(item.text)) for item in loose]
+
+    def _empty_bracket(self, label: str, spot: _Spot) -> _Loose:
+        """A bracket that holds nothing: the word in ``(PRP (it))``, or part of ``(())``."""
+        touches = spot.offset > 0 and spot.line[spot.offset - 1] not in SEPARATORS
+        if not touches or (label == "" and len(self.labels) > 2):
+            raise _Malformed(f"bracket {label!r} holds neither words nor nodes", spot)
+        self._n_loose += 1
+        return _Loose(label, True, spot)
+
+    def finish(self, on_error: OnError) -> BracketRecord:
+        """The record of what was read, leaving everything ready for the next tree."""
+        found = self.levels[0]
+        first = found[0] if found else None
+        if len(found) > 1:
+            self.fail("the top node holds several words; nodes are expected", self.begun_at)
+        elif isinstance(first, _Loose) and first.text:
+            self.fail(f"bracket {first.text!r} holds neither words nor nodes", self.begun_at)
+        tree = first if isinstance(first, Tree) and self.problem is None else None
+        record = BracketRecord(tree, self.begun_at.number, self.problem)
+        if self.problem is None and self._notice is not None:
+            for told in self._told:
+                self._notice(told)
+        self.labels.clear()
+        self.levels[:] = [[]]
+        self.problem = None
+        self._told = []
+        self._n_loose = 0
+        if record.problem is not None and on_error == "raise":
+            raise TreebankFormatError(str(record.problem))
+        return record

@@ -1,0 +1,720 @@
+r"""Dependency trees in CoNLL-U and CoNLL-X: a word a line in ten columns, read and written.
+
+A sentence is a block of lines that ends at a blank one; comments stand before its first row.
+Words count from 1, and 0 is the root: the head of word 3 is `sentence.words[2].head`.  Rows
+that are no words, ranges such as ``3-4`` and empty nodes such as ``8.1``, are kept in their
+places but belong to no tree.  CoNLL-X has the same ten columns, without such rows.
+
+Reading and writing a well-formed file gives the same bytes, so cells are kept as they stand
+and nothing in them is interpreted but identifiers and heads.  White space is ASCII white
+space; a form may hold U+00A0 or U+2028.
+
+References
+----------
+Buchholz and Marsi 2006 for CoNLL-X; Nivre et al. 2020 for CoNLL-U.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, NamedTuple, get_args
+
+from eigentree.errors import SettingsError, TreebankFormatError, counted
+from eigentree.treebank.io.brackets import OnError
+from eigentree.treebank.io.text_files import (
+    STANDARD_STREAM,
+    Problem,
+    open_text,
+    snippet_at,
+    undecoded,
+)
+from eigentree.treebank.reader import Place
+from eigentree.treebank.tree import collector_paused
+
+Heads = Literal["check", "attach", "ignore"]
+
+COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
+ROOT = 0  # the head of a root word
+ROOT_RELATION = "root"
+UNKNOWN_RELATION = "dep"  # of Universal Dependencies: a relation that can't be told
+EMPTY = "_"  # what a cell without a value holds
+_FORM, _HEAD = 1, 6
+_NO_SPACE_AFTER = "SpaceAfter=No"
+_WHITE = " \t\r\n\x0b\x0c"
+_COUNT = r"[1-9][0-9]{0,8}"  # Python refuses to read numbers of thousands of digits
+_NUMBER = re.compile(rf"-?(?:0|{_COUNT})")
+_RANGE = re.compile(rf"({_COUNT})-({_COUNT})")
+_EMPTY_NODE = re.compile(rf"(0|{_COUNT})\.({_COUNT})")
+_SENT_ID = re.compile(r"#\s*sent_id\s*=\s*(.*)")
+_SHOWN_OF_CYCLE = 10  # words of a cycle that a message names
+
+
+class Word(NamedTuple):
+    """A row of the tree: its ten columns.
+
+    ``id`` counts from 1.  ``head`` is the number of another word, 0 for a root, and None where
+    the file has no head.  The other columns are as in the file, ``_`` for no value.
+    """
+
+    id: int
+    form: str
+    lemma: str = EMPTY
+    upos: str = EMPTY
+    xpos: str = EMPTY
+    feats: str = EMPTY
+    head: int | None = None
+    deprel: str = EMPTY
+    deps: str = EMPTY
+    misc: str = EMPTY
+
+
+class Extra(NamedTuple):
+    """A row that is no word: a range of words in one token, or an empty node.
+
+    ``after`` is the number of words that stand before the row, ``cells`` are its ten columns.
+    """
+
+    after: int
+    cells: tuple[str, ...]
+
+    @property
+    def covers(self) -> range | None:
+        """The numbers of the words of a range; None for an empty node."""
+        found = _RANGE.fullmatch(self.cells[0])
+        return found and range(int(found[1]), int(found[2]) + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence with its tree.
+
+    Attributes
+    ----------
+    words
+        The words in order; their numbers are 1 to n.
+    comments
+        Whole lines, each beginning with ``#``.
+    extras
+        Ranges and empty nodes, in the order of the file.
+    """
+
+    words: tuple[Word, ...]
+    comments: tuple[str, ...] = ()
+    extras: tuple[Extra, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @property
+    def sent_id(self) -> str | None:
+        """What the comment ``# sent_id`` says; None without one."""
+        return _sent_id(self.comments)
+
+    def forms(self) -> list[str]:
+        return [word.form for word in self.words]
+
+    def tags(self, column: Literal["upos", "xpos"]) -> list[str]:
+        if column not in ("upos", "xpos"):
+            raise SettingsError(f"there is no tag column {column!r}; known are xpos, upos")
+        return [word.upos if column == "upos" else word.xpos for word in self.words]
+
+    def relations(self) -> list[str]:
+        return [word.deprel for word in self.words]
+
+    def heads(self) -> list[int]:
+        """The head of each word in order: ``heads()[0]`` belongs to word 1, and 0 is the root.
+
+        Raises
+        ------
+        TreebankFormatError
+            When a word has none.
+        """
+        heads = [word.head for word in self.words if word.head is not None]
+        if len(heads) < len(self.words):
+            without = next(word.id for word in self.words if word.head is None)
+            raise TreebankFormatError(_no_head(without, EMPTY, len(self.words)))
+        return heads
+
+    def row_of(self, word: int) -> int:
+        """How many rows stand before a word, which counts from 1."""
+        return word - 1 + sum(extra.after < word for extra in self.extras)
+
+    def n_roots(self) -> int:
+        return sum(word.head == ROOT for word in self.words)
+
+    def space_after(self) -> list[bool]:
+        """Whether a space follows each word: not after an exact ``SpaceAfter=No``, nor in a range.
+
+        The last word of a range has what the range says.
+        """
+        spaces = [_NO_SPACE_AFTER not in word.misc.split("|") for word in self.words]
+        for extra in self.extras:
+            covered = extra.covers
+            if covered is not None:
+                spaces[covered[0] - 1 : covered[-1]] = [False] * len(covered)
+                spaces[covered[-1] - 1] = _NO_SPACE_AFTER not in extra.cells[-1].split("|")
+        return spaces
+
+    def with_heads(self, heads: Sequence[int], relations: Sequence[str] | None = None) -> Sentence:
+        """The same sentence with another tree.
+
+        Parameters
+        ----------
+        heads : one for each word
+            ``heads[0]`` is the head of word 1; words count from 1, and 0 is the root.
+        relations : one for each word
+            Written as they are.  Default: a word that keeps its head keeps its relation, a new
+            root has ``root`` and any other word ``dep``, which says nothing.
+
+        Returns
+        -------
+        Sentence
+            All other columns, ranges and comments are as they were, but the enhanced graph goes:
+            DEPS becomes ``_``, and empty nodes, which stand in that graph alone, are left out.
+            It was made for the old tree (as were the projective heads that CoNLL-X has in
+            this column), so beside another one it would be wrong, and a parse of a gold file
+            would carry the file's answers.
+
+        Raises
+        ------
+        TreebankFormatError
+            When the heads make no tree, or a relation is empty or holds white space.
+        """
+        n = len(self.words)
+        for what, given in (("heads", heads), ("relations", relations)):
+            if given is not None and len(given) != n:
+                raise TreebankFormatError(
+                    f"{len(given)} {what} for {counted(n, 'word')}: one for each is expected"
+                )
+        check_heads(heads)
+        if relations is None:
+            relations = [
+                word.deprel
+                if head == word.head
+                else (ROOT_RELATION if head == ROOT else UNKNOWN_RELATION)
+                for word, head in zip(self.words, heads, strict=True)
+            ]
+        for number, relation in enumerate(relations, start=1):
+            if not relation or not set(_WHITE).isdisjoint(relation):
+                raise TreebankFormatError(
+                    f"relation {relation!r} of word {number} is empty or holds white space"
+                )
+        words = tuple(
+            word._replace(head=int(head), deprel=relation, deps=EMPTY)
+            for word, head, relation in zip(self.words, heads, relations, strict=True)
+        )
+        ranges = tuple(extra for extra in self.extras if extra.covers is not None)
+        return Sentence(words, self.comments, ranges)
+
+
+def new_sentence(
+    forms: Sequence[str],
+    offsets: Sequence[tuple[int, int]] | None = None,
+    text: str | None = None,
+    *,
+    sent_id: str | None = None,
+) -> Sentence:
+    """A sentence without a tree, with the comments that Universal Dependencies ask for.
+
+    Parameters
+    ----------
+    forms
+        The words.
+    offsets : one for each word
+        The half-open characters of each in the text, so that ``# text`` and ``SpaceAfter=No`` are
+        exact.  Words with the same ones become a range.  Default: a space after each word.
+    text
+        Which the characters are of; needed with offsets.
+    sent_id
+        A name for the sentence.
+    """
+    comments = [] if sent_id is None else [f"# sent_id = {sent_id}"]
+    if offsets is None or text is None or not forms:
+        comments.append(f"# text = {' '.join(forms)}")
+        rows = (Word(place, form) for place, form in enumerate(forms, start=1))
+        return Sentence(tuple(rows), tuple(comments))
+    start, end = offsets[0][0], offsets[-1][1]
+    shown = re.sub(f"[{_WHITE}\n\r\x0b\x0c]", " ", text[start:end])
+    comments.append(f"# text = {shown}")
+    words: list[Word] = []
+    extras: list[Extra] = []
+    at = 0
+    while at < len(forms):
+        last = at
+        while last + 1 < len(forms) and offsets[last + 1] == offsets[at]:
+            last += 1
+        glued = last + 1 < len(forms) and offsets[last + 1][0] == offsets[at][1]
+        misc = _NO_SPACE_AFTER if glued else EMPTY
+        words += [Word(place + 1, forms[place]) for place in range(at, last + 1)]
+        if last > at:
+            surface = text[offsets[at][0] : offsets[at][1]]
+            cells = (f"{at + 1}-{last + 1}", surface, *([EMPTY] * 7), misc)
+            extras.append(Extra(at, cells))
+        else:
+            words[-1] = words[-1]._replace(misc=misc)
+        at = last + 1
+    return Sentence(tuple(words), tuple(comments), tuple(extras))
+
+
+class ConlluRecord(NamedTuple):
+    """What stood at one place: a sentence or a problem.
+
+    Attributes
+    ----------
+    sentence
+        The sentence; None where there is a problem.
+    line
+        Line, from 1, of its first row.
+    problem
+        What was wrong; None for a sentence.
+    n_attached
+        Words that were attached to the root because their heads were missing.
+    """
+
+    sentence: Sentence | None
+    line: int
+    problem: Problem | None = None
+    n_attached: int = 0
+
+
+class _Malformed(Exception):  # noqa: N818 - never leaves this module
+    """Why a block is no sentence: what, in which of its rows, at which of its columns."""
+
+    def __init__(self, message: str, row: int, column: int = 1) -> None:
+        super().__init__(message)
+        self.row = row
+        self.column = column
+
+
+def check_heads(heads: Sequence[int]) -> None:
+    """Refuse heads that make no tree.
+
+    Parameters
+    ----------
+    heads
+        ``heads[0]`` is the head of word 1; words count from 1, and 0 is the root.  Several
+        words may have the root as their head.
+
+    Raises
+    ------
+    TreebankFormatError
+        With the word and what is wrong: a head that is no word, a word that is its own head,
+        a cycle.  Says so when the heads would make a tree if words were counted from 0.
+
+    Cost
+    ----
+    Linear.
+    """
+    found = _not_a_tree(heads)
+    if found is not None:
+        raise TreebankFormatError(found[1])
+
+
+def _not_a_tree(heads: Sequence[int]) -> tuple[int, str] | None:
+    """The first word that keeps heads from being a tree, and why."""
+    found = _first_fault(heads)
+    if found is None:
+        return None
+    # Where words count from 0, the root word has the head -1, or else itself.
+    for shifted in (
+        [head + 1 for head in heads],
+        [ROOT if head == i else head + 1 for i, head in enumerate(heads)],
+    ):
+        if shifted.count(ROOT) == 1 and _first_fault(shifted) is None:
+            hint = "; counted from 0 they would make a tree, but word 1 is the first and 0 the root"
+            return found[0], found[1] + hint
+    return found
+
+
+def _first_fault(heads: Sequence[int]) -> tuple[int, str] | None:
+    n = len(heads)
+    for word, head in enumerate(heads, start=1):
+        if not 0 <= head <= n:
+            return word, f"head {head} of word {word} is none of 0 (the root) to {n}"
+        if head == word:
+            return word, f"word {word} is its own head"
+    seen_from = [0] * (n + 1)
+    seen_from[ROOT] = n + 1
+    for start in range(1, n + 1):
+        word = start
+        while not seen_from[word]:
+            seen_from[word] = start
+            word = heads[word - 1]
+        if seen_from[word] == start:
+            return word, f"the heads form a cycle: {_cycle(heads, word)}"
+    return None
+
+
+def _cycle(heads: Sequence[int], start: int) -> str:
+    """``6 -> 10 -> 6``: each word and its head, from a word of the cycle on."""
+    words = [start]
+    while heads[words[-1] - 1] != start:
+        words.append(heads[words[-1] - 1])
+    left_out = len(words) - _SHOWN_OF_CYCLE
+    shown = [*map(str, words[:_SHOWN_OF_CYCLE])]
+    if left_out > 0:
+        shown.append(f"({left_out} more)")
+    return " -> ".join([*shown, str(start)])
+
+
+def _no_head(word: int, seen: str, n_words: int) -> str:
+    return (
+        f"word {word} has no head ({seen!r}); a number from 0 (the root) to {n_words} is expected"
+    )
+
+
+def read_conllu(
+    lines: Iterable[str],
+    *,
+    name: str = "<input>",
+    on_error: OnError = "raise",
+    heads: Heads = "check",
+) -> Iterator[ConlluRecord]:
+    """Read sentences one after the other, each as soon as its blank line has come.
+
+    Parameters
+    ----------
+    lines
+        Lines of text with or without their ends, such as an open file.
+    name
+        What messages call the text; usually the path.
+    on_error
+        ``"raise"`` stops at the first problem; ``"skip"`` gives a record with the problem
+        and goes on after the next blank line.
+    heads
+        ``"check"``: they must make a tree, with one root or several.  ``"attach"``: a word
+        without a head, or that is its own, is first attached to the root, and counted.
+        ``"ignore"``: for text that is to be parsed; a head may be anything, and what is no
+        number is None.
+
+    Yields
+    ------
+    ConlluRecord
+        One for each block of rows, in order.
+
+    Raises
+    ------
+    TreebankFormatError
+        Under ``"raise"``, with file, line, sentence and what is wrong.
+
+    Notes
+    -----
+    Several blank lines count as one.  Comments without rows belong to the next sentence, and at
+    the end of the text to none.  Time is linear in the text, memory that of one sentence.
+    """
+    if isinstance(lines, str):
+        raise TypeError("lines: an open file or a list of lines is expected, not one string")
+    if heads not in get_args(Heads):
+        raise SettingsError(
+            f"heads is {heads!r}, which must be one of {', '.join(get_args(Heads))}"
+        )
+    shared: dict[str, str] = {}  # one copy of each word and tag
+    for number, (first, comments, rows) in enumerate(_blocks(lines), start=1):
+        try:
+            record = ConlluRecord(*_read_block(first, comments, rows, heads, shared))
+        except _Malformed as error:
+            line = rows[error.row] if error.row >= 0 else comments[error.row]
+            told = _sent_id(comments) or str(number)
+            # A byte that isn't UTF-8 may stand here as well, and can't be printed.
+            where = f"sentence {told.encode(errors='replace').decode()}"
+            place = (name, first + error.row, error.column)
+            snippet = snippet_at(line, error.column)
+            record = ConlluRecord(None, first, Problem(*place, f"{error} ({where})", snippet))
+            if on_error == "raise":
+                raise TreebankFormatError(str(record.problem)) from None
+        yield record
+
+
+def _blocks(lines: Iterable[str]) -> Iterator[tuple[int, list[str], list[str]]]:
+    """The number of the first row, the comments and the rows of each sentence."""
+    comments: list[str] = []
+    rows: list[str] = []
+    first = 0
+    for number, line in enumerate(lines, start=1):
+        line = line.rstrip("\r\n")
+        if number == 1:
+            line = line.removeprefix("\ufeff")
+        if not line.strip(_WHITE):
+            if rows:
+                yield first, comments, rows
+                comments, rows = [], []
+        # "#" alone in a cell is a word, in files of fewer columns; a comment goes on.
+        elif not rows and line[0] == "#" and line[1:2] != "\t":
+            comments.append(line)
+        else:
+            first = first if rows else number
+            rows.append(line)
+    if rows:
+        yield first, comments, rows
+
+
+def _sent_id(comments: Iterable[str]) -> str | None:
+    found = (_SENT_ID.fullmatch(comment) for comment in comments if "sent_id" in comment)
+    return next((match[1] for match in found if match), None)
+
+
+def _read_block(
+    first: int, comments: list[str], rows: list[str], heads: Heads, shared: dict[str, str]
+) -> tuple[Sentence, int, None, int]:
+    """The fields of the record of a block, or `_Malformed`."""
+    _check_bytes(comments, rows)
+    words: list[Word] = []
+    extras: list[Extra] = []
+    n = 0
+    n_covered = 0  # the last word of a range so far
+    n_empty = 0  # empty nodes since the last word
+    share = shared.setdefault
+    for row, line in enumerate(rows):
+        cells = line.split("\t")
+        if len(cells) != len(COLUMNS):
+            raise _wrong_columns(cells, row, line)
+        number, form, lemma, upos, xpos, feats, head, deprel, deps, misc = cells
+        if not form.strip(_WHITE):
+            raise _Malformed("the word is empty or white space", row, len(number) + 2)
+        if "" in cells:
+            _check_cells(cells, row)
+        if number == str(n + 1):
+            n += 1
+            n_empty = 0
+            words.append(
+                Word(
+                    n,
+                    share(form, form),
+                    share(lemma, lemma),
+                    share(upos, upos),
+                    share(xpos, xpos),
+                    share(feats, feats),
+                    int(head) if _NUMBER.fullmatch(head) else None,
+                    share(deprel, deprel),
+                    deps,
+                    misc,
+                )
+            )
+            continue
+        if covered := _RANGE.fullmatch(number):
+            start, end = int(covered[1]), int(covered[2])
+            if end < start:
+                raise _Malformed(f"range {number} ends before it begins", row)
+            if start <= n_covered:
+                raise _Malformed(f"range {number} overlaps the one before it", row)
+            if start != n + 1:
+                raise _Malformed(f"range {number} must stand right before word {start}", row)
+            n_covered = end
+        elif node := _EMPTY_NODE.fullmatch(number):
+            n_empty += 1
+            if (int(node[1]), int(node[2])) != (n, n_empty):
+                what = f"empty node {number} stands where {n}.{n_empty} was expected"
+                raise _Malformed(what, row)
+        else:
+            raise _Malformed(f"word number {n + 1} was expected", row)
+        extras.append(Extra(n, tuple(cells)))
+    if not words:
+        raise _Malformed("the sentence has no word", 0)
+    if n_covered > n:
+        row = max(i for i, line in enumerate(rows) if _RANGE.match(line))
+        raise _Malformed(f"a range ends at word {n_covered}, but the last word is {n}", row)
+    n_attached = 0
+    if heads == "attach":
+        words, n_attached = _attached(words)
+    sentence = Sentence(tuple(words), tuple(comments), tuple(extras))
+    if heads != "ignore":
+        _check_tree(sentence, rows)
+    return sentence, first, None, n_attached
+
+
+def _check_bytes(comments: list[str], rows: list[str]) -> None:
+    try:
+        "".join(comments).encode()
+        "".join(rows).encode()
+    except UnicodeEncodeError:
+        for row, line in enumerate([*comments, *rows], start=-len(comments)):
+            problem = undecoded("", 0, line)
+            if problem is not None:
+                raise _Malformed(problem.message, row, problem.column) from None
+
+
+def _wrong_columns(cells: list[str], row: int, line: str) -> _Malformed:
+    if line[0] == "#" and line[1:2] != "\t":
+        return _Malformed("a comment must stand before the first word of its sentence", row)
+    found = f"{counted(len(cells), 'column')} separated by tabs, expected {len(COLUMNS)}"
+    spaced = len(cells) < len(COLUMNS) <= len(line.split())
+    hint = "; some stand apart by spaces" if spaced else ""
+    if line.lstrip().startswith("("):
+        hint = "; bracketed trees are for constituents"
+    return _Malformed(found + hint, row)
+
+
+def _check_cells(cells: list[str], row: int) -> None:
+    """Refuse an empty cell, but for a head: to lack one is another matter."""
+    place = next((i for i, cell in enumerate(cells) if not cell and i not in (_FORM, _HEAD)), None)
+    if place is not None:
+        what = f"column {COLUMNS[place]} is empty; {EMPTY!r} stands for no value"
+        raise _Malformed(what, row, _column_of(cells, place))
+
+
+def _column_of(cells: Sequence[str], place: int) -> int:
+    """Where in a line, from 1, a cell begins."""
+    return sum(map(len, cells[:place])) + place + 1
+
+
+def _attached(words: list[Word]) -> tuple[list[Word], int]:
+    """Words with those that lack a head under the root, and how many these are."""
+    lost = [word.head is None or word.head == word.id for word in words]
+    attached = [
+        word._replace(head=ROOT, deprel=ROOT_RELATION) if is_lost else word
+        for word, is_lost in zip(words, lost, strict=True)
+    ]
+    return attached, sum(lost)
+
+
+def _check_tree(sentence: Sentence, rows: list[str]) -> None:
+    heads = [word.head for word in sentence.words if word.head is not None]
+    if len(heads) == len(sentence):
+        found = _not_a_tree(heads)
+        if found is None:
+            return
+        word, what = found
+    else:
+        word, what = next(word.id for word in sentence.words if word.head is None), ""
+    row = sentence.row_of(word)
+    cells = rows[row].split("\t")
+    what = what or _no_head(word, cells[_HEAD], len(sentence))
+    raise _Malformed(what, row, _column_of(cells, _HEAD))
+
+
+def format_sentence(sentence: Sentence) -> str:
+    """Write a sentence as lines, the last of which is blank.
+
+    Raises
+    ------
+    TreebankFormatError
+        When a cell is empty or holds a tab or a line end, so that it could not be read back.
+    """
+    lines = list(sentence.comments)
+    extras = iter(sentence.extras)
+    extra = next(extras, None)
+    for n_before, word in enumerate(sentence.words):
+        while extra is not None and extra.after <= n_before:
+            lines.append("\t".join(extra.cells))
+            extra = next(extras, None)
+        lines.append("\t".join(_cells(word)))
+        if word.id != n_before + 1 or not word.form.strip(_WHITE):
+            raise TreebankFormatError(_unwritable(sentence))
+    while extra is not None:
+        lines.append("\t".join(extra.cells))
+        extra = next(extras, None)
+    text = "\n".join([*lines, "", ""])
+    # Counting characters is quick; what is wrong with which cell is told only if need be.
+    n_rows = len(sentence.words) + len(sentence.extras)
+    n_tabs = n_rows * (len(COLUMNS) - 1) + sum(each.count("\t") for each in sentence.comments)
+    if (
+        text.count("\n") != len(lines) + 1
+        or text.count("\t") != n_tabs
+        or "\r" in text
+        or "\t\t" in text
+        or not all(each[:1] == "#" and each[1:2] != "\t" for each in sentence.comments)
+    ):
+        raise TreebankFormatError(_unwritable(sentence))
+    return text
+
+
+def _cells(word: Word) -> tuple[str, ...]:
+    number, form, lemma, upos, xpos, feats, head, deprel, deps, misc = word
+    told = EMPTY if head is None else str(head)
+    return str(number), form, lemma, upos, xpos, feats, told, deprel, deps, misc
+
+
+def _unwritable(sentence: Sentence) -> str:
+    """What keeps a sentence from being written."""
+    told = sentence.sent_id
+    where = "" if told is None else f"sentence {told}: "
+    for number, comment in enumerate(sentence.comments, start=1):
+        if not re.fullmatch(r"#(?!\t)[^\r\n]*", comment):
+            return (
+                f"{where}comment {number} is {comment!r}, which must be one line that begins with #"
+            )
+    for number, word in enumerate(sentence.words, start=1):
+        if word.id != number:
+            return f"{where}word {number} has the number {word.id}; words count from 1 without gaps"
+        if not word.form.strip(_WHITE):
+            return f"{where}the form of word {number} is {word.form!r}, empty or white space"
+    for cells in (*map(_cells, sentence.words), *(extra.cells for extra in sentence.extras)):
+        for column, cell in zip(COLUMNS, cells, strict=True):
+            if not cell or not {"\t", "\r", "\n"}.isdisjoint(cell):
+                return (
+                    f"{where}{column} of row {cells[0]} is {cell!r}, which CoNLL-U can't say: "
+                    f"a cell holds no tab and no line end, and {EMPTY!r} stands for no value"
+                )
+    return f'{where}a row has not {len(COLUMNS)} columns, or a comment holds "\\t\\t"'
+
+
+@dataclass(frozen=True)
+class DependencyTreebank:
+    """Sentences with what was met on the way to them.
+
+    Attributes
+    ----------
+    sentences
+        In the order of the files.
+    places
+        Where the first row of each stands; same length.
+    problems
+        What was skipped, in order; empty unless reading went on after errors.
+    counts
+        By name: ``sentences``, ``problems``, ``attached`` (words) and ``several_roots``
+        (sentences).
+    """
+
+    sentences: list[Sentence]
+    places: list[Place]
+    problems: list[Problem]
+    counts: dict[str, int]
+
+
+def read_dependencies(
+    paths: str | Path | Sequence[str | Path],
+    *,
+    on_error: OnError = "raise",
+    heads: Heads = "check",
+) -> DependencyTreebank:
+    """Read the sentences of one or more CoNLL-U or CoNLL-X files.
+
+    Parameters
+    ----------
+    paths
+        A path or several; ``-`` is standard input.  Files may be compressed with gzip.
+    on_error, heads
+        As in `read_conllu`.
+
+    Raises
+    ------
+    TreebankFormatError
+        When a file can't be read, or under ``"raise"`` holds a malformed sentence.
+    """
+    if isinstance(paths, str | Path):
+        paths = [paths]
+    sentences: list[Sentence] = []
+    places: list[Place] = []
+    problems: list[Problem] = []
+    n_attached = 0
+    with collector_paused():
+        for path in paths:
+            name = "<standard input>" if str(path) == STANDARD_STREAM else str(path)
+            with open_text(path, keep_bad_bytes=on_error == "skip") as lines:
+                for record in read_conllu(lines, name=name, on_error=on_error, heads=heads):
+                    n_attached += record.n_attached
+                    if record.sentence is not None:
+                        sentences.append(record.sentence)
+                        places.append(Place(name, record.line))
+                    elif record.problem is not None:
+                        problems.append(record.problem)
+    counts = {
+        "sentences": len(sentences),
+        "problems": len(problems),
+        "attached": n_attached,
+        "several_roots": sum(sentence.n_roots() > 1 for sentence in sentences),
+    }
+    return DependencyTreebank(sentences, places, problems, counts)

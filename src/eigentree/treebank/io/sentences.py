@@ -1,0 +1,408 @@
+"""The sentences to be parsed: tokens, tagged tokens, CoNLL-U, trees or JSON, one after the other.
+
+Every reader takes lines and gives sentences, each as soon as its last line has come, in
+order and without leaving any out: an empty line is an empty sentence, and a sentence that
+can't be read gives its place to a problem.  Tokens separate at ASCII white space only, so
+U+00A0, U+2028 or U+3000 may stand within a word.  In tokens and tagged tokens brackets may
+be written as they are or as ``-LRB-`` and ``-RRB-``, as in a treebank.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from numbers import Real
+from typing import Any, Literal, NamedTuple, get_args
+
+from eigentree.errors import SettingsError, TreebankFormatError
+from eigentree.treebank.cleaning import CleaningOptions, clean
+from eigentree.treebank.constraints import (
+    Constraints,
+    MalformedError,
+    read_bracketed,
+    read_half_tree,
+)
+from eigentree.treebank.io.brackets import OnError, unescape_token
+from eigentree.treebank.io.conllu import EMPTY as NO_VALUE
+from eigentree.treebank.io.conllu import read_conllu
+from eigentree.treebank.io.text_files import Problem, snippet_at, undecoded
+from eigentree.treebank.reader import read_trees
+from eigentree.treebank.tree import FORBIDDEN_IN_LABEL, SEPARATORS
+
+InputFormat = Literal["tokens", "tagged", "conllu", "trees", "bracketed", "half-trees", "json"]
+Separator = Literal["_", "/"]
+TagColumn = Literal["xpos", "upos"]
+
+# The tag of a word, or several with their weights.
+Tag = str | Mapping[str, float]
+
+_TOKEN = re.compile(r"[^ \t\r\n\x0b\x0c]+")
+_SEPARATORS = get_args(Separator)
+_KEYS = {"words", "tags", "constraints"}
+# Halves of characters, which JSON can write and UTF-8 can't.
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+class TaggedSentence(NamedTuple):
+    """One sentence, with the line where it begins.
+
+    Attributes
+    ----------
+    words
+        The real characters: ``(``, not ``-LRB-``.
+    tags
+        One for each word, or several with weights; None where the input has none.
+    line
+        Counted from 1.
+    problem
+        Why the sentence could not be read; its words are then empty.
+    constraints
+        What the input says of its tree; None where it has no way to say so.
+    """
+
+    words: list[str]
+    tags: Sequence[Tag] | None
+    line: int
+    problem: Problem | None = None
+    constraints: Constraints | None = None
+
+
+def read_sentences(
+    lines: Iterable[str],
+    form: InputFormat,
+    *,
+    name: str = "<input>",
+    on_error: OnError = "raise",
+    separator: Separator | None = None,
+    tag_column: TagColumn = "xpos",
+    cleaning: CleaningOptions | None = None,
+    labels: Collection[str] = (),
+) -> Iterator[TaggedSentence]:
+    """Read sentences in any of the input formats.
+
+    Parameters
+    ----------
+    lines
+        Lines of text with or without their ends, such as an open file.
+    form
+        ``"tokens"``: a sentence a line.  ``"tagged"``: a sentence a line, each token as
+        ``word_TAG`` or ``word/TAG``; the last separator of a token counts.  ``"conllu"``:
+        a word a line.  ``"trees"``: the words and tags of trees, bracketed or in the NEGRA export
+        format, after cleaning.  ``"bracketed"`` and ``"half-trees"``: a sentence a line with
+        some brackets of its tree, see `eigentree.treebank.constraints`.  ``"json"``: an object a
+        line with the keys ``words``, ``tags`` and ``constraints``, of which only the first is
+        needed; words are as they are, tags as of `check_tags`, constraints as of
+        `eigentree.treebank.constraints.Constraints.from_json`.
+    name
+        What messages call the text; usually the path.
+    on_error
+        ``"raise"`` stops at the first problem; ``"skip"`` gives an empty sentence with the
+        problem in its place.
+    separator
+        What stands between word and tag.  Default: in each line the one that all of its
+        tokens have; where all have both, whichever comes last in a token.
+    tag_column
+        The column of CoNLL-U that holds the tags.
+    cleaning
+        How trees are cleaned.  Default: the default options.
+    labels
+        What counts as a label in ``"bracketed"``; the tags that may have weights in ``"json"``,
+        none for any.
+
+    Raises
+    ------
+    TreebankFormatError
+        Under ``"raise"``, with file, line, column and a snippet.
+    SettingsError
+        For a name of a format or column that doesn't exist.
+    TypeError
+        When `lines` is one string.
+    """
+    if isinstance(lines, str):
+        raise TypeError("lines: an open file or a list of lines is expected, not one string")
+    if form not in get_args(InputFormat):
+        known = ", ".join(get_args(InputFormat))
+        raise SettingsError(f"there is no input format {form!r}; known are {known}")
+    if tag_column not in get_args(TagColumn):
+        raise SettingsError(f"there is no tag column {tag_column!r}; known are xpos, upos")
+    if separator is not None and separator not in _SEPARATORS:
+        raise SettingsError(f"{separator!r} can't separate words from tags; '_' and '/' can")
+    if form == "tokens":
+        sentences = _read_tokens(lines, name)
+    elif form == "tagged":
+        sentences = _read_tagged(lines, name, separator)
+    elif form == "conllu":
+        sentences = _read_conllu(lines, name, tag_column)
+    elif form == "bracketed":
+        sentences = _read_with_brackets(lines, name, partial(read_bracketed, labels=labels))
+    elif form == "half-trees":
+        own = cleaning or CleaningOptions()
+        sentences = _read_with_brackets(lines, name, partial(read_half_tree, cleaning=own))
+    elif form == "json":
+        sentences = _read_json(lines, name, labels)
+    else:
+        sentences = _read_trees(lines, name, on_error, cleaning or CleaningOptions())
+    return _refuse_or_pass(sentences, on_error)
+
+
+def _refuse_or_pass(
+    sentences: Iterator[TaggedSentence], on_error: OnError
+) -> Iterator[TaggedSentence]:
+    for sentence in sentences:
+        if sentence.problem is not None and on_error == "raise":
+            raise TreebankFormatError(str(sentence.problem))
+        yield sentence
+
+
+def _read_tokens(lines: Iterable[str], name: str) -> Iterator[TaggedSentence]:
+    for number, line in enumerate(lines, start=1):
+        problem = undecoded(name, number, line)
+        tokens = _TOKEN.findall(line) if problem is None else []
+        yield TaggedSentence([unescape_token(token) for token in tokens], None, number, problem)
+
+
+def _read_tagged(
+    lines: Iterable[str], name: str, separator: Separator | None
+) -> Iterator[TaggedSentence]:
+    for number, line in enumerate(lines, start=1):
+        problem = undecoded(name, number, line)
+        tokens = list(_TOKEN.finditer(line)) if problem is None else []
+        marks = [separator] if separator else _separators_of([token.group() for token in tokens])
+        words: list[str] = []
+        tags: list[str] = []
+        for token in tokens:
+            text = token.group()
+            cut = max(text.rfind(mark) for mark in marks)
+            word, tag = text[: max(cut, 0)], text[cut + 1 :]
+            if not word or not _is_tag(tag):
+                what = f"token {len(words) + 1} isn't {' or '.join(f'word{m}TAG' for m in marks)}"
+                column = token.start() + 1
+                problem = Problem(name, number, column, what, snippet_at(line, column))
+                break
+            words.append(unescape_token(word))
+            tags.append(tag)
+        if problem is None:
+            yield TaggedSentence(words, tags, number)
+        else:
+            yield TaggedSentence([], None, number, problem)
+
+
+def _separators_of(tokens: list[str]) -> Sequence[str]:
+    """The separators that every token has, or all where none is in every token."""
+    everywhere = [mark for mark in _SEPARATORS if all(mark in token for token in tokens)]
+    return everywhere or _SEPARATORS
+
+
+def _read_conllu(lines: Iterable[str], name: str, column: TagColumn) -> Iterator[TaggedSentence]:
+    for record in read_conllu(lines, name=name, on_error="skip", heads="ignore"):
+        if record.sentence is None:
+            yield TaggedSentence([], None, record.line, record.problem)
+            continue
+        # Some languages write numbers with spaces; between trees' brackets a space would
+        # separate, and a no-break space is what typographers would have set.
+        words = [form.strip(" ").replace(" ", "\u00a0") for form in record.sentence.forms()]
+        tags = record.sentence.tags(column)
+        unusable = _unusable(words, tags, column)
+        if unusable is not None:
+            number, what = unusable
+            line = record.line + record.sentence.row_of(number)
+            problem = Problem(name, line, 1, f"{what} (word {number} of the sentence)", "")
+            yield TaggedSentence([], None, record.line, problem)
+        else:
+            yield TaggedSentence(words, None if NO_VALUE in tags else tags, record.line)
+
+
+def _unusable(words: list[str], tags: list[str], column: TagColumn) -> tuple[int, str] | None:
+    """The first word that can't stand in a tree with its tag, and why; None if all can."""
+    for number, (word, tag) in enumerate(zip(words, tags, strict=True), start=1):
+        if not _TOKEN.fullmatch(word):
+            return number, f"the word holds white space: {word!r}"
+        if tag != NO_VALUE and not _is_tag(tag):
+            return number, f"column {column.upper()} holds white space or brackets: {tag!r}"
+    if 0 < tags.count(NO_VALUE) < len(tags):
+        return tags.index(NO_VALUE) + 1, "the word has no tag, but others have"
+    return None
+
+
+def _read_with_brackets(
+    lines: Iterable[str], name: str, read: Callable[[str], tuple[list[str], Constraints]]
+) -> Iterator[TaggedSentence]:
+    for number, line in enumerate(lines, start=1):
+        words, constraints, problem = list[str](), None, undecoded(name, number, line)
+        if problem is None:
+            try:
+                words, constraints = read(line)
+            except MalformedError as error:
+                snippet = snippet_at(line, error.column)
+                problem = Problem(name, number, error.column, str(error), snippet)
+        yield TaggedSentence(words, None, number, problem, constraints)
+
+
+def _read_json(lines: Iterable[str], name: str, known: Collection[str]) -> Iterator[TaggedSentence]:
+    for number, line in enumerate(lines, start=1):
+        problem, found = undecoded(name, number, line), None
+        if problem is None and line.strip():
+            try:
+                found = _of_record(json.loads(line.rstrip("\r\n")), known, number)
+            except (TypeError, ValueError, SettingsError, RecursionError) as error:
+                column, what = 1, str(error)
+                if isinstance(error, json.JSONDecodeError):
+                    column, what = error.colno, f"is no JSON: {error.msg}"
+                elif isinstance(error, RecursionError):
+                    what = "is nested too deeply"
+                problem = Problem(name, number, column, what, snippet_at(line, column))
+        yield found or TaggedSentence([], None, number, problem)
+
+
+def _of_record(record: object, known: Collection[str], line: int) -> TaggedSentence:
+    if not isinstance(record, dict) or "words" not in record or not record.keys() <= _KEYS:
+        raise SettingsError("an object with words, and perhaps tags and constraints, is expected")
+    words, tags = check_words(record["words"]), record.get("tags")
+    constraints = Constraints.from_json(record.get("constraints"))
+    constraints.check_length(len(words))
+    if tags is not None:
+        tags = check_tags(tags, len(words), known or None)
+    return TaggedSentence(words, tags, line, constraints=constraints or None)
+
+
+def check_words(words: Sequence[str], *, spaces: bool = False) -> list[str]:
+    """The words of a sentence as somebody gave them.
+
+    Parameters
+    ----------
+    words
+        A list or another iterable of strings.
+    spaces
+        Whether a word may hold white space, as CoNLL-U lets it.
+
+    Raises
+    ------
+    TypeError
+        When they are one string, or not all of them strings.
+    SettingsError
+        When one is nothing that a tree can hold.
+    """
+    words = _listed(words, "words")
+    for word in words:
+        if not isinstance(word, str):
+            raise TypeError(f"one of the words is {word!r}; all must be strings")
+        if not word.strip(SEPARATORS):
+            raise SettingsError(f"a word of {words!r} is empty; leave it out")
+        if not spaces and any(mark in word for mark in SEPARATORS):
+            raise SettingsError(f"a word of {words!r} holds white space; split it")
+        check_whole(word, "word")
+    return words
+
+
+def check_whole(text: str, what: str) -> None:
+    """Refuse a text that holds half of a character, as JSON can write it.
+
+    Raises
+    ------
+    SettingsError
+        With the text, which is called `what`.
+    """
+    half = None if text.isascii() else _SURROGATE.search(text)
+    if half is not None:
+        raise SettingsError(
+            f"the {what} {text!r} holds U+{ord(half[0]):04X}, half of a character; "
+            "text that is UTF-8 is expected"
+        )
+
+
+def check_tags(
+    tags: Sequence[Tag], n_words: int, known: Collection[str] | None = None
+) -> list[Tag]:
+    """The tags of a sentence as somebody gave them, without those of weight 0.
+
+    Parameters
+    ----------
+    tags
+        One for each word, or several with weights, of which only the ratios count.
+    n_words
+        How many there are to be.
+    known
+        The tags that may have weights; None for any.
+
+    Raises
+    ------
+    TypeError
+        When they are one string, or not all of them strings or weights.
+    SettingsError
+        When there are more or fewer tags than words, one is nothing that a tree can hold, or
+        weights are wrong.
+    """
+    tags = _listed(tags, "tags")
+    if len(tags) != n_words:
+        raise SettingsError(f"there are {n_words} words but {len(tags)} tags")
+    found: list[Tag] = []
+    for number, tag in enumerate(tags, start=1):
+        if isinstance(tag, str):
+            if not _is_tag(tag):
+                raise SettingsError(f"a tag of {tags!r} is empty or holds white space or brackets")
+            check_whole(tag, "tag")
+            found.append(tag)
+        elif isinstance(tag, Mapping):
+            found.append(_check_weights(tag, f"word {number}", known))
+        else:
+            raise TypeError(
+                f"one of the tags is {tag!r}; all must be strings, or weights by tag such as "
+                "{'NN': 0.7, 'VB': 0.3}"
+            )
+    return found
+
+
+def _check_weights(
+    weights: Mapping[str, float], where: str, known: Collection[str] | None
+) -> dict[str, float]:
+    kept: dict[str, float] = {}
+    for tag, weight in weights.items():
+        if not isinstance(weight, Real) or isinstance(weight, bool):
+            raise TypeError(f"the weight of {tag!r} at {where} is {weight!r}; it must be a number")
+        if not 0.0 <= weight <= sys.float_info.max:
+            raise SettingsError(
+                f"the weight of {tag!r} at {where} is {weight}; it must be finite, and 0 or more"
+            )
+        if known is not None and tag not in known:
+            raise SettingsError(
+                f"{tag!r} at {where} has a weight, but the parser has no such tag; leave it out"
+            )
+        if not (isinstance(tag, str) and _is_tag(tag)):
+            what = "is empty or holds white space or brackets"
+            raise SettingsError(f"the tag {tag!r} at {where} {what}")
+        if weight:
+            kept[tag] = float(weight)
+    if not kept or not math.isfinite(sum(kept.values())):
+        raise SettingsError(
+            f"the weights at {where} are {dict(weights)}; their sum must be finite and above 0"
+        )
+    return kept
+
+
+def _listed(values: Any, name: str) -> list[Any]:
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        what = "one string" if isinstance(values, str) else repr(values)
+        raise TypeError(f"{name} is {what}; a list of {name} is expected, as from split()")
+    return list(values)
+
+
+def _read_trees(
+    lines: Iterable[str], name: str, on_error: OnError, cleaning: CleaningOptions
+) -> Iterator[TaggedSentence]:
+    edge_labels = cleaning.keep_function_tags
+    for record in read_trees(lines, name=name, on_error=on_error, edge_labels=edge_labels):
+        tree = None if record.tree is None else clean(record.tree, cleaning)
+        if record.problem is not None:
+            yield TaggedSentence([], None, record.line, record.problem)
+        elif tree is None:
+            yield TaggedSentence([], [], record.line)
+        else:
+            yield TaggedSentence(tree.words(), tree.tags(), record.line)
+
+
+def _is_tag(text: str) -> bool:
+    return bool(text) and FORBIDDEN_IN_LABEL.isdisjoint(text)

@@ -1,0 +1,199 @@
+"""A whole treebank in memory: files read, cleaned, counted, with the place of each tree."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from eigentree.treebank.cleaning import CleaningOptions, clean, wrapper_of
+from eigentree.treebank.io.brackets import BracketRecord, OnError, TellNotice, read_brackets
+from eigentree.treebank.io.negra import ExportRecord, read_export
+from eigentree.treebank.io.text_files import STANDARD_STREAM, Problem, open_text
+from eigentree.treebank.tree import Tree, collector_paused
+
+TreeFormat = Literal["auto", "brackets", "export"]
+
+
+class Place(NamedTuple):
+    """Where a tree begins; lines count from 1."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Treebank:
+    """Trees with what was met on the way to them.
+
+    Attributes
+    ----------
+    trees
+        In the order of the files.
+    places
+        Where each of `trees` begins; same length.
+    problems
+        What was skipped, in order; empty unless reading went on after errors.
+    notices
+        What was read but deserves telling: comments, repaired leaves.
+    vanished
+        Places of trees that held nothing but empty elements.
+    no_parse
+        Places of ``(())``, the mark of a sentence without a parse.
+    counts
+        By name: ``trees``, ``problems``, ``notices``, ``vanished``, ``no_parse``, and for
+        export files ``crossing_trees`` and ``crossing_nodes``.
+    wrapper
+        The outer bracket that most trees carried before cleaning; None for none.
+    """
+
+    trees: list[Tree]
+    places: list[Place]
+    problems: list[Problem]
+    notices: list[Problem]
+    vanished: list[Place]
+    no_parse: list[Place]
+    counts: dict[str, int]
+    wrapper: str | None
+
+
+def read_treebank(
+    paths: str | Path | Sequence[str | Path],
+    *,
+    on_error: OnError = "raise",
+    cleaning: CleaningOptions | None = CleaningOptions(),
+    format: TreeFormat = "auto",
+) -> Treebank:
+    """Read and clean the trees of one or more files.
+
+    Parameters
+    ----------
+    paths
+        A path or several; ``-`` is standard input.  Files may be compressed with gzip.
+    on_error
+        ``"raise"`` stops at the first problem; ``"skip"`` collects the problems, and a byte
+        that isn't UTF-8 then costs one tree rather than the file.
+    cleaning
+        How trees are cleaned; None keeps them as they stand.
+    format
+        ``"auto"`` takes files that begin with ``#FORMAT``, ``#BOS`` or ``%%`` for the NEGRA
+        export format and all others for brackets.
+
+    Raises
+    ------
+    TreebankFormatError
+        When a file can't be read, or under ``"raise"`` holds a malformed tree.
+    """
+    if isinstance(paths, str | Path):
+        paths = [paths]
+    raw: list[Tree] = []
+    places: list[Place] = []
+    problems: list[Problem] = []
+    notices: list[Problem] = []
+    no_parse: list[Place] = []
+    counts: Counter[str] = Counter()
+    with collector_paused():
+        for path in paths:
+            name = "<standard input>" if str(path) == STANDARD_STREAM else str(path)
+            with open_text(path, keep_bad_bytes=on_error == "skip") as lines:
+                for record in read_trees(
+                    lines,
+                    name=name,
+                    on_error=on_error,
+                    format=format,
+                    edge_labels=cleaning is None or cleaning.keep_function_tags,
+                    notice=notices.append,
+                ):
+                    if isinstance(record, ExportRecord):
+                        counts["crossing_trees"] += record.n_crossing > 0
+                        counts["crossing_nodes"] += record.n_crossing
+                    if record.tree is not None:
+                        raw.append(record.tree)
+                        places.append(Place(name, record.line))
+                    elif record.problem is not None:
+                        problems.append(record.problem)
+                    else:
+                        no_parse.append(Place(name, record.line))
+        cleaned = raw if cleaning is None else [clean(tree, cleaning) for tree in raw]
+    kept = [i for i, tree in enumerate(cleaned) if tree is not None]
+    vanished = [places[i] for i, tree in enumerate(cleaned) if tree is None]
+    counts.update(
+        trees=len(kept),
+        problems=len(problems),
+        notices=len(notices),
+        vanished=len(vanished),
+        no_parse=len(no_parse),
+    )
+    return Treebank(
+        trees=[tree for tree in cleaned if tree is not None],
+        places=[places[i] for i in kept],
+        problems=problems,
+        notices=notices,
+        vanished=vanished,
+        no_parse=no_parse,
+        counts=dict(counts),
+        wrapper=wrapper_of(raw),
+    )
+
+
+def read_trees(
+    lines: Iterable[str],
+    *,
+    name: str = "<input>",
+    on_error: OnError = "raise",
+    format: TreeFormat = "auto",
+    edge_labels: bool = False,
+    notice: TellNotice | None = None,
+) -> Iterator[BracketRecord | ExportRecord]:
+    """Read the trees of one text in whichever format it has, each as soon as it is complete.
+
+    Parameters
+    ----------
+    lines
+        Lines of text, such as an open file.
+    name
+        What messages call the text.
+    on_error
+        ``"raise"`` stops at the first problem; ``"skip"`` gives a record with the problem.
+    format
+        As in `read_treebank`.
+    edge_labels
+        Write the edge labels of an export file into its labels.
+    notice
+        Called with what was read in brackets but deserves telling.
+
+    Raises
+    ------
+    TreebankFormatError
+        Under ``"raise"``, with file, line and what is wrong.
+    """
+    rest = iter(lines)
+    start: list[str] = []
+    if format == "auto":
+        start = _up_to_first_content(rest)
+        format = "export" if start and _looks_like_export(start) else "brackets"
+    text = chain(start, rest)
+    if format == "brackets":
+        yield from read_brackets(text, name=name, on_error=on_error, notice=notice)
+    else:
+        yield from read_export(text, name=name, on_error=on_error, edge_labels=edge_labels)
+
+
+def _up_to_first_content(lines: Iterable[str]) -> list[str]:
+    """The first lines up to one that is neither blank nor a ``%%`` comment."""
+    start: list[str] = []
+    for line in lines:
+        start.append(line)
+        if line.strip() and not line.startswith("%%"):
+            break
+    return start
+
+
+def _looks_like_export(start: list[str]) -> bool:
+    return start[-1].startswith(("#FORMAT", "#BOS", "#BOT"))

@@ -1,0 +1,18 @@
+"""An ensemble that several test files look at, trained once."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from eigentree.constituency.ensemble.training import train_ensemble
+from tests.constituency.ensemble.samples import described, sampled_trees
+
+
+@pytest.fixture(scope="session")
+def ensemble_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Every kind of family and combination, with a tagger; not to be written to."""
+    folder = tmp_path_factory.mktemp("ensemble")
+    train_ensemble(sampled_trees()[:60], described(), folder, wrapper="", seed=1)
+    return folder

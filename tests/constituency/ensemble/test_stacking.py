@@ -1,0 +1,322 @@
+"""Networks of combinations: against the combinations by themselves, on readings by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from eigentree.constituency.ensemble.combine import Chains, Evidence, combine
+from eigentree.constituency.ensemble.config import Description, make_description
+from eigentree.constituency.ensemble.features import FeatureOptions, FeatureTable
+from eigentree.constituency.ensemble.maxent import MaxEnt
+from eigentree.constituency.ensemble.predictions import Reading
+from eigentree.constituency.ensemble.reranker import Reranker
+from eigentree.constituency.ensemble.stacking import (
+    LEAST_SHARE,
+    Network,
+    Question,
+    ranked,
+    shares_of,
+)
+from eigentree.errors import ModelFileError
+from eigentree.treebank.heads import head_rules
+from eigentree.treebank.io.brackets import parse_tree
+from eigentree.treebank.tree import Tree
+from tests.helpers import close
+
+WORDS, TAGS = ["a", "b", "c"], ["A", "B", "C"]
+LEFT = parse_tree("(S (X (A a) (B b)) (C c))")
+RIGHT = parse_tree("(S (A a) (X (B b) (C c)))")
+FLAT = parse_tree("(S (A a) (B b) (C c))")
+OTHER = parse_tree("(T (A a) (X (B b) (C c)))")
+HOLLOW = parse_tree("(S (Y (A a)) (B b) (C c))")
+
+
+def described(*combinations: dict[str, Any]) -> Description:
+    families = [{"name": name} for name in ("one", "two", "three")]
+    return make_description({"family": families, "combination": list(combinations)})
+
+
+def reading(trees, choice, marginals, chains) -> Reading:
+    """Members with these trees, whose marginals are those of other trees."""
+    evidence = Evidence(3, chains)
+    evidence.add_trees([tree for tree, _ in marginals], [weight for _, weight in marginals])
+    return Reading(trees, np.array(choice, dtype=np.int64), evidence)
+
+
+@pytest.fixture
+def readings() -> dict[str, Reading]:
+    chains = Chains()
+    return {
+        "one": reading([LEFT, RIGHT], [0, 0, 1, -1], [(LEFT, 1.5), (RIGHT, 1.5)], chains),
+        "two": reading([RIGHT, OTHER], [0, 1], [(RIGHT, 0.5), (OTHER, 1.0), (FLAT, 0.5)], chains),
+        "three": reading([], [-1], [], chains),
+    }
+
+
+def answers(readings, *combinations, rerankers=None, names=None):
+    network = Network(described(*combinations), rerankers or {})
+    (found,) = network.answers([Question(WORDS, TAGS, readings, {})], "ROOT", names)
+    return found
+
+
+def votes_of(trees, weights) -> Evidence:
+    evidence = Evidence(3, Chains())
+    evidence.add_trees(trees, weights)
+    return evidence
+
+
+def test_tree_coverage_counts_the_members_of_families(readings):
+    found = answers(
+        readings, {"name": "all", "how": "tree-coverage", "inputs": ["one", "two", "three"]}
+    )
+    expected = combine(votes_of([LEFT, RIGHT, OTHER], [2, 2, 1]), WORDS, TAGS, root="ROOT")
+    assert found == {"all": expected}
+    assert found["all"].tree == RIGHT
+
+
+def test_marginal_coverage_adds_the_marginals_of_its_families(readings):
+    found = answers(readings, {"name": "some", "inputs": ["two", "three"], "price": 0.2})
+    expected = votes_of([RIGHT, OTHER, FLAT], [0.5, 1.0, 0.5])
+    assert found["some"] == combine(expected, WORDS, TAGS, root="ROOT", price=0.2)
+
+
+def test_the_price_decides_which_brackets_are_worth_it(readings):
+    given = {"name": "one", "how": "tree-coverage", "inputs": ["one"]}
+    given["name"] = "all"
+    assert answers(readings, given)["all"].tree == LEFT
+    assert answers(readings, {**given, "price": 0.9})["all"].tree == FLAT
+
+
+def test_combinations_of_combinations_have_one_vote_each(readings):
+    found = answers(
+        readings,
+        {"name": "l", "how": "tree-coverage", "inputs": ["one"]},
+        {"name": "m", "inputs": ["two"]},
+        {"name": "both", "how": "tree-coverage", "inputs": ["l", "m", "three"]},
+        {"name": "more", "how": "tree-coverage", "inputs": ["l", "m", "two"]},
+    )
+    assert list(found) == ["l", "m", "both", "more"]
+    trees = [found["l"].tree, found["m"].tree]
+    assert found["both"] == combine(votes_of(trees, [1, 1]), WORDS, TAGS, root="ROOT")
+    more = votes_of([*trees, RIGHT, OTHER], [1, 1, 1, 1])
+    assert found["more"] == combine(more, WORDS, TAGS, root="ROOT")
+
+
+def test_only_what_is_needed_is_answered(readings):
+    combinations = (
+        {"name": "l", "how": "tree-coverage", "inputs": ["one"]},
+        {"name": "m", "inputs": ["two"]},
+        {"name": "n", "how": "tree-coverage", "inputs": ["l"]},
+        {"name": "last", "how": "tree-coverage", "inputs": ["m"]},
+    )
+    every = answers(readings, *combinations)
+    for names, expected in (
+        (["last"], {"m", "last"}),
+        (["n"], {"l", "n"}),
+        (["n", "m"], {"l", "m", "n"}),
+        ([], set()),
+        (None, {"l", "m", "n", "last"}),
+    ):
+        found = answers(readings, *combinations, names=names)
+        assert found == {name: every[name] for name in expected}
+
+
+def test_families_that_nobody_asks_for_are_not_read(readings):
+    del readings["three"]
+    found = answers(
+        readings,
+        {"name": "l", "inputs": ["one"]},
+        {"name": "m", "inputs": ["three"]},
+        names=["l"],
+    )
+    assert list(found) == ["l"]
+
+
+def test_without_any_tree_the_root_is_flat(readings):
+    empty = {name: readings["three"] for name in readings}
+    for how in ("tree-coverage", "marginal-coverage", "maxent"):
+        found = answers(empty, {"name": "all", "how": how, "inputs": ["one", "two"]})
+        assert found["all"].tree == parse_tree("(ROOT (A a) (B b) (C c))")
+
+
+# Rerankers --------------------------------------------------------------------------------
+
+MAXENT: dict[str, Any] = {"name": "best", "how": "maxent", "inputs": ["one", "two", "three"]}
+
+
+def reranker(network: Network, name: str, **weights: float) -> Reranker:
+    """One that knows no feature and has these weights of columns."""
+    (combination,) = (each for each in network.description.combination if each.name == name)
+    names = network.column_names(combination)
+    dense = np.array([weights.get(column.replace(" ", "_"), 0.0) for column in names])
+    model = MaxEnt(np.zeros(0), dense, np.ones(len(names)), 0.0, 0, True)
+    table = FeatureTable(np.zeros(0, dtype=np.uint64), FeatureOptions(), head_rules("rightmost"))
+    return Reranker(table, model, tuple(names))
+
+
+def columns_of(readings, *combinations, above=None):
+    network = Network(described(*combinations), {})
+    combination = network.description.combination[-1]
+    found = network.candidates(combination, Question(WORDS, TAGS, readings, above or {}))
+    names = network.column_names(combination)
+    assert found.columns.shape == (len(found.trees), len(names))
+    return found.trees, dict(zip(names, found.columns.T.tolist(), strict=True))
+
+
+def test_candidates_are_distinct_and_in_the_order_of_the_inputs(readings):
+    assert columns_of(readings, MAXENT)[0] == [LEFT, RIGHT, OTHER]
+    turned = {**MAXENT, "inputs": ["two", "one"]}
+    assert columns_of(readings, turned)[0] == [RIGHT, OTHER, LEFT]
+
+
+def test_columns_of_votes(readings):
+    _, columns = columns_of(readings, MAXENT)
+    assert columns["brackets"] == [2.0, 2.0, 2.0]
+    assert close(columns["votes: one"], [2 / 3, 1 / 3, 0.0], rtol=1e-15)
+    assert columns["votes: two"] == [0.0, 0.5, 0.5]
+    assert columns["votes: three"] == [0.0, 0.0, 0.0]
+    assert close(columns["mean votes"], [2 / 9, 5 / 18, 1 / 6], rtol=1e-15)
+
+
+def test_columns_of_marginals(readings):
+    _, columns = columns_of(readings, MAXENT)
+    # By hand: the shares of S over all and X over two words, then T.
+    one = [[1.0, 0.5], [1.0, 0.5], [0.0, 0.5]]
+    two = [[0.5, 0.0], [0.5, 0.75], [0.5, 0.75]]
+    # Of five members three are of the first family that have a tree, and two of the second.
+    both = [
+        [0.6 * a + 0.4 * b for a, b in zip(*of, strict=True)] for of in zip(one, two, strict=True)
+    ]
+    nothing = [[0.0, 0.0]] * 3
+    for name, shares in (("one", one), ("two", two), ("all", both), ("three", nothing)):
+        gain = [sum(share - 0.5 for share in row) for row in shares]
+        logs = [sum(np.log(max(share, LEAST_SHARE)) for share in row) for row in shares]
+        assert close(columns[f"expected gain: {name}"], gain, rtol=1e-12, atol=1e-12)
+        assert close(columns[f"log shares: {name}"], logs, rtol=1e-12, atol=1e-12)
+    assert close(columns["least share"], [min(row) for row in both], rtol=1e-12)
+
+
+def test_trees_of_combinations_are_candidates_too(readings):
+    cover = {"name": "cover", "how": "tree-coverage", "inputs": ["two"], "price": 1.0}
+    combinations = (cover, {**MAXENT, "inputs": ["cover", "one"]})
+    above = answers(readings, cover)
+    trees, columns = columns_of(readings, *combinations, above=above)
+    assert trees == [above["cover"].tree, LEFT, RIGHT]
+    assert columns["votes: cover"] == [1.0, 0.0, 0.0]
+    assert close(columns["votes: one"], [0.0, 2 / 3, 1 / 3], rtol=1e-15)
+    # The marginals are those of both families, for the second is behind the combination.
+    assert "log shares: two" in columns
+    assert "log shares: three" not in columns
+
+
+def test_a_candidate_of_several_inputs_has_all_their_votes(readings):
+    cover = {"name": "cover", "how": "tree-coverage", "inputs": ["one"]}
+    above = answers(readings, cover)
+    assert above["cover"].tree == LEFT
+    combinations = (cover, {**MAXENT, "inputs": ["one", "cover"]})
+    trees, columns = columns_of(readings, *combinations, above=above)
+    assert trees == [LEFT, RIGHT]
+    assert columns["votes: cover"] == [1.0, 0.0]
+    assert close(columns["votes: one"], [2 / 3, 1 / 3], rtol=1e-15)
+
+
+def test_several_trees_of_a_combination_are_candidates_with_falling_votes(readings):
+    cover = {"name": "cover", "inputs": ["two"], "best": 3}
+    above = answers(readings, cover)
+    # S has half of the weight, as has T, and X three quarters.
+    trees = [above["cover"].tree, *(each.tree for each in above["cover"].others)]
+    assert trees == [RIGHT, OTHER, FLAT]
+    combinations = (cover, {**MAXENT, "inputs": ["one", "cover"]})
+    found, columns = columns_of(readings, *combinations, above=above)
+    assert found == [LEFT, RIGHT, OTHER, FLAT]
+    assert close(columns["votes: cover"], [0.0, 1.0, 1 / 2, 1 / 3], rtol=1e-15)
+    # Tree coverage counts the best only.
+    last = {"name": "last", "how": "tree-coverage", "inputs": ["cover"]}
+    assert answers(readings, cover, last)["last"].tree == RIGHT
+
+
+def confidences(tree: Tree, evidence: Evidence) -> list[float]:
+    return ranked([tree], np.zeros(1), evidence, 1).confidences
+
+
+def test_candidates_are_ranked_by_their_values_and_the_first_of_equal_ones_is_taken():
+    evidence = Evidence(3, Chains())
+    evidence.add_trees([LEFT, RIGHT], [1, 3])
+    values = np.array([1.0, 3.0, 2.0, 3.0])
+    tree, _, value, others = ranked([LEFT, RIGHT, FLAT, OTHER], values, evidence, 3)
+    assert (tree, value) == (RIGHT, 3.0)
+    assert [(each.tree, each.value) for each in others] == [(OTHER, 3.0), (FLAT, 2.0)]
+    assert [each.confidences for each in others] == [
+        confidences(t, evidence) for t in (OTHER, FLAT)
+    ]
+    assert ranked([LEFT, RIGHT], values[:2], evidence, 1).others == ()
+
+
+def test_phrases_over_phrases_with_one_label():
+    """Both brackets have the label's share; nothing is counted twice."""
+    chains = Chains()
+    double = parse_tree("(S (S (A a) (B b) (C c)))")
+    evidence = Evidence(3, chains)
+    evidence.add_trees([double, FLAT], [1, 3])
+    assert shares_of(evidence) == {("S", 0, 3): 1.0}
+    assert confidences(double, evidence) == [1.0, 1.0]
+    assert shares_of(Evidence(3, chains)) == {}
+
+
+@pytest.mark.parametrize(
+    ("weights", "expected"),
+    [
+        ({"votes:_one": 1.0}, LEFT),
+        ({"votes:_two": 1.0}, RIGHT),
+        ({"votes:_two": 1.0, "votes:_one": -3.0}, OTHER),
+        ({"expected_gain:_two": 1.0}, RIGHT),
+        ({"least_share": -1.0}, OTHER),
+        ({}, LEFT),  # the first of equal ones
+    ],
+)
+def test_a_reranker_chooses_among_the_candidates(readings, weights, expected):
+    network = Network(described(MAXENT), {})
+    rerankers = {"best": reranker(network, "best", **weights)}
+    found = answers(readings, MAXENT, rerankers=rerankers)["best"]
+    assert found.tree == expected
+    evidence = Evidence(3, readings["one"].evidence.chains)
+    for each in readings.values():
+        evidence.add(each.evidence)
+    assert found.confidences == confidences(expected, evidence)
+    assert len(found.confidences) == len(expected.spans())
+    assert found.others == ()
+
+
+def test_confidences_of_a_chosen_tree_stand_in_the_order_of_its_spans():
+    evidence = Evidence(3, Chains())
+    evidence.add_trees([HOLLOW, RIGHT, LEFT], [1.0, 2.0, 1.0])
+    assert confidences(HOLLOW, evidence) == [0.25, 1.0]
+    assert confidences(RIGHT, evidence) == [0.5, 1.0]
+    assert confidences(OTHER, evidence) == [0.5, 0.0]
+    evidence.total /= 10.0
+    assert confidences(RIGHT, evidence) == [1.0, 1.0]
+
+
+def test_rerankers_above_rerankers(readings):
+    second = {"name": "second", "how": "maxent", "inputs": ["best", "two"]}
+    network = Network(described(MAXENT, second), {})
+    rerankers = {
+        "best": reranker(network, "best", **{"votes:_one": 1.0}),
+        "second": reranker(network, "second", **{"votes:_best": 1.0}),
+    }
+    found = answers(readings, MAXENT, second, rerankers=rerankers)
+    assert [found[name].tree for name in ("best", "second")] == [LEFT, LEFT]
+    rerankers["second"] = reranker(network, "second", **{"votes:_two": 1.0, "votes:_best": -1.0})
+    assert answers(readings, MAXENT, second, rerankers=rerankers)["second"].tree == RIGHT
+
+
+def test_rerankers_of_other_columns_are_refused():
+    network = Network(described(MAXENT), {})
+    fitting = reranker(network, "best")
+    fewer = {**MAXENT, "inputs": ["one", "two"]}
+    with pytest.raises(ModelFileError, match="the reranker 'best' was trained on other numbers"):
+        Network(described(fewer), {"best": fitting})
+    assert Network(described(MAXENT), {"best": fitting}).rerankers == {"best": fitting}

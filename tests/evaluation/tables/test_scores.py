@@ -1,0 +1,64 @@
+"""Scores as tables."""
+
+import sys
+from dataclasses import replace
+
+from eigentree.cli._common import show_table
+from eigentree.evaluation import EVALB_COLLINS, OWN, score
+from eigentree.evaluation.tables.scores import (
+    Scored,
+    Table,
+    describe,
+    plain_table,
+    problem_lines,
+    score_table,
+)
+from eigentree.treebank.io.brackets import parse_tree
+
+TREE = parse_tree("(S (NN ice) (VP (VBZ melts)))")
+
+
+def test_plain_table_aligns_by_columns_on_the_screen():
+    table = Table("title", ["", "n"], [["日本", "1"], ["a", "10"]])
+    assert plain_table(table) == "title\n       n\n日本   1\na     10"
+
+
+def test_table_on_a_terminal_has_lines(monkeypatch, capsys):
+    table = Table("", ["", "all"], [["F1, %", "[bold]"]])
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    show_table(table)
+    out = capsys.readouterr().out
+    assert "│" in out
+    assert "[bold]" in out
+
+
+def test_settings_are_told_in_full():
+    options = replace(EVALB_COLLINS, quote_labels=("POS",), root_labels=(), labelled=False)
+    assert dict(describe(options)) == {
+        "settings": "EVALB, COLLINS.prm",
+        "left out": "TOP -NONE- , : `` '' .",
+        "held equal": "ADVP = PRT",
+        "quote tags": "POS",
+        "labels end at": "- =",
+        "compared": "brackets alone",
+        "outermost bracket": "counted",
+        "sentence without a parse": "not counted",
+    }
+    told = dict(describe(replace(OWN, label_separators="")))
+    assert told["left out"] == "-NONE-, and words of punctuation"
+    assert not {"held equal", "quote tags", "labels end at"} & set(told)
+
+
+def test_fallbacks_have_a_row_when_the_parser_told_them():
+    result = score([TREE, TREE], [TREE, TREE], OWN, fallbacks=[True, False])
+    table = score_table([Scored("me", result, None, ["a:1", "a:2"])])
+    assert ["fall-backs", "1"] in table.rows
+    unknown = score_table([Scored("me", score([TREE], [TREE]), None, ["a:1"])])
+    assert not [row for row in unknown.rows if row[0] == "fall-backs"]
+
+
+def test_long_lists_of_problems_end_with_their_number():
+    result = score([TREE] * 5, [None] * 5)
+    lines = list(problem_lines(Scored("me", result, None, [f"a:{i}" for i in range(5)]), most=2))
+    assert lines[:2] == ["a:0: sentence 1: no parse", "a:1: sentence 2: no parse"]
+    assert lines[2].startswith("and 3 more")

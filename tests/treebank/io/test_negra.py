@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from eigentree.errors import TreebankFormatError
+from eigentree.treebank.io.brackets import format_tree
+from eigentree.treebank.io.negra import read_export
+
+
+def export(*rows, form=3):
+    """One sentence; a row is "word tag edge parent" or "#number label edge parent"."""
+    lemma = "\t--" if form == 4 else ""
+    lines = [f"#FORMAT {form}", "#BOS 1 0 0 0 %% first"]
+    for row in rows:
+        first, label, edge, parent = row.split()
+        lines.append(f"{first}{lemma}\t{label}\t--\t{edge}\t{parent}")
+    return [*lines, "#EOS 1"]
+
+
+# "Einen Hund hat er gesehen !": the verb phrase lies around the finite verb and the subject.
+CROSSING = (
+    "Einen ART NK 500",
+    "Hund NN NK 500",
+    "hat VAFIN HD 502",
+    "er PPER SB 502",
+    "gesehen VVPP HD 501",
+    "! $. -- 0",
+    "#500 NP OA 501",
+    "#501 VP OC 502",
+    "#502 S -- 0",
+)
+
+
+def read(lines, **options):
+    return list(read_export(lines, name="bank.export", **options))
+
+
+@pytest.mark.parametrize("form", [3, 4])
+def test_what_crosses_is_raised_to_where_it_fits(form):
+    (record,) = read(export(*CROSSING, form=form))
+    assert format_tree(record.tree) == (
+        "(VROOT (S (NP (ART Einen) (NN Hund)) (VAFIN hat) (PPER er) (VP (VVPP gesehen))) ($. !))"
+    )
+    assert record.line == 2
+    assert record.n_crossing == 1
+
+
+def test_edge_labels_are_kept_when_asked():
+    (record,) = read(export(*CROSSING), edge_labels=True)
+    assert format_tree(record.tree) == (
+        "(VROOT (S (NP-OA (ART-NK Einen) (NN-NK Hund)) (VAFIN-HD hat) (PPER-SB er) "
+        "(VP-OC (VVPP-HD gesehen))) ($. !))"
+    )
+
+
+def attached(*rows):
+    (record,) = read(export(*rows))
+    return format_tree(record.tree), record.n_crossing
+
+
+def test_marks_between_words_of_a_phrase_move_into_it():
+    rows = ("a X -- 500", ", $, -- 0", ") $( -- 0", "b Y -- 500", ". $. -- 0", "#500 NP -- 0")
+    assert attached(*rows) == ("(VROOT (NP (X a) ($, ,) ($LRB -RRB-) (Y b)) ($. .))", 0)
+
+
+def test_marks_move_to_the_lowest_node_above_both_neighbours():
+    rows = (
+        "a X -- 500",
+        "b X -- 500",
+        ", $, -- 0",
+        "c X -- 501",
+        "#500 NP -- 501",
+        "#501 S -- 0",
+    )
+    assert attached(*rows) == ("(VROOT (S (NP (X a) (X b)) ($, ,) (X c)))", 0)
+
+
+def test_marks_at_the_edges_stay_at_the_root():
+    rows = ("< $( -- 0", "a X -- 500", "> $( -- 0", "#500 NP -- 0")
+    assert attached(*rows) == ("(VROOT ($LRB <) (NP (X a)) ($LRB >))", 0)
+
+
+def test_a_phrase_inside_another_moves_too():
+    rows = ("a X -- 500", "b Y -- 501", "c X -- 500", "#500 S -- 0", "#501 PRN -- 0")
+    assert attached(*rows) == ("(VROOT (S (X a) (PRN (Y b)) (X c)))", 0)
+
+
+def test_a_mark_before_such_a_phrase_moves_with_it():
+    rows = (
+        "a X -- 500",
+        ", $, -- 0",
+        "b Y -- 501",
+        "c Y -- 501",
+        "d X -- 500",
+        "#500 S -- 0",
+        "#501 PRN -- 0",
+    )
+    assert attached(*rows) == ("(VROOT (S (X a) ($, ,) (PRN (Y b) (Y c)) (X d)))", 0)
+
+
+@pytest.mark.parametrize(
+    ("edges", "tree"),
+    [
+        (("MO", "HD"), "(VROOT (S (X a) (V b) (VP (Y c))))"),
+        (("HD", "MO"), "(VROOT (S (VP (X a)) (V b) (Y c)))"),
+        (("NK", "NK"), "(VROOT (S (X a) (V b) (VP (Y c))))"),
+        (("NK", "MO"), "(VROOT (S (VP (X a)) (V b) (Y c)))"),
+        (("MO", "MO"), "(VROOT (S (VP (X a)) (V b) (Y c)))"),
+    ],
+)
+def test_the_block_with_the_head_keeps_the_node(edges, tree):
+    first, second = edges
+    rows = (
+        f"a X {first} 500",
+        "b V HD 501",
+        f"c Y {second} 500",
+        "#500 VP OC 501",
+        "#501 S -- 0",
+    )
+    assert attached(*rows) == (tree, 1)
+
+
+def test_raised_nodes_rise_as_far_as_they_must():
+    # X belongs to the lowest phrase, two levels of which lie around the words between.
+    rows = (
+        "x X MO 500",
+        "v V HD 502",
+        "y Y MO 501",
+        "z Z HD 500",
+        "#500 AP MO 501",
+        "#501 VP OC 502",
+        "#502 S -- 0",
+    )
+    (record,) = read(export(*rows))
+    assert format_tree(record.tree) == "(VROOT (S (X x) (V v) (VP (Y y) (AP (Z z)))))"
+    assert record.n_crossing == 2
+
+
+def test_secondary_edges_comments_and_tables_are_passed_over():
+    lines = [
+        "%% a comment",
+        "#BOT ORIGIN",
+        "1\tbook",
+        "#EOT ORIGIN",
+        "#BOS 1 2 3 4",
+        "a\t\tX\t--\tHD\t500\t\tRE\t999\t%% note",
+        "#500\t\tNP\t--\t--\t0",
+        "#EOS 1",
+    ]
+    assert format_tree(read(lines)[0].tree) == "(VROOT (NP (X a)))"
+
+
+def test_nodes_without_words_vanish_and_so_may_a_sentence():
+    (record,) = read(export("a X HD 500", "#500 NP -- 0", "#501 VP -- 502", "#502 S -- 0"))
+    assert format_tree(record.tree) == "(VROOT (NP (X a)))"
+    assert read(["#BOS 1", "#EOS 1"])[0][:3] == (None, 1, None)
+
+
+GOOD = export("a X -- 0")
+BAD = {
+    "parent that is missing": (export("a X -- 555"), "2:1: parent #555 of 'a' is missing"),
+    "nodes in a circle": (
+        export("a X -- 500", "#500 A -- 501", "#501 B -- 500"),
+        "2:1: nodes #500, #501 are parents of one another",
+    ),
+    "node given twice": (
+        export("a X -- 500", "#500 A -- 0", "#500 B -- 0"),
+        "5:1: node #500 is there twice: #500",
+    ),
+    "too few columns": (["#BOS 1", "a\tX\t--\t0", "#EOS 1"], "2:1: 4 columns; at least 5 are"),
+    "parent that is no number": (export("a X -- S"), "3:1: parent 'S' is not a number"),
+    "word with a blank": (
+        ["#BOS 1", "New York\tNE\t--\t--\t0", "#EOS 1"],
+        "2:1: 'New York' holds white space",
+    ),
+    "sentence without end": (["#BOS 1", "a\tX\t--\t--\t0"], "1:1: this sentence has no #EOS"),
+    "end without sentence": (["#EOS 1"], "1:1: #EOS without #BOS: #EOS 1"),
+}
+
+
+@pytest.mark.parametrize(("lines", "problem"), BAD.values(), ids=BAD.keys())
+def test_malformed_sentences_are_refused_or_skipped(lines, problem):
+    with pytest.raises(TreebankFormatError, match="^bank.export:" + re.escape(problem)):
+        read(lines)
+    records = read([*lines, *GOOD], on_error="skip")
+    assert str(records[0].problem).startswith("bank.export:" + problem)
+    assert [format_tree(record.tree) for record in records[1:]] == ["(VROOT (X a))"]
+
+
+def test_depth_is_no_limit():
+    n_nodes = 20_000
+    rows = [f"#{500 + i} S -- {501 + i}" for i in range(n_nodes)]
+    (record,) = read(export("a X -- 500", *rows, f"#{500 + n_nodes} S -- 0"))
+    assert record.tree.height() == n_nodes + 3
+
+
+@pytest.mark.parametrize(("text", "seen"), [("(S (NN a))\n(S (NN b))\n", 1), ("\n%% none\n", 0)])
+def test_a_text_of_another_format_is_told(text, seen):
+    records = list(read_export(text.splitlines(), name="t", on_error="skip"))
+    assert [str(record.problem) for record in records] == [
+        "t:1:1: neither a comment nor a mark of the export format, and no #BOS follows: (S (NN a))"
+    ] * seen

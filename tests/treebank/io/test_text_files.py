@@ -1,0 +1,167 @@
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import subprocess
+import sys
+
+import pytest
+
+from eigentree.errors import EigentreeError, TreebankFormatError
+from eigentree.treebank.io.text_files import open_text, write_whole
+
+TEXT = "(S (NN tea))\n(S (NN thé))\n"
+
+
+def read(path):
+    with open_text(path) as lines:
+        return list(lines)
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(content: bytes):
+        path = tmp_path / "bank"
+        path.write_bytes(content)
+        return path
+
+    return write
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(TEXT.encode(), id="plain"),
+        pytest.param(TEXT.encode("utf-8-sig"), id="byte-order mark"),
+        pytest.param(TEXT.replace("\n", "\r\n").encode(), id="CR LF"),
+        pytest.param(TEXT.replace("\n", "\r").encode(), id="CR"),
+        pytest.param(gzip.compress(TEXT.encode()), id="gzip without its name"),
+        pytest.param(gzip.compress(TEXT.encode("utf-8-sig")), id="gzip with byte-order mark"),
+    ],
+)
+def test_lines_are_the_same_however_they_are_stored(file, content):
+    assert read(file(content)) == TEXT.splitlines(keepends=True)
+
+
+@pytest.mark.parametrize("mark", ["\u2028", "\u0085", "\x0c", "\x1e"])
+def test_lines_end_at_line_ends_only(file, mark):
+    assert read(file(f"a{mark}b\nc".encode())) == [f"a{mark}b\n", "c"]
+
+
+def test_empty_file_has_no_lines(file):
+    assert read(file(b"")) == []
+
+
+@pytest.mark.parametrize(
+    ("content", "complaint"),
+    [
+        pytest.param(TEXT.encode("utf-16"), "the text is UTF-16", id="UTF-16"),
+        pytest.param(TEXT.encode("utf-16-be"), "holds NUL bytes", id="UTF-16 unmarked"),
+        pytest.param(TEXT.encode("latin-1"), "bank:2:10: byte 0xe9 is not UTF-8", id="Latin-1"),
+        pytest.param(gzip.compress(TEXT.encode("latin-1")), "bank:2:10: ", id="Latin-1 in gzip"),
+        pytest.param(gzip.compress(TEXT.encode())[:-9], "damaged gzip file", id="short gzip"),
+        pytest.param(b"\x1f\x8b not gzip", "damaged gzip file|can't be read", id="false gzip"),
+    ],
+)
+def test_what_is_not_utf8_is_refused(file, content, complaint):
+    with pytest.raises(TreebankFormatError, match=complaint):
+        read(file(content))
+
+
+def test_damage_far_into_a_gzip_file_is_told(file):
+    packed = gzip.compress(os.urandom(60_000).hex().encode())
+    with pytest.raises(TreebankFormatError, match="damaged gzip file"):
+        read(file(packed[:40_000]))
+
+
+def test_bad_byte_far_into_a_file_is_found(file):
+    with pytest.raises(TreebankFormatError, match="bank:20001:3: byte 0xff"):
+        read(file(b"ab\n" * 20_000 + b"ab\xff\n"))
+
+
+def test_missing_file_and_folder_are_told(tmp_path):
+    with pytest.raises(TreebankFormatError, match=r"nowhere: can't be read: No such file"):
+        read(tmp_path / "nowhere")
+    with pytest.raises(TreebankFormatError, match="can't be read: Is a directory"):
+        read(tmp_path)
+
+
+def test_an_error_of_the_caller_passes_through(file):
+    with pytest.raises(ZeroDivisionError, match="by zero"), open_text(file(b"a")):
+        _ = 1 / 0
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress])
+def test_standard_input(pack):
+    script = (
+        "from eigentree.treebank.io.text_files import *\n"
+        "with open_text('-') as f: print(ascii(f.read()))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], input=pack(TEXT.encode()), capture_output=True, check=True
+    )
+    assert done.stdout.decode().strip() == ascii(TEXT)
+
+
+def test_standard_input_that_is_no_real_file(monkeypatch):
+    replaced = io.TextIOWrapper(io.BytesIO(TEXT.encode("utf-8-sig")))
+    monkeypatch.setattr(sys, "stdin", replaced)
+    assert "".join(read("-")) == TEXT
+    assert not replaced.buffer.closed
+
+
+@pytest.mark.parametrize(("binary", "content"), [(False, "thé\n"), (True, "thé\n".encode())])
+def test_a_file_is_written_whole(tmp_path, binary, content):
+    path = tmp_path / "out"
+    with write_whole(path, binary=binary) as out:
+        out.write(content)
+        assert not path.exists()
+    assert path.read_bytes() == "thé\n".encode()
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_a_failure_leaves_the_old_file(tmp_path):
+    path = tmp_path / "out"
+    path.write_text("old")
+    with pytest.raises(TypeError, match="must be str"), write_whole(path) as out:
+        out.writelines(["half a line", 1])
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["out"]
+
+
+def test_a_new_file_keeps_the_mode_of_the_old(tmp_path):
+    path = tmp_path / "out"
+    path.write_text("old")
+    path.chmod(0o640)
+    with write_whole(path) as out:
+        out.write("new")
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert path.read_text() == "new"
+
+
+def test_a_link_stays_a_link(tmp_path):
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    with write_whole(tmp_path / "link") as out:
+        out.write("new")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "new"
+
+
+def test_devices_are_written_directly():
+    with write_whole(os.devnull) as out:
+        out.write("gone")
+    assert not os.path.isfile(os.devnull)
+
+
+def test_standard_output(capsys):
+    with write_whole("-") as out:
+        out.write("thé\n")
+    assert capsys.readouterr().out == "thé\n"
+
+
+def test_a_file_that_cannot_be_made(tmp_path):
+    path = tmp_path / "missing" / "out"
+    with pytest.raises(EigentreeError, match="out: can't be written: No such"), write_whole(path):
+        pass

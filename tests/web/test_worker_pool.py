@@ -1,0 +1,313 @@
+"""Who gets a worker, and what becomes of workers, with threads in place of processes."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from eigentree.errors import ModelFileError
+from eigentree.web import crew as crews
+from eigentree.web.errors import ServiceError
+from eigentree.web.limits import Limits
+from eigentree.web.metrics import Metrics
+from eigentree.web.timeouts import Timeouts
+from eigentree.web.worker import Answer, Job, Opened, Ready, Refused
+from eigentree.web.worker_pool import Crew, WorkerDiedError
+
+LATE = 1e9
+OPENS = [Opened([]), Ready()]
+
+
+class FakeWorker:
+    """A worker whose jobs are functions, and whose life is an event."""
+
+    starts: Iterator[list[Any]]  # what the next ones send first
+    living: list[FakeWorker]
+
+    def __init__(self, *_: object) -> None:
+        self._says = iter(next(FakeWorker.starts, OPENS))
+        self.ended = threading.Event()
+        self.end_reason = "died"
+        self.process = SimpleNamespace(join=lambda: None)
+        FakeWorker.living.append(self)
+
+    @property
+    def is_alive(self) -> bool:
+        return not self.ended.is_set()
+
+    def receive(self) -> Any:
+        said = next(self._says)
+        if isinstance(said, Refused):
+            self.ended.set()
+        return said
+
+    def call(self, job: Job) -> Answer:
+        done = job.given["do"](self)
+        if self.ended.is_set():
+            raise WorkerDiedError
+        return Answer(done)
+
+    def kill(self, reason: str) -> None:
+        self.end_reason = reason
+        self.ended.set()
+
+    def wait(self) -> None:
+        self.ended.wait()
+
+
+def fast(worker: FakeWorker) -> bytes:  # noqa: ARG001 - as other jobs
+    return b"done"
+
+
+def endless(worker: FakeWorker) -> bytes:
+    worker.ended.wait()
+    return b""
+
+
+def job(do: Callable[[FakeWorker], bytes]) -> Job:
+    return Job("parse", "model", {"do": do})
+
+
+@pytest.fixture(autouse=True)
+def fake(monkeypatch: pytest.MonkeyPatch) -> None:
+    FakeWorker.starts = iter([])
+    FakeWorker.living = []
+    monkeypatch.setattr(crews, "Worker", FakeWorker)
+    monkeypatch.setattr(crews, "GRACE", 0.05)
+    monkeypatch.setattr(crews, "_PAUSE", 0.001)
+
+
+def with_crew(
+    work: Callable[[Crew], Awaitable[None]], n_workers: int = 1, **limits: float
+) -> tuple[Metrics, Timeouts]:
+    """Do something with a crew, which must be whole afterwards."""
+    metrics, timeouts = Metrics(), Timeouts()
+
+    async def run() -> None:
+        crew = Crew([], n_workers, Limits(**limits), metrics, timeouts)
+        try:
+            await crew.begin()
+            await work(crew)
+            if not timeouts.have_ended:
+                await is_whole(crew)
+        finally:
+            await crew.end()
+
+    asyncio.run(run())
+    assert not any(worker.is_alive for worker in FakeWorker.living)
+    return metrics, timeouts
+
+
+async def is_whole(crew: Crew) -> None:
+    """Every worker is ready, idle and nobody else's."""
+    end = time.monotonic() + 20
+    while crew.n_ready < crew.n_workers or idle(crew) < crew.n_workers:
+        assert time.monotonic() < end, "a worker was lost"
+        await asyncio.sleep(0.005)
+    assert idle(crew) == crew.n_workers
+    assert crew.n_queued == 0
+
+
+def idle(crew: Crew) -> int:
+    return sum(worker.is_alive for worker in crew._idle._queue)
+
+
+def restarts(metrics: Metrics) -> dict[str, int]:
+    return {dict(labels)["reason"]: n for labels, n in metrics._counts["worker_restarts"].items()}
+
+
+def test_who_asks_first_is_served_first():
+    order = []
+
+    async def work(crew: Crew) -> None:
+        async def ask(number: int) -> None:
+            await crew.ask(job(lambda _: order.append(number) or b""), LATE)
+
+        await asyncio.gather(*map(ask, range(20)))
+
+    metrics, _ = with_crew(work)
+    assert order == list(range(20))
+    assert restarts(metrics) == {}
+
+
+def test_what_takes_too_long_is_killed():
+    async def work(crew: Crew) -> None:
+        with pytest.raises(ServiceError) as caught:
+            await crew.ask(job(endless), LATE)
+        assert caught.value.code == "sentence_out_of_time"
+        assert await crew.ask(job(fast), LATE) == b"done"
+
+    metrics, _ = with_crew(work, sentence_seconds=0.05)
+    assert restarts(metrics) == {"time": 1}
+
+
+def test_the_request_s_own_end_may_be_earlier():
+    async def work(crew: Crew) -> None:
+        with pytest.raises(ServiceError) as caught:
+            await crew.ask(job(endless), time.monotonic() + 0.05)
+        assert caught.value.code == "request_out_of_time"
+
+    metrics, _ = with_crew(work)
+    assert restarts(metrics) == {"time": 1}
+
+
+@pytest.mark.parametrize("left", [-1.0, 0.05])
+def test_who_waits_too_long_costs_no_worker(left):
+    async def work(crew: Crew) -> None:
+        gate = threading.Event()
+        first = asyncio.create_task(crew.ask(job(lambda _: gate.wait() and b"done"), LATE))
+        await asyncio.sleep(0)
+        with pytest.raises(ServiceError) as caught:
+            await crew.ask(job(fast), time.monotonic() + left)
+        assert caught.value.code == "request_out_of_time"
+        gate.set()
+        assert await first == b"done"
+
+    metrics, _ = with_crew(work)
+    assert restarts(metrics) == {}
+
+
+def test_who_comes_too_late_costs_no_worker_either():
+    async def work(crew: Crew) -> None:
+        await is_whole(crew)
+        with pytest.raises(ServiceError) as caught:
+            await crew.ask(job(fast), time.monotonic() - 1.0)
+        assert caught.value.code == "request_out_of_time"
+
+    metrics, _ = with_crew(work)
+    assert restarts(metrics) == {}
+
+
+@pytest.mark.parametrize(("seconds", "killed"), [(0.0, {}), (30.0, {"client gone": 1})])
+def test_a_worker_is_given_a_moment_when_nobody_wants_its_answer(seconds, killed):
+    async def work(crew: Crew) -> None:
+        begun = asyncio.Event()
+        loop = asyncio.get_running_loop()
+
+        def do(worker: FakeWorker) -> bytes:
+            loop.call_soon_threadsafe(begun.set)
+            worker.ended.wait(seconds)
+            return b"done"
+
+        asking = asyncio.create_task(crew.ask(job(do), LATE))
+        await begun.wait()
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+
+    metrics, _ = with_crew(work)
+    assert restarts(metrics) == killed
+
+
+def test_a_worker_that_died_idle_gets_no_job():
+    async def work(crew: Crew) -> None:
+        FakeWorker.living[0].ended.set()
+        assert await crew.ask(job(fast), LATE) == b"done"
+
+    metrics, _ = with_crew(work)
+    assert restarts(metrics) == {"died": 1}
+
+
+def test_a_worker_that_dies_costs_its_own_sentence():
+    def die(worker: FakeWorker) -> bytes:
+        worker.ended.set()
+        return b""
+
+    async def work(crew: Crew) -> None:
+        with pytest.raises(ServiceError) as caught:
+            await crew.ask(job(die), LATE)
+        assert (caught.value.status, caught.value.code) == (500, "worker_died")
+
+    metrics, _ = with_crew(work, n_workers=2)
+    assert restarts(metrics) == {"died": 1}
+
+
+def test_a_worker_that_can_not_start_is_tried_again(caplog):
+    FakeWorker.starts = iter([OPENS, [Refused("x.egt: is damaged")], [Refused("x.egt: gone")]])
+
+    async def work(crew: Crew) -> None:
+        FakeWorker.living[0].ended.set()
+        assert await crew.ask(job(fast), LATE) == b"done"
+
+    with_crew(work)
+    assert [record.getMessage() for record in caplog.records] == [
+        "a worker can't start: x.egt: is damaged",
+        "a worker can't start: x.egt: gone",
+    ]
+    assert len(FakeWorker.living) == 4
+
+
+def test_a_model_that_can_not_be_opened_ends_the_beginning():
+    FakeWorker.starts = iter([[Refused("x.egt: is damaged")]])
+
+    async def work(crew: Crew) -> None:
+        raise AssertionError(crew)
+
+    with pytest.raises(ModelFileError, match="is damaged"):
+        with_crew(work)
+
+
+def test_the_end_lets_nobody_wait():
+    async def work(crew: Crew) -> None:
+        asked = [asyncio.create_task(crew.ask(job(endless), LATE)) for _ in range(5)]
+        await asyncio.sleep(0.01)
+        crew._timeouts.end()
+        for each in asked:
+            with pytest.raises(ServiceError) as caught:
+                await each
+            assert (caught.value.status, caught.value.code) == (503, "stopping")
+
+    with_crew(work, n_workers=2)
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "code"),
+    [
+        (Answer(refused="no"), 422, "bad_sentence"),
+        (Answer(no_memory=True), 500, "no_memory"),
+        (Answer(failed="KeyError: 1"), 500, "internal_error"),
+    ],
+)
+def test_what_workers_say_has_its_status(answer, status, code):
+    with pytest.raises(ServiceError) as caught:
+        crews._json_of(job(fast), answer)
+    assert (caught.value.status, caught.value.code) == (status, code)
+
+
+def test_no_worker_is_ever_lost():
+    chance = random.Random(1)
+
+    def any_job() -> Job:
+        seconds = chance.choice([0.0, 0.0, 0.002, 0.02, 5.0])
+
+        def do(worker: FakeWorker) -> bytes:
+            worker.ended.wait(seconds)
+            if seconds == 0.002:
+                worker.ended.set()
+            return b"done"
+
+        return job(do)
+
+    async def work(crew: Crew) -> None:
+        async def one() -> None:
+            await asyncio.sleep(chance.random() * 0.2)
+            asking = asyncio.create_task(
+                crew.ask(any_job(), time.monotonic() + chance.random() * 0.2)
+            )
+            if chance.random() < 0.5:
+                await asyncio.sleep(chance.random() * 0.1)
+                asking.cancel()
+            with suppress(ServiceError, asyncio.CancelledError):
+                await asking
+
+        await asyncio.gather(*(one() for _ in range(200)))
+
+    with_crew(work, n_workers=3, sentence_seconds=0.05)
