@@ -22,9 +22,9 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import numpy as np
 
 from eigentree.constituency.chart.decode import OBJECTIVES, OF_ITEMS
+from eigentree.constituency.ensemble.diversity import oracle
 from eigentree.constituency.parser import Parser
 from eigentree.constituency.result import Alternative
-from eigentree.studies.diversity import oracle
 from eigentree.treebank.reader import read_treebank
 from eigentree.treebank.tree import Tree
 

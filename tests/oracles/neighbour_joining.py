@@ -18,8 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eigentree.bracketing.chart.minimum_evolution import Floats, RootedTree, Shorts
+from eigentree.bracketing.chart.minimum_evolution import RootedTree
 from eigentree.errors import GrammarError, ShapeError
+from eigentree.types import Floats, Shorts
 
 
 class UnrootedTree(NamedTuple):

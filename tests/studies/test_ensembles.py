@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from eigentree.constituency.ensemble.combine import Chains, Evidence
+from eigentree.constituency.ensemble.diversity import Candidates, diversity, oracle
 from eigentree.constituency.ensemble.model_folder import member_path
 from eigentree.constituency.ensemble.parser import EnsembleParser
 from eigentree.constituency.ensemble.predictions import Reading
@@ -19,7 +20,6 @@ from eigentree.errors import SettingsError, TreebankFormatError
 from eigentree.evaluation import EVALB_COLLINS, score
 from eigentree.sentence_input import Sentence
 from eigentree.studies import ensemble_answers, ensembles, make_study, read_study, run_study
-from eigentree.studies.diversity import Candidates, diversity, oracle
 from eigentree.studies.ensemble_runs import groups_of, steps_of
 from eigentree.studies.report.constituency import as_html, as_markdown, summary
 from eigentree.treebank.reader import read_treebank

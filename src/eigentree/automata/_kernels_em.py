@@ -20,7 +20,7 @@ from eigentree._core.jit import kernel
 if TYPE_CHECKING:
     from eigentree.automata.em import Automata
     from eigentree.automata.prefix_forest import Forest
-    from eigentree.automata.sequences import Floats, Ints
+    from eigentree.types import Floats, Ints
 
 
 @kernel

@@ -21,8 +21,9 @@ from __future__ import annotations
 import numpy as np
 
 from eigentree.automata.model import OperatorModel
-from eigentree.automata.sequences import Floats, Sequences
+from eigentree.automata.sequences import Sequences
 from eigentree.errors import SettingsError
+from eigentree.types import Floats
 
 PRIOR = 0.1
 # The previous symbol's operators have (l + 1)^2 l numbers.

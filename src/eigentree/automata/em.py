@@ -47,14 +47,13 @@ from eigentree.automata import _kernels_em as kernels
 from eigentree.automata.counting import PRIOR, check_prior, count_one_state
 from eigentree.automata.model import OperatorModel, mixture
 from eigentree.automata.prefix_forest import N_PARTS, Forest, plant
-from eigentree.automata.sequences import Floats, Longs, Sequences
+from eigentree.automata.sequences import Sequences
 from eigentree.automata.spectral import OperatorOptions, assemble, count_substrings, decompose
 from eigentree.errors import GrammarError, ModelFileError, SettingsError, ShapeError
 from eigentree.learning.em_checkpoint import opened
 from eigentree.linalg.threads import one_thread
 from eigentree.model_file import save_model
-
-Progress = Callable[[str, float], None]
+from eigentree.types import Floats, Longs, Progress
 
 STAGE = "expectation maximisation"
 KIND = "expectation maximisation of automata"

@@ -24,8 +24,8 @@ from typing import NamedTuple
 import numpy as np
 
 from eigentree._core.shapes import check_shapes
-from eigentree.constituency.chart.forest import Floats, Ints
 from eigentree.errors import ShapeError
+from eigentree.types import Floats, Ints
 
 
 class StateMarginals(NamedTuple):

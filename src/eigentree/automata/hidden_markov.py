@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from eigentree._core.shapes import check_shapes, check_types
 from eigentree.errors import GrammarError
 from eigentree.treebank.lexicon import Lexicon
-
-Floats = NDArray[np.float64]
+from eigentree.types import Floats
 
 # Sums of probabilities may miss 1 by rounding.
 ROUNDING = 1e-9

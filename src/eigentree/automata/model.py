@@ -28,8 +28,7 @@ from scipy import linalg
 
 from eigentree._core.shapes import check_shapes, check_types
 from eigentree.errors import GrammarError, ShapeError
-
-Floats = NDArray[np.float64]
+from eigentree.types import Floats
 
 ARRAYS = ("initial", "final", "operators")
 

@@ -12,7 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eigentree.automata.sequences import Floats, Longs, Sequences
+from eigentree.automata.sequences import Sequences
+from eigentree.types import Floats, Longs
 
 # Pieces of work that nodes and operators are divided into for threads.
 N_PARTS = 64

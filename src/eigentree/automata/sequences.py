@@ -7,13 +7,9 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eigentree.errors import GrammarError
-
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from eigentree.types import Ints, Longs
 
 
 class Sequences(NamedTuple):

@@ -54,10 +54,11 @@ from scipy import sparse
 from eigentree._core.random import generator
 from eigentree.automata.counting import PRIOR, check_prior, count_one_state
 from eigentree.automata.model import OperatorModel, mixture
-from eigentree.automata.sequences import Floats, Ints, Longs, Sequences
+from eigentree.automata.sequences import Sequences
 from eigentree.errors import GrammarError, SettingsError
 from eigentree.linalg.svd import cross_moment_svd
 from eigentree.linalg.threads import one_thread
+from eigentree.types import Floats, Ints, Longs
 
 # Trigrams whose vectors are in memory at a time.
 CHUNK = 1 << 16

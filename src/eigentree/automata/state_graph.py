@@ -27,8 +27,9 @@ from numpy.typing import NDArray
 
 from eigentree.automata.model import OperatorModel
 from eigentree.automata.prefix_forest import Forest, plant
-from eigentree.automata.sequences import Floats, Sequences
+from eigentree.automata.sequences import Sequences
 from eigentree.errors import GrammarError, SettingsError, counted
+from eigentree.types import Floats
 
 Prefix = tuple[str, ...]
 

@@ -16,13 +16,8 @@ from __future__ import annotations
 
 import math
 
-from numpy import float64, int64
-from numpy.typing import NDArray
-
 from eigentree._core.jit import kernel
-
-Floats = NDArray[float64]
-Ints = NDArray[int64]
+from eigentree.types import Floats, Longs
 
 
 @kernel
@@ -33,7 +28,7 @@ def row_of(start: int, n_words: int) -> int:
 
 @kernel
 def bracket_posteriors(
-    n_words: Ints, first: Ints, log_weight: Floats, inside: Floats, out_posterior: Floats
+    n_words: Longs, first: Longs, log_weight: Floats, inside: Floats, out_posterior: Floats
 ) -> float:
     """Fill the posteriors of all spans; the sum of the logarithms of the sentences' totals.
 
@@ -84,7 +79,7 @@ def fill_inside(n: int, weight: Floats, out_inside: Floats) -> None:
 
 
 @kernel
-def best_splits(n: int, weight: Floats, margin: float, out_value: Floats, out_split: Ints) -> None:
+def best_splits(n: int, weight: Floats, margin: float, out_value: Floats, out_split: Longs) -> None:
     """Fill the best weight below each span, and the split that gives it.
 
     Of splits within ``margin`` of one another the first is taken.  O(n^3) time.

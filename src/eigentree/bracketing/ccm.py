@@ -33,9 +33,7 @@ from eigentree._core.shapes import check_shapes, check_types
 from eigentree.bracketing._kernels_ccm import best_splits, bracket_posteriors, row_of
 from eigentree.errors import GrammarError
 from eigentree.treebank.io.unlabelled import Pair
-
-Floats = NDArray[np.float64]
-Places = NDArray[np.int64]
+from eigentree.types import Floats, Longs
 
 # Sums of logarithms that differ by less are the same but for rounding.
 MARGIN = 1e-12
@@ -60,11 +58,11 @@ class Spans(NamedTuple):
         Number of words.
     """
 
-    n_words: Places
-    first: Places
-    yields: Places
-    contexts: Places
-    width: Places
+    n_words: Longs
+    first: Longs
+    yields: Longs
+    contexts: Longs
+    width: Longs
 
 
 class BestTree(NamedTuple):
@@ -92,22 +90,22 @@ class Positions(NamedTuple):
     is the number of words that follow, ``row`` the place of the empty span.
     """
 
-    after: Places
-    before: Places
-    room: Places
-    row: Places
+    after: Longs
+    before: Longs
+    room: Longs
+    row: Longs
 
 
-def positions_of(sentences: Sequence[Places], edge: int) -> Positions:
+def positions_of(sentences: Sequence[Longs], edge: int) -> Positions:
     """Boundaries of sentences of tags by number; ``edge`` is the number beyond their ends."""
     after = np.concatenate([np.append(tags, edge) for tags in sentences])
     room = np.concatenate([np.arange(len(tags), -1, -1) for tags in sentences])
     return Positions(after, np.roll(after, 1), room, np.cumsum(room + 1) - (room + 1))
 
 
-def trie_of(positions: Positions, n_tags: int) -> Places:
+def trie_of(positions: Positions, n_tags: int) -> Longs:
     """Keys of the trie of all yields, in order: parent times the number of tags, plus last tag."""
-    keys: list[Places] = []
+    keys: list[Longs] = []
     n_nodes = 1
     at = np.flatnonzero(positions.room > 0)
     nodes = np.zeros(len(at), dtype=np.int64)
@@ -122,7 +120,7 @@ def trie_of(positions: Positions, n_tags: int) -> Places:
     return np.concatenate(keys)
 
 
-def spans_of(sentences: Sequence[Places], keys: Places, n_tags: int) -> Spans:
+def spans_of(sentences: Sequence[Longs], keys: Longs, n_tags: int) -> Spans:
     """All spans of sentences of tags by number, where ``n_tags + 1`` is an unknown tag.
 
     Parameters
@@ -154,7 +152,7 @@ def spans_of(sentences: Sequence[Places], keys: Places, n_tags: int) -> Spans:
     return Spans(n_words, np.cumsum(sizes) - sizes, yields, contexts, width)
 
 
-def _children(nodes: Places, tags: Places, keys: Places, n_tags: int) -> Places:
+def _children(nodes: Longs, tags: Longs, keys: Longs, n_tags: int) -> Longs:
     """The node for each yield with one tag more."""
     wanted = np.where((nodes == UNSEEN) | (tags >= n_tags), -1, nodes * n_tags + tags)
     place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
@@ -278,7 +276,7 @@ class ConstituentContextModel:
     """
 
     tags: tuple[str, ...]
-    yield_keys: Places
+    yield_keys: Longs
     yield_log_odds: Floats
     context_log_odds: Floats
     unseen_log_odds: float

@@ -14,13 +14,11 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eigentree._core.shapes import check_shapes, check_types
 from eigentree.errors import GrammarError
 from eigentree.treebank.universal_tags import TagMap
-
-Floats = NDArray[np.float64]
+from eigentree.types import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,10 +18,10 @@ from eigentree.cli.constituency._training import Stages
 from eigentree.errors import SettingsError
 
 if TYPE_CHECKING:
-    from eigentree.constituency.parser import Progress
     from eigentree.studies import Study
     from eigentree.studies.runner import Done, Tell
     from eigentree.studies.trials import Tried
+    from eigentree.types import Progress
 
 
 def experiment(

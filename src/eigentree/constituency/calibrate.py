@@ -16,12 +16,13 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from eigentree.constituency.calibration import Calibration, Curve, Floats, Way
+from eigentree.constituency.calibration import Calibration, Curve, Way
 from eigentree.constituency.ensemble.parser import EnsembleParser
 from eigentree.constituency.parser import Parser
 from eigentree.constituency.result import ParseResult
 from eigentree.evaluation.reliability import right_brackets
 from eigentree.treebank.tree import Span, Tree
+from eigentree.types import Floats
 
 AnyParser = TypeVar("AnyParser", Parser, EnsembleParser)
 

@@ -34,8 +34,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from eigentree._core.shapes import check_shapes, check_types
 from eigentree.errors import SettingsError
+from eigentree.types import Floats
 
-Floats = NDArray[np.float64]
 # Whether sentences come with their tags or without: parses by a tagger's tags are less often right.
 Way = Literal["tagged", "untagged"]
 WAYS: tuple[Way, ...] = get_args(Way)

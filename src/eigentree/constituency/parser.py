@@ -75,6 +75,7 @@ from eigentree.treebank.constraints import Constraints
 from eigentree.treebank.heads import head_rules
 from eigentree.treebank.io.sentences import Tag
 from eigentree.treebank.tree import Tree
+from eigentree.types import Progress
 
 if TYPE_CHECKING:
     from eigentree.constituency.learn.constrained_em import PartialOptions
@@ -86,7 +87,6 @@ Method = Literal["spectral", "clustering", "pcfg", "em", "spectral+em"]
 METHODS: tuple[str, ...] = get_args(Method)
 # ``markov`` is ``pcfg`` with symbols that remember a parent and a sibling.
 NamedMethod = Literal[Method, "markov"]
-Progress = Callable[[str, float], None]
 
 # Why constraints that the grammar has trees for may have to be given up.
 IN_PIECES = "the sentence is too long to be parsed in one piece, as constraints need it"

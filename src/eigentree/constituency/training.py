@@ -44,7 +44,6 @@ from eigentree.constituency.parser import (
     NamedMethod,
     Parser,
     ParserOptions,
-    Progress,
     Retrained,
 )
 from eigentree.constituency.validation import HeldOut
@@ -56,6 +55,7 @@ from eigentree.treebank.heads import head_rules
 from eigentree.treebank.io.brackets import format_tree
 from eigentree.treebank.lexicon import LexiconOptions
 from eigentree.treebank.tree import Tree, collector_paused, with_tags
+from eigentree.types import Progress
 from eigentree.words.tagger import Tagger, jackknife
 
 # Tables that are tried on a treebank, and the share of phrases that one has to know.

@@ -15,13 +15,14 @@ import numpy as np
 from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.grammar.pcfg import PCFG
-from eigentree.constituency.parser import Parser, ParserOptions, Progress
+from eigentree.constituency.parser import Parser, ParserOptions
 from eigentree.constituency.pruning_schedule import Attempt
 from eigentree.constituency.result import ParseResult
 from eigentree.errors import GrammarError
 from eigentree.evaluation import EVALB_COLLINS, score
 from eigentree.sentence_input import Sentence
 from eigentree.treebank.tree import Tree
+from eigentree.types import Progress
 
 
 class HeldOut:

@@ -8,10 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree._core.jit import kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Numbers = NDArray[np.int32]
+from eigentree.types import Floats, Ints, Longs
 
 
 class ModifierCounts(NamedTuple):
@@ -33,13 +30,13 @@ class ModifierCounts(NamedTuple):
     word_count : int32, axes (W)
     """
 
-    context: Ints
-    tag_start: Ints
-    tag: Numbers
-    tag_count: Numbers
-    word_start: Ints
-    word: Numbers
-    word_count: Numbers
+    context: Longs
+    tag_start: Longs
+    tag: Ints
+    tag_count: Ints
+    word_start: Longs
+    word: Ints
+    word_count: Ints
 
 
 @kernel
@@ -67,8 +64,8 @@ def backed_off(count: float, total: float, distinct: float, diversity: float, ba
 
 @kernel
 def fill_probabilities(
-    word: Ints,
-    tag: Ints,
+    word: Longs,
+    tag: Longs,
     by_word: ModifierCounts,
     by_tag: ModifierCounts,
     by_nothing: ModifierCounts,

@@ -23,9 +23,8 @@ from numpy.typing import NDArray
 from eigentree._core.shapes import check_shapes, check_starts, check_types
 from eigentree.dependency._kernels_arc_labels import add_weights
 from eigentree.errors import GrammarError
+from eigentree.types import Keys, Longs
 
-Keys = NDArray[np.uint64]
-Ints = NDArray[np.int64]
 # Words, tags, and the head of each word: words count from 1, 0 is the root.
 Headed = tuple[Sequence[str], Sequence[str], Sequence[int]]
 
@@ -68,7 +67,7 @@ class ArcLabels:
     allowed: NDArray[np.bool_]
     bias: NDArray[np.float32]
     feature: Keys
-    start: Ints
+    start: Longs
     label: NDArray[np.int32]
     weight: NDArray[np.float32]
 
@@ -225,7 +224,7 @@ _NOBODY = ""
 _NO_WORD = (_ROOT, _NOBODY)
 
 
-def _in_a_row(sentences: Sequence[Headed]) -> tuple[list[str], list[str], Ints]:
+def _in_a_row(sentences: Sequence[Headed]) -> tuple[list[str], list[str], Longs]:
     """Words in lower case, tags, and places of heads.
 
     Where there is no head, it is -1: the last place, at which nobody stands.
@@ -257,7 +256,7 @@ class _Tree:
         away from it.
     """
 
-    def __init__(self, m: Ints, h: Ints, n_places: int) -> None:
+    def __init__(self, m: Longs, h: Longs, n_places: int) -> None:
         self.n_children = np.bincount(h, minlength=n_places)
         self.leftmost, self.rightmost, self.before, self.after = np.full((4, n_places), -1)
         # What is written last stays.

@@ -22,9 +22,7 @@ from numpy.typing import NDArray
 from eigentree._core.shapes import check_shapes, check_types
 from eigentree.automata.model import OperatorModel
 from eigentree.errors import GrammarError
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from eigentree.types import Floats, Longs
 
 # What the root is called among heads; no symbol has an empty name.
 ROOT = ""
@@ -60,7 +58,7 @@ class HeadAutomata:
     """
 
     symbols: tuple[str, ...]
-    n_states: Ints
+    n_states: Longs
     initial: Floats
     final: Floats
     operators: Floats
@@ -161,7 +159,7 @@ class HeadAutomata:
             self.operators[at, :, :n, :n].copy(),
         )
 
-    def numbers(self, symbols: Iterable[str]) -> Ints:
+    def numbers(self, symbols: Iterable[str]) -> Longs:
         """Axes (n): the number of each symbol of a sentence.
 
         Raises
@@ -227,7 +225,7 @@ class HeadAutomata:
         return cls(symbols, n_states, initial, final, operators)
 
     @staticmethod
-    def _present(n_states: Ints, size: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _present(n_states: Longs, size: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Axes (A, K) and (A, K, K): which entries of vectors and matrices belong to states."""
         vectors = np.arange(size) < n_states[:, None]
         return vectors, vectors[:, :, None] & vectors[:, None, :]

@@ -36,9 +36,7 @@ from eigentree._core.shapes import check_shapes, check_starts, check_types
 from eigentree.dependency._kernels_lexical_modifiers import ModifierCounts, fill_probabilities
 from eigentree.errors import GrammarError
 from eigentree.treebank.lexicon import Lexicon
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from eigentree.types import Floats, Longs
 
 LEVELS = ("by_word", "by_tag", "by_nothing")
 
@@ -59,7 +57,7 @@ class SentenceModifiers(NamedTuple):
 
     step: Floats
     stop: Floats
-    after: Ints
+    after: Longs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,7 +92,7 @@ class LexicalModifiers:
 
     tags: tuple[str, ...]
     lexicon: Lexicon
-    after: Ints
+    after: Longs
     by_word: ModifierCounts
     by_tag: ModifierCounts
     by_nothing: ModifierCounts
@@ -209,7 +207,7 @@ class LexicalModifiers:
 
 def sentence_numbers(
     words: Sequence[str], tags: Sequence[str], tag_numbers: Mapping[str, int], lexicon: Lexicon
-) -> tuple[Ints, Ints]:
+) -> tuple[Longs, Longs]:
     """Axes (n + 1): the numbers of words and tags of a sentence, those of the root first.
 
     Raises

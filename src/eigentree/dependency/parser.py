@@ -48,11 +48,11 @@ from eigentree.treebank.io.sentences import check_whole, check_words
 from eigentree.treebank.tag_schemes import column_part
 
 if TYPE_CHECKING:
-    from eigentree.constituency.parser import Progress
     from eigentree.dependency.arc_labels import ArcLabels
     from eigentree.dependency.training import DependencyTrainingOptions
     from eigentree.sentence_input import Words
     from eigentree.treebank.io.conllu import Sentence
+    from eigentree.types import Progress
     from eigentree.words.tagger import Tagger
 
 DependencyObjective = Literal["sum", "product", "viterbi"]

@@ -12,7 +12,6 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Literal, NamedTuple, TypeVar, get_args
 
-from eigentree.constituency.parser import Progress
 from eigentree.dependency.head_automata import HeadAutomata
 from eigentree.dependency.learn.arc_labels import train_arc_labels
 from eigentree.dependency.learn.head_automata import (
@@ -34,6 +33,7 @@ from eigentree.tokenisation.words import tokenise
 from eigentree.treebank.io.conllu import EMPTY, Sentence
 from eigentree.treebank.projective import projectivise
 from eigentree.treebank.tag_schemes import parts_of_scheme, scheme_of, tags_of
+from eigentree.types import Progress
 from eigentree.words.tagger import Tagger
 
 Crossing = Literal["lift", "skip"]

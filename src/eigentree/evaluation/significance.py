@@ -19,11 +19,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from eigentree._core.random import generator
 from eigentree.errors import ShapeError
+from eigentree.types import Floats, Longs
 
 CELLS_AT_ONCE = 2_000_000  # drawn sentences held in memory at the same time
-
-Counts = NDArray[np.int64]
-Floats = NDArray[np.float64]
 
 
 class Interval(NamedTuple):
@@ -184,7 +182,7 @@ def paired_test(
     )
 
 
-def _checked(counts: ArrayLike, name: str) -> Counts:
+def _checked(counts: ArrayLike, name: str) -> Longs:
     given = np.asarray(counts, dtype=np.int64)
     if given.ndim != 2 or given.shape[1] != 3 or not len(given):
         raise ShapeError(

@@ -15,7 +15,8 @@ from eigentree._core.jit import kernel
 
 if TYPE_CHECKING:
     from eigentree.linalg.cp import Scratch
-    from eigentree.linalg.multilinear import ByMode, Floats, Ints, Longs
+    from eigentree.linalg.multilinear import ByMode
+    from eigentree.types import Floats, Ints, Longs
 
 # Smaller numbers are 0 from here on: products of three of them would leave the range of normal
 # numbers, where arithmetic is many times slower.

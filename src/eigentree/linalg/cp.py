@@ -37,22 +37,12 @@ from scipy import linalg
 from eigentree._core.processes import worker_pool
 from eigentree._core.random import generator
 from eigentree.errors import SettingsError, ShapeError, TensorError
-from eigentree.linalg.multilinear import (
-    MODES,
-    ByMode,
-    Floats,
-    Ints,
-    Kruskal,
-    Longs,
-    SparseTensor,
-    mttkrp,
-    others,
-)
+from eigentree.linalg.multilinear import MODES, ByMode, Kruskal, SparseTensor, mttkrp, others
 from eigentree.linalg.threads import one_thread
+from eigentree.types import Floats, Ints, Longs, Progress
 
 Method = Literal["apr", "als", "hals"]
 Stopped = Literal["converged", "iterations"]
-Progress = Callable[[str, float], None]
 
 METHODS: tuple[Method, ...] = get_args(Method)
 STAGE = "decomposition"

@@ -22,7 +22,8 @@ from scipy import linalg
 
 from eigentree.errors import SettingsError
 from eigentree.linalg.cp import CPOptions, decompose
-from eigentree.linalg.multilinear import Floats, SparseTensor
+from eigentree.linalg.multilinear import SparseTensor
+from eigentree.types import Floats
 
 Method = Literal["svd", "apr", "hals"]
 METHODS: tuple[str, ...] = get_args(Method)

@@ -19,14 +19,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eigentree._core.shapes import check_shapes, check_types
 from eigentree.errors import ShapeError, TensorError
-
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from eigentree.types import Floats, Ints, Longs
 
 MODES = (0, 1, 2)
 # int32 subscripts.

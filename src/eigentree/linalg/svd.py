@@ -16,10 +16,9 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-Floats = NDArray[np.float64]
+from eigentree.types import Floats
 
 OVERSAMPLING = 12
 POWER_ITERATIONS = 4

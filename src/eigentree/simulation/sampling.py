@@ -35,10 +35,10 @@ from eigentree.errors import GrammarError
 from eigentree.treebank.binarise import BinaryTree, Symbol
 from eigentree.treebank.io.conllu import ROOT_RELATION, UNKNOWN_RELATION, Sentence, Word
 from eigentree.treebank.lexicon import UNKNOWN, Lexicon, LexiconOptions
+from eigentree.types import Floats
 
 Label = str | tuple[str, ...]
 Rule = tuple[Label, Label, Label]
-Floats = NDArray[np.float64]
 
 # Trees that the counts of a grammar's words stand for: so many that no probability of a word
 # is smoothed noticeably.

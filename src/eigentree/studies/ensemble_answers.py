@@ -23,18 +23,18 @@ from typing import Any, NamedTuple
 from eigentree._core.processes import worker_pool
 from eigentree.constituency.ensemble.combine import Chains, Combined, Evidence, combine
 from eigentree.constituency.ensemble.config import Description
+from eigentree.constituency.ensemble.diversity import Pairs
 from eigentree.constituency.ensemble.parser import EnsembleParser
 from eigentree.constituency.ensemble.predictions import Reader, Reading, given_up
-from eigentree.constituency.parser import Progress
 from eigentree.errors import SettingsError
 from eigentree.evaluation import EVALB_COLLINS, score
 from eigentree.linalg.threads import one_thread
 from eigentree.sentence_input import Sentence, pieces_of, sentence_of
-from eigentree.studies.diversity import Pairs
 from eigentree.studies.ensemble_runs import Entrant, groups_of, steps_of
 from eigentree.studies.runs import Data, HeldOut
 from eigentree.treebank.io.text_files import write_whole
 from eigentree.treebank.tree import Tree
+from eigentree.types import Progress
 
 # Sentences of a piece: members are opened for each piece anew.
 PIECE = 128

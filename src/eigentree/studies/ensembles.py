@@ -15,16 +15,17 @@ import numpy as np
 
 from eigentree._core.processes import cpu_seconds
 from eigentree.constituency.ensemble.config import Description, Member
+from eigentree.constituency.ensemble.diversity import Pairs, diversity_of
 from eigentree.constituency.ensemble.model_folder import member_path
 from eigentree.constituency.ensemble.training import train_ensemble
-from eigentree.constituency.parser import Parser, Progress
+from eigentree.constituency.parser import Parser
 from eigentree.evaluation import SentenceScore
 from eigentree.linalg.threads import one_thread
-from eigentree.studies.diversity import Pairs, diversity_of
 from eigentree.studies.ensemble_answers import Piece, answered
 from eigentree.studies.ensemble_runs import Entrant, groups_of, steps_of
 from eigentree.studies.runs import FORMAT, Data, Folder, figures_of, machine, versions
 from eigentree.treebank.io.text_files import write_whole
+from eigentree.types import Progress
 
 Record = dict[str, Any]
 

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from eigentree._core.processes import worker_pool
-from eigentree.constituency.parser import Progress
 from eigentree.errors import EigentreeError
 from eigentree.linalg.threads import one_thread
 from eigentree.studies.constituency import Study
@@ -28,6 +27,7 @@ from eigentree.studies.ensemble_runs import Entrant
 from eigentree.studies.ensembles import run_ensemble
 from eigentree.studies.runs import Cell, Data, Folder, Place, run_cell
 from eigentree.treebank.io.text_files import write_whole
+from eigentree.types import Progress
 
 Record = dict[str, Any]
 

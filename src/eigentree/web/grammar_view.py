@@ -15,14 +15,12 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.grammar.symbols import SymbolTable
 from eigentree.constituency.parser import Parser
 from eigentree.errors import SettingsError
-
-Floats = NDArray[np.float64]
+from eigentree.types import Floats
 
 MOST_CHOICES = 12
 # Only so many rules of a nonterminal are looked at, the most probable under the plain grammar: a

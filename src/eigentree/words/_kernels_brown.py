@@ -28,7 +28,8 @@ from typing import TYPE_CHECKING
 from eigentree._core.jit import kernel
 
 if TYPE_CHECKING:
-    from eigentree.words.brown import Bigrams, Floats, Longs, Window
+    from eigentree.types import Floats, Longs
+    from eigentree.words.brown import Bigrams, Window
 
 # Losses that differ by less than this, in nats times bigrams, are equal.
 TIE = 1e-6

@@ -28,7 +28,7 @@ Brown et al. 1992; Liang 2005 for the tables that make it fast.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -38,14 +38,10 @@ from scipy import sparse
 
 from eigentree._core.shapes import check_shapes, check_types
 from eigentree.errors import GrammarError, SettingsError, counted
+from eigentree.types import Floats, Ints, Longs, Progress
 from eigentree.words import _kernels_brown as kernels
 from eigentree.words.vectors import WordVectors, mean_of_rarest
 from eigentree.words.vocabulary import NumberedText, count_bigrams, number_words
-
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Progress = Callable[[str, float], None]
 
 STAGE = "Brown clusters"
 

@@ -32,24 +32,21 @@ Dhillon et al. 2012; Stratos, Collins and Hsu 2015 for square roots.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from eigentree._core.random import generator
 from eigentree.errors import SettingsError
 from eigentree.linalg.svd import ROUNDING, truncated_svd
+from eigentree.types import Floats, Ints, Progress
 from eigentree.words.vectors import UNKNOWN, WordVectors, mean_of_rarest
 from eigentree.words.vocabulary import NumberedText, number_words, pairs_within
 
-Ints = NDArray[np.int32]
-Floats = NDArray[np.float64]
 Method = Literal["one-step", "two-step"]
-Progress = Callable[[str, float], None]
 
 STAGE = "word vectors"
 

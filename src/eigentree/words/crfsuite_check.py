@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree.errors import ModelFileError
+from eigentree.types import Longs
 
 _HEAD = struct.Struct("<4sI4s9I")
 _CHUNK = struct.Struct("<4s2I")
@@ -38,8 +39,6 @@ _MOST_LABELS = 10_000
 _FEATURE = np.dtype([("type", "<u4"), ("source", "<u4"), ("target", "<u4"), ("weight", "<f8")])
 _BUCKET = np.dtype([("hash", "<u4"), ("place", "<u4")])
 _RECORD_HEAD = 8
-
-Places = NDArray[np.int64]
 
 
 class _Parts(NamedTuple):
@@ -95,12 +94,12 @@ def _array(
     return np.frombuffer(model, dtype, number, place)
 
 
-def _numbers(model: bytes, place: int, number: int, part: str) -> Places:
+def _numbers(model: bytes, place: int, number: int, part: str) -> Longs:
     _require(place + 4 * number <= len(model), part)
     return np.frombuffer(model, "<u4", number, place).astype(np.int64)
 
 
-def _at(model: NDArray[np.uint8], places: Places) -> Places:
+def _at(model: NDArray[np.uint8], places: Longs) -> Longs:
     """The 32-bit numbers that stand at some places, which need not be aligned."""
     columns = model[places[:, None] + np.arange(4)].astype(np.int64)
     return np.asarray(columns @ (1 << np.array([0, 8, 16, 24])))

@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 from eigentree._core.shapes import check_shapes, check_types
 from eigentree.errors import EigentreeError, GrammarError, ModelFileError, TreebankFormatError
 from eigentree.treebank.io.text_files import open_text, write_whole
-
-Floats = NDArray[np.float32]
+from eigentree.types import Singles
 
 UNKNOWN = "<unk>"
 _UNKNOWN_ROWS = (UNKNOWN, "*UNKNOWN*")
@@ -58,8 +57,8 @@ class WordVectors:
     """
 
     words: tuple[str, ...]
-    matrix: Floats
-    unknown: Floats
+    matrix: Singles
+    unknown: Singles
     _numbers: dict[str, int] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -91,7 +90,7 @@ class WordVectors:
         """The row of a word or else of its lower-case form; None for an unknown word."""
         return self._numbers.get(word, self._numbers.get(word.lower()))
 
-    def lookup(self, words: Sequence[str]) -> Floats:
+    def lookup(self, words: Sequence[str]) -> Singles:
         """The vectors of a sentence's words, axes (n, D).
 
         A word that is not there gets the vector of its lower-case form; without one, that of
@@ -125,7 +124,7 @@ class WordVectors:
         return [Neighbour(self.words[each], float(cosine[each])) for each in others[:number]]
 
 
-def mean_of_rarest(matrix: Floats, count: NDArray[np.int64]) -> Floats:
+def mean_of_rarest(matrix: Singles, count: NDArray[np.int64]) -> Singles:
     """The mean vector of the words that were seen least often, which stands for unknown ones."""
     rows = matrix[count == count.min()]
     return np.asarray(rows.mean(axis=0, dtype=np.float64), dtype=np.float32)
@@ -204,7 +203,7 @@ class _Rows:
     def __init__(self, name: str) -> None:
         self.name = name
         self.lines: dict[str, int] = {}
-        self.rows: list[Floats] = []
+        self.rows: list[Singles] = []
 
     def add(self, number: int, fields: list[str]) -> None:
         word, *texts = fields

@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from eigentree.errors import TreebankFormatError
-
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
+from eigentree.types import Ints, Longs
 
 
 class NumberedText(NamedTuple):

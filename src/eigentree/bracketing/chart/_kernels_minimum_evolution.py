@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from eigentree._core.jit import kernel
 
 if TYPE_CHECKING:
-    from eigentree.bracketing.chart.minimum_evolution import Floats, Shorts
+    from eigentree.types import Floats, Shorts
 
 
 @kernel

@@ -38,13 +38,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eigentree.bracketing.chart import _kernels_minimum_evolution as kernels
 from eigentree.errors import GrammarError, ShapeError
-
-Floats = NDArray[np.float64]
-Shorts = NDArray[np.int16]
+from eigentree.types import Floats, Shorts
 
 # Of two trees whose lengths differ by less than this, relative to all distances of a word, the
 # first is taken: sums that rounding alone tells apart would make results differ by machine.

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from eigentree._core.jit import kernel
 
 if TYPE_CHECKING:
-    from eigentree.bracketing.learn.tree_metric import Counts, Ints, Longs
+    from eigentree.bracketing.learn.tree_metric import Counts
+    from eigentree.types import Ints, Longs
 
 
 @kernel

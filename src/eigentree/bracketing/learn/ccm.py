@@ -40,8 +40,6 @@ from eigentree._core.random import generator
 from eigentree.bracketing._kernels_ccm import bracket_posteriors
 from eigentree.bracketing.ccm import (
     ConstituentContextModel,
-    Floats,
-    Places,
     Spans,
     indicators_of,
     positions_of,
@@ -50,6 +48,7 @@ from eigentree.bracketing.ccm import (
 )
 from eigentree.errors import GrammarError, SettingsError
 from eigentree.treebank.io.unlabelled import Pair
+from eigentree.types import Floats, Longs
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +189,7 @@ class _Stage:
     def __init__(
         self,
         names: tuple[str, ...],
-        keys: Places,
+        keys: Longs,
         spans: Spans,
         options: ConstituentContextOptions,
     ) -> None:
@@ -224,7 +223,7 @@ class _Stage:
         """The model of expected counts."""
         options, size = self.options, len(self.names)
 
-        def log_odds(of: Places, uses: Places) -> Floats:
+        def log_odds(of: Longs, uses: Longs) -> Floats:
             bracketed = np.bincount(of, posterior, minlength=len(uses))
             # Rounding may put the posteriors of a yield a little above its uses.
             others = np.maximum(uses - bracketed, 0.0)

@@ -44,17 +44,16 @@ from numpy.typing import NDArray
 
 from eigentree._core.processes import worker_pool
 from eigentree.bracketing.learn import _kernels_moments as kernels
-from eigentree.bracketing.tree_metric import Floats, TreeMetric
+from eigentree.bracketing.tree_metric import TreeMetric
 from eigentree.errors import GrammarError, SettingsError
 from eigentree.linalg.threads import one_thread
 from eigentree.treebank.universal_tags import TagMap
+from eigentree.types import Floats, Longs
 
 if TYPE_CHECKING:
     from eigentree.words.vectors import WordVectors
 
 Counts = NDArray[np.uint32]
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
 Tagged = tuple[Sequence[str], Sequence[str]]
 Progress = Callable[[int], object]
 

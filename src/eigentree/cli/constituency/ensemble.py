@@ -273,9 +273,9 @@ def _scores(
     """F1 of members and combinations on held-out trees, as they stand and cleaned."""
     import numpy as np
 
+    from eigentree.constituency.ensemble.diversity import compare
     from eigentree.evaluation import EVALB_COLLINS, score
     from eigentree.sentence_input import Sentence
-    from eigentree.studies.diversity import compare
 
     described = parser.network.description
     names: dict[str, list[str]] = {family.name: [] for family in described.family}

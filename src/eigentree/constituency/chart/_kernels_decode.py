@@ -9,7 +9,8 @@ import numpy as np
 from eigentree._core.jit import kernel
 
 if TYPE_CHECKING:
-    from eigentree.constituency.chart.forest import Floats, Forest, Ints
+    from eigentree.constituency.chart.forest import Forest
+    from eigentree.types import Floats, Ints
 
 
 @kernel

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from eigentree.constituency.chart.constraints import Permitted
-    from eigentree.constituency.chart.forest import Floats, Ints, Longs
     from eigentree.constituency.chart.prefix import Chart, LatentRules
+    from eigentree.types import Floats, Ints, Longs
 
 # Exponent of a row of zeros: lower than any other, and several still add up.
 ZERO = -(1 << 40)

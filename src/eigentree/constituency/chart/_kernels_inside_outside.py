@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING
 from eigentree._core.jit import kernel
 
 if TYPE_CHECKING:
-    from eigentree.constituency.chart.forest import Floats, Forest, Longs
+    from eigentree.constituency.chart.forest import Forest
     from eigentree.constituency.grammar.lpcfg import LatentParameters
+    from eigentree.types import Floats, Longs
 
 # The exponent of an inside vector that is zero.
 ZERO = -(1 << 30)

@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 from eigentree._core.jit import kernel
 
 if TYPE_CHECKING:
-    from eigentree.constituency.chart.forest import Floats, Forest, Ints, Longs
+    from eigentree.constituency.chart.forest import Forest
+    from eigentree.types import Floats, Ints, Longs
 
 # Two primes below 2^31, so that products of residues fit into 63 bits, and a base for each.
 PRIMES = (2147483647, 2147483629)

@@ -33,9 +33,9 @@ from eigentree._core.jit import kernel
 
 if TYPE_CHECKING:
     from eigentree.constituency.chart.constraints import Permitted
-    from eigentree.constituency.chart.forest import Floats, Ints
     from eigentree.constituency.chart.pruning import Leaves
     from eigentree.constituency.grammar.pcfg import RuleIndex
+    from eigentree.types import Floats, Ints
 
 # A value this much smaller than the largest of its span counts as zero.
 SMALLEST = 2.0**-600

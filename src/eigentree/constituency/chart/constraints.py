@@ -27,10 +27,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree.constituency.chart._kernels_pruning import span_number
-from eigentree.constituency.chart.forest import Ints
 from eigentree.constituency.grammar.symbols import SymbolTable
 from eigentree.errors import counted
 from eigentree.treebank.constraints import Constraint, Constraints
+from eigentree.types import Ints
 
 # The row of a span over which nothing may stand.
 CLOSED = -1

@@ -33,12 +33,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree.constituency.chart import _kernels_decode as kernels
-from eigentree.constituency.chart.forest import Floats, Forest, Ints, Longs
+from eigentree.constituency.chart.forest import Forest
 from eigentree.constituency.chart.inside_outside import Marginals
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.grammar.symbols import SymbolTable
 from eigentree.errors import SettingsError
 from eigentree.treebank.binarise import BinaryTree, Symbol
+from eigentree.types import Floats, Ints, Longs
 
 Objective = Literal["rules", "spans", "brackets", "max-rule", "viterbi", "free"]
 OBJECTIVES: tuple[str, ...] = get_args(Objective)

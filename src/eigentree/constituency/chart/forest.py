@@ -11,12 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from eigentree.types import Floats, Ints
 
 
 class Forest(NamedTuple):

@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 
 from eigentree.constituency.chart import _kernels_inside_outside as kernels
-from eigentree.constituency.chart.forest import Floats, Forest, Longs
+from eigentree.constituency.chart.forest import Forest
 from eigentree.constituency.grammar.lpcfg import LPCFG
+from eigentree.types import Floats, Longs
 
 
 class Marginals(NamedTuple):

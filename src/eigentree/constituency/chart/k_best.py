@@ -29,10 +29,11 @@ from numpy.typing import NDArray
 from eigentree.constituency.chart import _kernels_k_best as kernels
 from eigentree.constituency.chart._kernels_decode import best_edges
 from eigentree.constituency.chart.decode import NOTHING, Gains, all_bracketings
-from eigentree.constituency.chart.forest import Floats, Forest, Ints
+from eigentree.constituency.chart.forest import Forest
 from eigentree.constituency.grammar.symbols import SymbolTable
 from eigentree.treebank.binarise import unbinarise_shared
 from eigentree.treebank.tree import Tree
+from eigentree.types import Floats, Ints
 
 
 class KBest(NamedTuple):

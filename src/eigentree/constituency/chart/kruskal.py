@@ -32,9 +32,9 @@ import numpy as np
 from eigentree.constituency.chart import _kernels_dense as kernels
 from eigentree.constituency.chart.constraints import Permitted
 from eigentree.constituency.chart.decode import group_sums
-from eigentree.constituency.chart.forest import Floats, Longs
 from eigentree.constituency.chart.pruning import FullMarginals, Leaves
 from eigentree.constituency.grammar.kruskal import KruskalGrammar
+from eigentree.types import Floats, Longs
 
 # Matrices with a larger share of entries that are not 0 are multiplied with in full.
 MOST_DENSE = 0.1

@@ -17,10 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from eigentree.constituency.chart.decode import Labels, group_sums
-from eigentree.constituency.chart.forest import Floats, Forest, Ints, Longs
+from eigentree.constituency.chart.forest import Forest
 from eigentree.constituency.chart.inside_outside import Marginals
 from eigentree.constituency.grammar.pcfg import PCFG
 from eigentree.treebank.binarise import Symbol
+from eigentree.types import Floats, Ints, Longs
 
 
 class Marginal(NamedTuple):

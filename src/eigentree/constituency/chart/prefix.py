@@ -43,12 +43,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree.constituency.chart import _kernels_dense as kernels
-from eigentree.constituency.chart.forest import Floats, Ints, Longs
 from eigentree.constituency.chart.pruning import Leaves
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.grammar.pcfg import RuleIndex
 from eigentree.errors import GrammarError
 from eigentree.linalg.threads import one_thread
+from eigentree.types import Floats, Ints, Longs
 
 # Newton's method takes about ten rounds, sums by depth as many as trees are deep.
 ROUNDS = 1000

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 
 from eigentree.constituency.chart import _kernels_pruning as kernels
 from eigentree.constituency.chart.constraints import Permitted
-from eigentree.constituency.chart.forest import Forest, Ints
+from eigentree.constituency.chart.forest import Forest
 from eigentree.constituency.chart.inside_outside import Marginals
 from eigentree.constituency.grammar.pcfg import PCFG, Candidates
+from eigentree.types import Ints
 
 DEFAULT_THRESHOLD = 5e-5
 # Items with a marginal this much below the threshold add nothing to those above it.

@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eigentree.constituency.chart.forest import Floats, Forest
+from eigentree.constituency.chart.forest import Forest
 from eigentree.constituency.chart.inside_outside import inside_chart
 from eigentree.constituency.chart.pruning import Leaves, link
 from eigentree.constituency.grammar.kruskal import KruskalGrammar
@@ -30,6 +30,7 @@ from eigentree.constituency.grammar.lexical_candidates import under_tags
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.grammar.pcfg import PCFG
 from eigentree.treebank.binarise import BinaryTree
+from eigentree.types import Floats
 
 
 class TreeValue(NamedTuple):

@@ -20,7 +20,7 @@ import numpy as np
 from eigentree._core.jit import kernel
 
 if TYPE_CHECKING:
-    from eigentree.constituency.chart.forest import Floats, Ints
+    from eigentree.types import Floats, Ints
 
 
 @kernel

@@ -40,11 +40,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree.constituency.chart.decode import BRACKET_PRICE, Labels, group_sums, phrase_chains
-from eigentree.constituency.chart.forest import Floats, Forest, Longs
+from eigentree.constituency.chart.forest import Forest
 from eigentree.constituency.ensemble import _kernels_combine as kernels
 from eigentree.constituency.grammar.symbols import SymbolTable, phrase_labels
 from eigentree.treebank.binarise import Symbol
 from eigentree.treebank.tree import Tree
+from eigentree.types import Floats, Longs
 
 Chain = tuple[str, ...]
 Number = TypeVar("Number", int, NDArray[np.int64])

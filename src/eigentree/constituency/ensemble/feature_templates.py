@@ -19,7 +19,8 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from eigentree.constituency.ensemble.shared_parts import AFTER, BEFORE, NONE, Ints, Pieces, binned
+from eigentree.constituency.ensemble.shared_parts import AFTER, BEFORE, NONE, Pieces, binned
+from eigentree.types import Longs
 
 
 class Block(NamedTuple):
@@ -37,10 +38,10 @@ class Block(NamedTuple):
         None: 1 each.
     """
 
-    owner: Ints
-    columns: tuple[Ints, ...]
+    owner: Longs
+    columns: tuple[Longs, ...]
     variant: str = ""
-    values: Ints | None = None
+    values: Longs | None = None
 
 
 class Schema(NamedTuple):
@@ -87,7 +88,7 @@ def _rule_function_words(p: Pieces) -> Iterator[Block]:
 
 
 def _heads(
-    p: Pieces, *pairs: tuple[str, Callable[[Pieces], Ints], Callable[[Pieces], Ints]]
+    p: Pieces, *pairs: tuple[str, Callable[[Pieces], Longs], Callable[[Pieces], Longs]]
 ) -> Iterator[Block]:
     """A phrase, a child that isn't its head, the side, and something of both heads."""
     row = np.flatnonzero(p.place != p.head[p.parent])
@@ -98,11 +99,11 @@ def _heads(
         yield Block(phrase, columns, variant)
 
 
-def _word_of_head(p: Pieces) -> Ints:
+def _word_of_head(p: Pieces) -> Longs:
     return p.head_word
 
 
-def _tag_of_head(p: Pieces) -> Ints:
+def _tag_of_head(p: Pieces) -> Longs:
     return p.head_tag
 
 

@@ -29,13 +29,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from eigentree.constituency.ensemble.feature_templates import SCHEMATA, Block
-from eigentree.constituency.ensemble.shared_parts import Builder, Ints, Pieces
+from eigentree.constituency.ensemble.shared_parts import Builder, Pieces
 from eigentree.errors import SettingsError
 from eigentree.evaluation.scored_tree import is_punctuation
 from eigentree.treebank.binarise import HeadFinder, Rightmost
 from eigentree.treebank.tree import Tree, collector_paused
-
-Keys = NDArray[np.uint64]
+from eigentree.types import Keys, Longs
 
 # Sentences whose pieces are made together: enough for arrays to pay, few enough for memory.
 BATCH = 64
@@ -97,8 +96,8 @@ class Features(NamedTuple):
 
     keys: Keys
     values: sparse.csr_array
-    offsets: Ints
-    differing: Ints
+    offsets: Longs
+    differing: Longs
 
 
 def extract(
@@ -213,7 +212,7 @@ class FeatureTable:
         """
         keys = np.zeros(0, dtype=np.uint64)
         counts = np.zeros(0, dtype=np.int64)
-        waiting: list[tuple[Keys, Ints]] = []
+        waiting: list[tuple[Keys, Longs]] = []
         n_waiting = 0
         for part in _batches(sentences, batch):
             found = extract(part, options, heads)
@@ -267,7 +266,7 @@ class FeatureTable:
         return Features(self.keys, matrix, offsets, differing)
 
 
-def _distinctive(candidates: list[list[int]], pieces: Pieces, offsets: Ints) -> sparse.csr_array:
+def _distinctive(candidates: list[list[int]], pieces: Pieces, offsets: Longs) -> sparse.csr_array:
     """A of equation (1), without pieces that all candidates of their sentence have.
 
     Nodes come first, then contexts.
@@ -293,9 +292,9 @@ def _of_pieces(
     is_wanted = np.zeros(n_pieces, dtype=bool)
     is_wanted[wanted] = True
     hash_of = _hashes(pieces.texts)
-    owners: list[Ints] = []
+    owners: list[Longs] = []
     hashes: list[Keys] = []
-    values: list[Ints] = []
+    values: list[Longs] = []
     for name in options.schemata:
         first = n_nodes if SCHEMATA[name].piece == "context" else 0
         for block in SCHEMATA[name].blocks(pieces):
@@ -308,7 +307,7 @@ def _of_pieces(
     return keys, sparse.csr_array(entries, shape=(n_pieces, len(keys)))
 
 
-def _values(block: Block) -> Ints:
+def _values(block: Block) -> Longs:
     return np.ones(len(block.owner), dtype=np.int64) if block.values is None else block.values
 
 
@@ -320,7 +319,7 @@ def _hash(text: str) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
 
 
-def _keys(schema: str, block: Block, kept: Ints | slice, hash_of: Keys) -> Keys:
+def _keys(schema: str, block: Block, kept: Longs | slice, hash_of: Keys) -> Keys:
     """Hash each kept row's parts, in their order, into one key."""
     start = _hash(f"{schema} | {block.variant}")
     mixed = np.full(len(block.owner[kept]), start, dtype=np.uint64)
@@ -331,7 +330,7 @@ def _keys(schema: str, block: Block, kept: Ints | slice, hash_of: Keys) -> Keys:
     return mixed
 
 
-def _only_differing(keys: Keys, counts: sparse.csr_array, offsets: Ints) -> Features:
+def _only_differing(keys: Keys, counts: sparse.csr_array, offsets: Longs) -> Features:
     """Leave out, in each sentence, what is the same at all of its candidates."""
     n = np.diff(offsets)
     sentence = np.repeat(np.arange(len(n)), n)
@@ -355,16 +354,16 @@ def _only_differing(keys: Keys, counts: sparse.csr_array, offsets: Ints) -> Feat
     return Features(keys[used], values, offsets, differing[used])
 
 
-def _rows(matrix: sparse.csr_array) -> Ints:
+def _rows(matrix: sparse.csr_array) -> Longs:
     """The row of each entry."""
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
-def _offsets(sentences: Sequence[Sequence[Tree]]) -> Ints:
+def _offsets(sentences: Sequence[Sequence[Tree]]) -> Longs:
     return np.cumsum([0, *map(len, sentences)], dtype=np.int64)
 
 
-def _merge(parts: list[tuple[Keys, Ints]]) -> tuple[Keys, Ints]:
+def _merge(parts: list[tuple[Keys, Longs]]) -> tuple[Keys, Longs]:
     """Sorted distinct keys with the sums of their counts."""
     keys, place = np.unique(np.concatenate([keys for keys, _ in parts]), return_inverse=True)
     counts = np.concatenate([counts for _, counts in parts])

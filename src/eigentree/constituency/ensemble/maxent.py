@@ -37,13 +37,10 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize, sparse
 
 from eigentree.errors import SettingsError, ShapeError
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from eigentree.types import Floats, Longs
 
 Target = Literal["best", "soft", "risk"]
 Loss = Literal["f1", "brackets"]
@@ -151,7 +148,7 @@ class MaxEnt(NamedTuple):
         return features @ self.weights + dense @ (self.dense_weights / self.scale)
 
 
-def probabilities(values: Floats, offsets: Ints) -> Floats:
+def probabilities(values: Floats, offsets: Longs) -> Floats:
     """Axes (candidates): p of equation (1)."""
     return np.exp(_log_probabilities(values, offsets))
 
@@ -159,7 +156,7 @@ def probabilities(values: Floats, offsets: Ints) -> Floats:
 def fit(
     features: sparse.csr_array,
     dense: Floats,
-    offsets: Ints,
+    offsets: Longs,
     quality: Quality,
     options: MaxEntOptions = MaxEntOptions(),
 ) -> MaxEnt:
@@ -224,7 +221,7 @@ class Objective:
         self,
         features: sparse.csr_array,
         dense: Floats,
-        offsets: Ints,
+        offsets: Longs,
         quality: Quality,
         options: MaxEntOptions,
     ) -> None:
@@ -276,7 +273,7 @@ class Objective:
         return np.repeat(of_sentences, np.diff(self._offsets))
 
 
-def within_sentences(dense: Floats, offsets: Ints) -> Floats:
+def within_sentences(dense: Floats, offsets: Longs) -> Floats:
     """Axes (J): the deviation of columns from their means in each sentence; 1 for constants.
 
     Sentences of one candidate, which have no choice, play no part.
@@ -290,12 +287,12 @@ def within_sentences(dense: Floats, offsets: Ints) -> Floats:
     return np.where(deviation > smallest, deviation, 1.0)
 
 
-def _log_sums(values: Floats, offsets: Ints) -> Floats:
+def _log_sums(values: Floats, offsets: Longs) -> Floats:
     """Axes (sentences): the logarithm of the sum of exponentials over each sentence."""
     top = np.maximum.reduceat(values, offsets[:-1])
     terms = np.exp(values - np.repeat(top, np.diff(offsets)))
     return np.log(np.add.reduceat(terms, offsets[:-1])) + top
 
 
-def _log_probabilities(values: Floats, offsets: Ints) -> Floats:
+def _log_probabilities(values: Floats, offsets: Longs) -> Floats:
     return values - np.repeat(_log_sums(values, offsets), np.diff(offsets))

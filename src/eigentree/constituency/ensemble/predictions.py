@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree.constituency.chart.decode import Decoded, Labels, decode, gains
-from eigentree.constituency.chart.forest import Floats
 from eigentree.constituency.chart.inside_outside import inside_outside
 from eigentree.constituency.ensemble.combine import Chains, Evidence
 from eigentree.constituency.grammar.lpcfg import LPCFG
@@ -26,6 +25,7 @@ from eigentree.constituency.result import Fallback
 from eigentree.sentence_input import Sentence
 from eigentree.treebank.binarise import unbinarise
 from eigentree.treebank.tree import Tree, with_tags
+from eigentree.types import Floats
 
 
 class Reading(NamedTuple):

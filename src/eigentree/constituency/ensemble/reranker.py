@@ -17,16 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
+from eigentree.constituency.ensemble.diversity import compare
 from eigentree.constituency.ensemble.features import FeatureOptions, FeatureTable, frequent_words
 from eigentree.constituency.ensemble.maxent import MaxEnt, MaxEntOptions, Quality, fit
 from eigentree.errors import ModelFileError, SettingsError
 from eigentree.evaluation import EVALB_COLLINS, ParsevalOptions
 from eigentree.model_file import header_problem
-from eigentree.studies.diversity import compare
 from eigentree.treebank.binarise import HeadFinder
 from eigentree.treebank.tree import Tree
-
-Floats = NDArray[np.float64]
+from eigentree.types import Floats
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eigentree.evaluation.scored_tree import is_punctuation
 from eigentree.treebank.binarise import HeadFinder
 from eigentree.treebank.tree import Tree
-
-Ints = NDArray[np.int64]
+from eigentree.types import Longs
 
 # Lower ends of the bins for numbers of words.
 WIDTH_BINS = np.array([0, 1, 2, 3, 4, 5, 6, 8, 11, 16, 24, 40])
@@ -110,12 +108,12 @@ class Pieces:
         n_children = np.array([len(each) for each in builder.children], dtype=np.int64)
         self.phrases = np.flatnonzero(n_children > 0)
         self.words = np.flatnonzero(n_children == 0)
-        self.child: Ints = np.array(
+        self.child: Longs = np.array(
             [child for each in builder.children for child in each], dtype=np.int64
         )
-        self.parent: Ints = np.repeat(np.arange(len(n_children)), n_children)
+        self.parent: Longs = np.repeat(np.arange(len(n_children)), n_children)
         before = np.cumsum(n_children) - n_children
-        self.place: Ints = np.arange(len(self.child)) - before[self.parent]
+        self.place: Longs = np.arange(len(self.child)) - before[self.parent]
         self.beside = np.flatnonzero(self.parent[1:] == self.parent[:-1])
         self.conjuncts = np.array(builder.conjuncts, dtype=np.int64).reshape(-1, 4)
         self.node, self.above, self.two_above, role, self.before, self.after = _columns(
@@ -379,11 +377,11 @@ def _shape(word: str, is_mark: bool) -> str:
     return "x" if word[0].islower() else "*"
 
 
-def _columns(rows: Sequence[tuple[int, ...]], n: int) -> list[Ints]:
+def _columns(rows: Sequence[tuple[int, ...]], n: int) -> list[Longs]:
     """The columns of a list of rows."""
     return list(np.array(rows, dtype=np.int64).reshape(-1, n).T.copy())
 
 
-def binned(widths: Ints) -> Ints:
+def binned(widths: Longs) -> Longs:
     """The code of the lower end of each width's bin."""
     return WIDTH_BINS[np.searchsorted(WIDTH_BINS, widths, side="right") - 1]

@@ -12,13 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eigentree.constituency.chart.forest import Floats
 from eigentree.constituency.ensemble.combine import Combined, Evidence, Other, combine
 from eigentree.constituency.ensemble.config import Combination, Description
 from eigentree.constituency.ensemble.predictions import Reading
 from eigentree.constituency.ensemble.reranker import Candidates, Reranker
 from eigentree.errors import ModelFileError
 from eigentree.treebank.tree import Tree
+from eigentree.types import Floats
 
 # Shares of the members below this are all alike to a reranker.
 LEAST_SHARE = 1e-3

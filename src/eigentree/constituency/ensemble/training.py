@@ -48,7 +48,7 @@ from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.learn.counting import count_pcfg
 from eigentree.constituency.learn.spectral import Projections, project
-from eigentree.constituency.parser import Parser, Progress
+from eigentree.constituency.parser import Parser
 from eigentree.constituency.training import (
     TrainingOptions,
     TreebankOptions,
@@ -65,6 +65,7 @@ from eigentree.tokenisation.scheme import TokenConvention
 from eigentree.treebank.heads import head_rules
 from eigentree.treebank.io.brackets import format_tree
 from eigentree.treebank.tree import Tree
+from eigentree.types import Progress
 from eigentree.words.tagger import Tagger
 
 # Members that are trained, or asked, before anything is written.

@@ -26,8 +26,7 @@ from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.grammar.pcfg import PCFG
 from eigentree.errors import GrammarError, SettingsError
 from eigentree.linalg.multilinear import Kruskal, SparseTensor
-
-Floats = NDArray[np.float64]
+from eigentree.types import Floats
 
 # More entries of a rule tensor than this are refused: factors would take hours, and memory.
 MOST_ENTRIES = 50_000_000

@@ -59,8 +59,7 @@ from numpy.typing import NDArray
 from eigentree._core.shapes import check_shapes, check_starts, check_types
 from eigentree.constituency.grammar.pcfg import LARGEST_COUNT, PCFG
 from eigentree.errors import GrammarError
-
-Floats = NDArray[np.float64]
+from eigentree.types import Floats
 
 # The large arrays, which model files keep in single precision.
 ROUNDED = ("dense", "samples", "lexical", "uses", "word_uses", "lean")

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING
 from eigentree._core.jit import kernel
 
 if TYPE_CHECKING:
-    from eigentree.constituency.learn.em_arrays import Floats, Ints, Layout, Skeletons, Values
+    from eigentree.constituency.learn.em_arrays import Layout, Skeletons, Values
+    from eigentree.types import Floats, Ints
 
 
 @kernel

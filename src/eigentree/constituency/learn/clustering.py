@@ -23,7 +23,7 @@ probabilities of all of them for states, the smallest of which are left out.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
@@ -41,10 +41,7 @@ from eigentree.constituency.learn.state_frequencies import NodeStates, count_gra
 from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.errors import SettingsError
 from eigentree.linalg.threads import one_thread
-
-Ints = NDArray[np.int32]
-Floats = NDArray[np.float64]
-Progress = Callable[[str, float], None]
+from eigentree.types import Floats, Ints, Progress
 
 # Centres of a symbol with more nodes are found on this many, drawn at random; where k-means is
 # begun many times, on fewer.

@@ -35,7 +35,6 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import xlogy
 
 from eigentree.constituency.chart import _kernels_inside_outside as kernels
@@ -52,7 +51,6 @@ from eigentree.constituency.learn.em import (
     ROUNDING,
     EMOptions,
     Judge,
-    Progress,
     as_grammar,
     assembled,
     maximise,
@@ -64,10 +62,8 @@ from eigentree.errors import GrammarError, SettingsError, counted
 from eigentree.linalg.threads import one_thread
 from eigentree.treebank.constraints import Constraints
 from eigentree.treebank.tree import Tree
+from eigentree.types import Floats, Longs, Progress
 
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Floats = NDArray[np.float64]
 Given = TypeVar("Given")
 Found = TypeVar("Found")
 

@@ -24,9 +24,10 @@ import numpy as np
 from eigentree.constituency.grammar.kruskal import KruskalGrammar, rule_tensor
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.errors import GrammarError, SettingsError
-from eigentree.linalg.cp import STAGE, CPOptions, Progress, decompose
+from eigentree.linalg.cp import STAGE, CPOptions, decompose
 from eigentree.linalg.cp import Method as CPMethod
 from eigentree.linalg.multilinear import Kruskal, SparseTensor
+from eigentree.types import Progress
 
 Method = Literal["apr", "als", "hals", "slices"]
 METHODS: tuple[str, ...] = get_args(Method)

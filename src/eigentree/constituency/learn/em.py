@@ -45,7 +45,6 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eigentree._core.jit import needs_compiling
 from eigentree._core.random import generator
@@ -59,11 +58,8 @@ from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.errors import GrammarError, SettingsError
 from eigentree.learning.em_checkpoint import HELD_OUT, digest, open_checkpoint, save_checkpoint
 from eigentree.linalg.threads import one_thread
+from eigentree.types import Floats, Ints, Longs, Progress
 
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Progress = Callable[[str, float], None]
 Judge = Callable[[LPCFG], float]
 
 # Pieces of work that the rules are divided into for the threads.

@@ -15,10 +15,7 @@ from numpy.typing import NDArray
 from eigentree.constituency.grammar.pcfg import PCFG
 from eigentree.constituency.learn.counting import sums
 from eigentree.constituency.learn.treebank_arrays import Examples
-
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from eigentree.types import Floats, Ints, Longs
 
 # Large enough for tensors to be used many times, small enough for several threads.
 BLOCK_NODES = 1 << 14

@@ -21,9 +21,9 @@ from scipy import sparse
 
 from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.errors import SettingsError
+from eigentree.types import Longs
 
-Codes = NDArray[np.int64]
-Template = Callable[["Surroundings"], Codes]
+Template = Callable[["Surroundings"], Longs]
 
 # Lower ends of the bins for numbers of words; longer stretches share the last bin.
 WIDTH_BINS = np.array([0, 1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 30, 40])
@@ -37,80 +37,80 @@ class Surroundings:
         self.inner = examples.rule >= 0
         n_rules = len(examples.rules)
         # The rule at a node, lexical rules after binary ones.
-        self.any_rule: Codes = np.where(self.inner, examples.rule, n_rules + examples.pair)
+        self.any_rule: Longs = np.where(self.inner, examples.rule, n_rules + examples.pair)
         self.any_rule = self.any_rule.astype(np.int64)
         self.n_any_rules = n_rules + len(examples.pairs)
         has_parent = examples.parent >= 0
         parent_rule = examples.rule[examples.parent].astype(np.int64)
         is_right = examples.right[examples.parent] == np.arange(len(examples))
         # The rule above a node and on which side the node stands in it.
-        self.rule_above: Codes = np.where(has_parent, 1 + 2 * parent_rule + is_right, 0)
+        self.rule_above: Longs = np.where(has_parent, 1 + 2 * parent_rule + is_right, 0)
         self.n_rules_above = 1 + 2 * n_rules
         self.parent_symbol = self.lift(examples.symbol.astype(np.int64) + 1)
         tags = examples.symbols.tag
-        self.head_tag: Codes = tags[examples.symbol[examples.head]].astype(np.int64)
+        self.head_tag: Longs = tags[examples.symbol[examples.head]].astype(np.int64)
 
-    def lift(self, column: Codes) -> Codes:
+    def lift(self, column: Longs) -> Longs:
         """The column's value at each node's parent, 0 where there is none."""
         parent = self.examples.parent
         return np.where(parent >= 0, column[parent], 0)
 
-    def at_left(self, column: Codes) -> Codes:
+    def at_left(self, column: Longs) -> Longs:
         return np.where(self.inner, column[self.examples.left], 0)
 
-    def at_right(self, column: Codes) -> Codes:
+    def at_right(self, column: Longs) -> Longs:
         return np.where(self.inner, column[self.examples.right], 0)
 
 
-def _left_child(s: Surroundings) -> Codes:
+def _left_child(s: Surroundings) -> Longs:
     return s.at_left(s.examples.symbol.astype(np.int64))
 
 
-def _right_child(s: Surroundings) -> Codes:
+def _right_child(s: Surroundings) -> Longs:
     return s.at_right(s.examples.symbol.astype(np.int64))
 
 
-def _rule(s: Surroundings) -> Codes:
+def _rule(s: Surroundings) -> Longs:
     return s.any_rule
 
 
-def _rule_and_left_rule(s: Surroundings) -> Codes:
+def _rule_and_left_rule(s: Surroundings) -> Longs:
     return s.any_rule * s.n_any_rules + s.at_left(s.any_rule)
 
 
-def _rule_and_right_rule(s: Surroundings) -> Codes:
+def _rule_and_right_rule(s: Surroundings) -> Longs:
     return s.any_rule * s.n_any_rules + s.at_right(s.any_rule)
 
 
-def _head_tag(s: Surroundings) -> Codes:
+def _head_tag(s: Surroundings) -> Longs:
     return s.head_tag
 
 
-def _width(s: Surroundings) -> Codes:
+def _width(s: Surroundings) -> Longs:
     return _bin(s.examples.end - s.examples.start)
 
 
-def _rule_above(s: Surroundings) -> Codes:
+def _rule_above(s: Surroundings) -> Longs:
     return s.rule_above
 
 
-def _two_rules_above(s: Surroundings) -> Codes:
+def _two_rules_above(s: Surroundings) -> Longs:
     return s.rule_above * s.n_rules_above + s.lift(s.rule_above)
 
 
-def _three_rules_above(s: Surroundings) -> Codes:
+def _three_rules_above(s: Surroundings) -> Longs:
     return _two_rules_above(s) * s.n_rules_above + s.lift(s.lift(s.rule_above))
 
 
-def _parent(s: Surroundings) -> Codes:
+def _parent(s: Surroundings) -> Longs:
     return s.parent_symbol
 
 
-def _parent_and_grandparent(s: Surroundings) -> Codes:
+def _parent_and_grandparent(s: Surroundings) -> Longs:
     return s.parent_symbol * (len(s.examples.symbols) + 1) + s.lift(s.parent_symbol)
 
 
-def _head_tag_above(s: Surroundings) -> Codes:
+def _head_tag_above(s: Surroundings) -> Longs:
     """Tag of the first head on the way to the root that is not the foot's own head."""
     examples = s.examples
     head = examples.head
@@ -128,15 +128,15 @@ def _head_tag_above(s: Surroundings) -> Codes:
     return np.where(found >= 0, tags + 1, 0)
 
 
-def _width_left(s: Surroundings) -> Codes:
+def _width_left(s: Surroundings) -> Longs:
     return _bin(s.examples.start)
 
 
-def _width_right(s: Surroundings) -> Codes:
+def _width_right(s: Surroundings) -> Longs:
     return _bin(s.examples.length - s.examples.end)
 
 
-def _bin(widths: NDArray[np.int32]) -> Codes:
+def _bin(widths: NDArray[np.int32]) -> Longs:
     return np.searchsorted(WIDTH_BINS, widths, side="right").astype(np.int64)
 
 
@@ -249,7 +249,7 @@ def features(examples: Examples, options: FeatureOptions) -> Iterator[SymbolFeat
 class _Columns:
     """Feature numbers of one template, counted from 0 within each symbol."""
 
-    def __init__(self, symbol: NDArray[np.int32], codes: Codes, starts: NDArray[np.intp]) -> None:
+    def __init__(self, symbol: NDArray[np.int32], codes: Longs, starts: NDArray[np.intp]) -> None:
         largest = int(codes.max()) + 1
         if largest > np.iinfo(np.int64).max // len(starts):
             _, codes = np.unique(codes, return_inverse=True)

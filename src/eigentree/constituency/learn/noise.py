@@ -18,12 +18,10 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from eigentree.errors import SettingsError
-
-Floats = NDArray[np.float64]
+from eigentree.types import Floats
 
 Scheme = Literal["none", "dropout", "additive", "multiplicative"]
 SCHEMES: tuple[str, ...] = get_args(Scheme)

@@ -32,7 +32,7 @@ times; vectors of rare words lean on the mean over all words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -51,9 +51,7 @@ from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.errors import SettingsError
 from eigentree.linalg.svd import cross_moment_svd
 from eigentree.linalg.threads import one_thread
-
-Floats = NDArray[np.float64]
-Progress = Callable[[str, float], None]
+from eigentree.types import Floats, Progress
 
 # A rule with n samples is stored as samples when they take this part of the work of its tensor.
 SAMPLES_COST = 3.0

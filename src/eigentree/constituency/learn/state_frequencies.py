@@ -30,10 +30,7 @@ from eigentree.constituency.grammar.pcfg import PCFG
 from eigentree.constituency.learn.counting import sums
 from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.errors import GrammarError
-
-Ints = NDArray[np.int32]
-Longs = NDArray[np.int64]
-Floats = NDArray[np.float64]
+from eigentree.types import Floats, Ints, Longs
 
 
 class NodeStates(NamedTuple):

@@ -30,15 +30,13 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eigentree.constituency.learn.state_counts import MOST
 from eigentree.errors import SettingsError
 from eigentree.linalg.threads import one_thread
+from eigentree.types import Ints, Progress
 
-Ints = NDArray[np.int32]
 Judge = Callable[[Ints], float]
-Progress = Callable[[str, float], None]
 
 STAGE = "numbers of states"
 

@@ -17,8 +17,7 @@ from eigentree.constituency.grammar.symbols import SymbolTable
 from eigentree.errors import GrammarError
 from eigentree.treebank.binarise import BinaryTree
 from eigentree.treebank.lexicon import Lexicon, LexiconOptions
-
-Ints = NDArray[np.int32]
+from eigentree.types import Ints
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,9 +32,8 @@ from eigentree.constituency.grammar.pcfg import PCFG
 from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.errors import SettingsError
 from eigentree.treebank.binarise import Symbol
+from eigentree.types import Floats, Longs
 
-Floats = NDArray[np.float64]
-Longs = NDArray[np.int64]
 Kind = TypeVar("Kind", bound=np.generic)
 
 # At most this part of a symbol's probability goes to rules that it was not seen with.

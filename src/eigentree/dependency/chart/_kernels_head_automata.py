@@ -14,14 +14,8 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from eigentree._core.jit import kernel
-
-Floats = NDArray[np.float64]
-Longs = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+from eigentree.types import Flags, Floats, Longs
 
 ZERO = -(1 << 40)
 # Sums of a few exponents are below this if one of them is ZERO, and above it if none is.

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from eigentree._core.jit import kernel
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from eigentree.types import Floats, Longs
 
 
 @kernel
 def fill_products(
     operators: Floats,
-    n_states: Ints,
-    automaton_of: Ints,
-    operator_of: Ints,
+    n_states: Longs,
+    automaton_of: Longs,
+    operator_of: Longs,
     step: Floats,
-    after: Ints,
+    after: Longs,
     products: Floats,
 ) -> None:
     """Fill the operators of products; what is zero is left alone.

@@ -24,14 +24,9 @@ import numpy as np
 
 from eigentree._core.shapes import check_shapes, check_types
 from eigentree.dependency.chart._kernels_head_automata import Best, SentenceAutomata, best_heads
-from eigentree.dependency.chart.inside_outside import (
-    Flags,
-    Floats,
-    Longs,
-    check_allowed,
-    check_sentence,
-)
+from eigentree.dependency.chart.inside_outside import check_allowed, check_sentence
 from eigentree.errors import GrammarError, SettingsError
+from eigentree.types import Flags, Floats, Longs
 
 FLOOR = 1e-12
 ArcObjective = Literal["sum", "product"]

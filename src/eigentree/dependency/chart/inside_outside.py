@@ -32,7 +32,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eigentree._core.shapes import check_shapes, check_types
 from eigentree.dependency.chart._kernels_head_automata import (
@@ -45,10 +44,7 @@ from eigentree.dependency.chart._kernels_head_automata import (
 )
 from eigentree.dependency.head_automata import LEFT, RIGHT, HeadAutomata
 from eigentree.errors import ShapeError
-
-Floats = NDArray[np.float64]
-Longs = NDArray[np.int64]
-Flags = NDArray[np.bool_]
+from eigentree.types import Flags, Floats, Longs
 
 
 class HeadMarginals(NamedTuple):

@@ -19,11 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from eigentree.dependency.arc_labels import ArcLabels, Keys, arc_features
+from eigentree.dependency.arc_labels import ArcLabels, arc_features
 from eigentree.dependency.learn.lexical_modifiers import HeadedSentence
 from eigentree.errors import GrammarError, SettingsError
-
-Ints = NDArray[np.int64]
+from eigentree.types import Keys, Longs
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +138,7 @@ def _has_features(keys: Keys, feature: Keys) -> sparse.csr_matrix:
     return sparse.csr_matrix((ones, column[known], start), shape=(len(keys), len(feature)))
 
 
-def _allowed(label: Ints, of_root: NDArray[np.bool_], n_labels: int) -> NDArray[np.bool_]:
+def _allowed(label: Longs, of_root: NDArray[np.bool_], n_labels: int) -> NDArray[np.bool_]:
     """Axes (2, L): labels of arcs that are not the root's, and of those that are."""
     seen = np.stack([np.bincount(label[at], minlength=n_labels) for at in (~of_root, of_root)])
     roots_own = seen[1] > seen[0]

@@ -30,14 +30,15 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from eigentree.automata.counting import PRIOR, count_first, count_one_state, count_previous
-from eigentree.automata.em import Automata, Iteration, Progress, SequenceEMOptions, learn_automata
+from eigentree.automata.em import Automata, Iteration, SequenceEMOptions, learn_automata
 from eigentree.automata.model import OperatorModel, mixture
 from eigentree.automata.prefix_forest import plant
-from eigentree.automata.sequences import Longs, Sequences
+from eigentree.automata.sequences import Sequences
 from eigentree.automata.spectral import OperatorOptions, count_substrings, from_substrings
 from eigentree.dependency.head_automata import DIRECTIONS, RIGHT, ROOT, HeadAutomata
 from eigentree.errors import GrammarError, SettingsError
 from eigentree.linalg.threads import one_thread
+from eigentree.types import Longs, Progress
 
 Method = Literal["det", "det+f", "sibling", "spectral", "em", "spectral+em"]
 Judge = Callable[[HeadAutomata], float]

@@ -18,14 +18,12 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eigentree.dependency._kernels_lexical_modifiers import ModifierCounts
 from eigentree.dependency.lexical_modifiers import LexicalModifiers, sentence_numbers
 from eigentree.errors import GrammarError, SettingsError
 from eigentree.treebank.lexicon import Lexicon, LexiconOptions
-
-Ints = NDArray[np.int64]
+from eigentree.types import Longs
 
 States = Literal["one-state", "first", "coordination-punctuation"]
 # By the paper's names.
@@ -189,7 +187,7 @@ def search_weight(
     return weight if reached > best_score else best
 
 
-def _states_after(tags: Sequence[str], options: LexicalOptions) -> Ints:
+def _states_after(tags: Sequence[str], options: LexicalOptions) -> Longs:
     """Axes (T + 1): the state after a modifier with each tag, the last for unknown ones."""
     if options.states != "coordination-punctuation":
         return np.full(len(tags) + 1, int(options.states == "first"), dtype=np.int64)
@@ -201,7 +199,7 @@ def _states_after(tags: Sequence[str], options: LexicalOptions) -> Ints:
 
 def _numbered(
     sentences: Sequence[HeadedSentence], tags: Sequence[str], lexicon: Lexicon
-) -> tuple[Ints, Ints, Ints]:
+) -> tuple[Longs, Longs, Longs]:
     """Axes (n): word, tag and head's place of all positions, each sentence's root before it."""
     numbers = {tag: at for at, tag in enumerate(tags)}
     words, all_tags, heads = [], [], []
@@ -222,7 +220,7 @@ def _numbered(
     return np.concatenate(words), np.concatenate(all_tags), np.concatenate(heads)
 
 
-def _counted(context: Ints, tag: Ints, word: Ints, n_tags: int, n_words: int) -> ModifierCounts:
+def _counted(context: Longs, tag: Longs, word: Longs, n_tags: int, n_words: int) -> ModifierCounts:
     """Counts of outcomes in contexts; the end of a sequence is a tag without words."""
     contexts, context_at = np.unique(context, return_inverse=True)
     outcome = context_at.astype(np.int64) * (n_tags + 2) + tag

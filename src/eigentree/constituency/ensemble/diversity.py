@@ -17,14 +17,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eigentree.errors import SettingsError
 from eigentree.evaluation import EVALB_COLLINS, ParsevalOptions, outlines, score
 from eigentree.treebank.tree import Tree
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from eigentree.types import Floats, Longs
 
 
 class Candidates(NamedTuple):
@@ -39,7 +36,7 @@ class Candidates(NamedTuple):
     """
 
     trees: list[list[Tree]]
-    choice: Ints
+    choice: Longs
 
     @classmethod
     def of(cls, outputs: Sequence[Sequence[Tree]]) -> Candidates:
@@ -163,7 +160,7 @@ class Pairs(NamedTuple):
         return cls(*np.zeros((2, n_members, n_members)))
 
     def add(
-        self, trees: Sequence[Tree], choice: Ints | Sequence[int], options: ParsevalOptions
+        self, trees: Sequence[Tree], choice: Longs | Sequence[int], options: ParsevalOptions
     ) -> None:
         """Add a sentence, of which each member has chosen one of the trees."""
         found = compare(trees, trees, options)
@@ -173,7 +170,7 @@ class Pairs(NamedTuple):
         np.add(self.total, found.total[pairs], out=self.total)
 
 
-def diversity_of(pairs: Pairs, choice: Ints) -> Diversity:
+def diversity_of(pairs: Pairs, choice: Longs) -> Diversity:
     """How much the trees of members differ, when their brackets are counted.
 
     Parameters

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eigentree.constituency.ensemble.diversity import Candidates, compare, diversity, oracle
 from eigentree.errors import SettingsError
 from eigentree.evaluation import EVALB_COLLINS, OWN, outlines, score
-from eigentree.studies.diversity import Candidates, compare, diversity, oracle
 from eigentree.treebank.io.brackets import parse_tree
 from eigentree.treebank.tree import Tree, with_tags
 from tests.helpers import close
