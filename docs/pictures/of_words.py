@@ -10,7 +10,7 @@ import numpy as np
 from canvas import Canvas
 from of_grammars import DEMO
 
-from eigentree import TokenConvention, read_treebank, tokenise
+from eigentree import TokenisationScheme, read_treebank, tokenise
 from eigentree.bracketing.chart.minimum_evolution import minimum_evolution
 from eigentree.bracketing.learn.ccm import learn_constituent_context
 from eigentree.dependency.head_automata import LEFT, RIGHT
@@ -453,7 +453,7 @@ def tokenisation() -> Canvas:
     for row, (name, words) in enumerate(treebanks.items()):
         y = 50.0 + 44 * row
         picture.text(left - 14, y + 17, name, at="end", colour=draw.BLUE)
-        convention = TokenConvention.of_words([words.split()] * 9)
+        convention = TokenisationScheme.of_words([words.split()] * 9)
         for token in tokenise(text, convention):
             x, width = left + step * token.start, step * (token.end - token.start)
             picture.box(x + 1, y, width - 2, height, fill=draw.BLUE_FILL, colour=draw.BLUE)

@@ -33,7 +33,7 @@ _PUBLIC = {
     "LexiconOptions": "eigentree.treebank.lexicon",
     "Constraints": "eigentree.treebank.constraints",
     "Constraint": "eigentree.treebank.constraints",
-    "TokenConvention": "eigentree.tokenisation.scheme",
+    "TokenisationScheme": "eigentree.tokenisation.scheme",
     "tokenise": "eigentree.tokenisation.words",
     "split_text": "eigentree.tokenisation.sentences",
     "Token": "eigentree.tokenisation.tokens",

@@ -1,14 +1,18 @@
-"""Sentences as somebody gave them, checked, tagged and cut into pieces for the parser."""
+"""Sentences as callers pass them: normalised, checked, tagged, and split for the parser.
+
+A sentence is text, a list of words, or pairs of a word and its tag.  `normalise` turns all of
+these into words and tags, `prepare` checks them and tags words that have no tags, and
+`split_long` cuts sentences that are too long for a chart.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from eigentree.constituency.calibration import Calibration, Calibrations
 from eigentree.errors import SettingsError
-from eigentree.tokenisation.scheme import TokenConvention
+from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.tokenisation.words import tokenise
 from eigentree.treebank.constraints import Constraints
 from eigentree.treebank.io.sentences import Tag, check_tags, check_words
@@ -16,24 +20,33 @@ from eigentree.treebank.io.sentences import Tag, check_tags, check_words
 if TYPE_CHECKING:
     from eigentree.words.tagger import Tagger, TagProbability
 
-# Tags that the tagger finds less probable than this stay out of the chart.
-LEAST_TAG = 0.01
+Result = TypeVar("Result")
 
+# Tags that the tagger finds less probable than this stay out of the chart.
+MIN_TAG_PROBABILITY = 0.01
+# A piece of at least this many words is split again when memory runs out.
+MIN_SPLIT = 4
 
 # The characters of each word, half-open.
 Offsets = tuple[tuple[int, int], ...]
-# A sentence as text, or its words, or each with its tag.
+# A sentence as text, its words, or its words each with a tag.
 Words = str | Sequence[str] | Sequence[tuple[str, Tag]]
+# One of many sentences: text, or words and tags or None, with or without constraints.
+SentenceLike = (
+    str
+    | tuple[Words, Sequence[Tag] | None]
+    | tuple[Words, Sequence[Tag] | None, Constraints | None]
+)
 
 
-class Sentence(NamedTuple):
-    """A sentence on its way through the parser.
+class PreparedSentence(NamedTuple):
+    """A checked sentence, ready to be parsed.
 
     Attributes
     ----------
     words
     tags
-        Given ones, and the best of those of which there are several; None where nobody has any.
+        The given ones, or the best of several; None where neither the caller nor a tagger has any.
     guesses
         For each word several tags with their probabilities, or None where its tag is given;
         None where all are.
@@ -53,52 +66,47 @@ class Sentence(NamedTuple):
         guesses = self.guesses or repeat(None)
         return [None if guess else tag for tag, guess in zip(self.tags, guesses, strict=False)]
 
-    def part(self, start: int, end: int) -> Sentence:
-        """Some of its words; constraints speak of all, so only all of them keep these."""
+    def part(self, start: int, end: int) -> PreparedSentence:
+        """Some of its words; constraints apply to all words, so a proper part has none."""
         words, tags, guesses, _ = self
         if end - start == len(words):
             return self
-        return Sentence(words[start:end], tags and tags[start:end], guesses and guesses[start:end])
+        return PreparedSentence(
+            words[start:end], tags and tags[start:end], guesses and guesses[start:end]
+        )
 
-    def under(self, constraints: Constraints) -> Sentence:
-        """The sentence with constraints, whose tags take the place of given and guessed ones."""
+    def under(self, constraints: Constraints) -> PreparedSentence:
+        """The sentence with constraints, whose tags replace given and guessed ones."""
         words, tags, guesses, _ = self
         fixed = constraints.tags
         tags = tags and [fixed.get(place, tag) for place, tag in enumerate(tags)]
         guesses = guesses and [
             None if place in fixed else guess for place, guess in enumerate(guesses)
         ]
-        return Sentence(words, tags, guesses, constraints or None)
+        return PreparedSentence(words, tags, guesses, constraints or None)
 
 
-Given = (
-    str
-    | tuple[Words, Sequence[Tag] | None]
-    | tuple[Words, Sequence[Tag] | None, Constraints | None]
-)
-
-
-class Said(NamedTuple):
-    """What somebody said of a sentence: its words, and perhaps tags and where they stand."""
+class RawInput(NamedTuple):
+    """A sentence before it is checked: its words, and perhaps tags and character offsets."""
 
     words: Sequence[str]
     tags: Sequence[Tag] | None
     offsets: Offsets | None
 
 
-def said(
-    words: Words, tags: Sequence[Tag] | None, convention: Callable[[], TokenConvention]
-) -> Said:
-    """The words of a sentence that came as text, as words or as words with tags.
+def normalise(
+    words: Words, tags: Sequence[Tag] | None, scheme: Callable[[], TokenisationScheme]
+) -> RawInput:
+    """The words and tags of a sentence given as text, as words or as words with tags.
 
     Parameters
     ----------
     words
-        Text is one sentence, cut into words by the convention.
+        Text is one sentence, cut into words by the scheme.
     tags
-        None where words are text or have tags beside them.
-    convention
-        Asked for text alone.
+        None for text and for words with tags.
+    scheme
+        Gives the tokenisation scheme; called only for text.
 
     Raises
     ------
@@ -108,48 +116,48 @@ def said(
     if isinstance(words, str):
         if tags is not None:
             raise SettingsError("tags are given for a text; give its words, one for each tag")
-        tokens = tokenise(words, convention())
+        tokens = tokenise(words, scheme())
         offsets = tuple((token.start, token.end) for token in tokens)
-        return Said([token.text for token in tokens], None, offsets)
+        return RawInput([token.text for token in tokens], None, offsets)
     if not isinstance(words, Iterable):
-        return Said(words, tags, None)  # refused where words are checked
+        return RawInput(words, tags, None)  # refused where words are checked
     listed: list[Any] = list(words)
     if listed and all(isinstance(each, tuple) and len(each) == 2 for each in listed):
         if tags is not None:
             raise SettingsError("tags are given twice: with the words and besides them")
-        return Said([word for word, _ in listed], [tag for _, tag in listed], None)
-    return Said(listed, tags, None)
+        return RawInput([word for word, _ in listed], [tag for _, tag in listed], None)
+    return RawInput(listed, tags, None)
 
 
-def each_of(sentences: Iterable[Given]) -> Iterator[Given]:
-    """Many sentences one by one.
+def checked_sentences(sentences: Iterable[SentenceLike]) -> Iterator[SentenceLike]:
+    """An iterator over many sentences.
 
     Raises
     ------
     TypeError
-        When they are one text, whose characters nobody wants to parse, or nothing to go through.
+        When `sentences` is a string or not iterable.
     """
     if isinstance(sentences, str):
         raise TypeError(
-            "sentences is one string; a list of sentences is expected, or else ask parse_text"
+            "sentences is one string; a list of sentences is expected, or else call parse_text"
         )
     if not isinstance(sentences, Iterable):
         raise TypeError(f"sentences is {sentences!r}; a list of sentences is expected")
     return iter(sentences)
 
 
-def parts_of(sentence: Given) -> tuple[Words, Sequence[Tag] | None, Constraints | None]:
-    """One of many sentences as somebody gave them: words, tags or None, and perhaps constraints.
+def unpack(sentence: SentenceLike) -> tuple[Words, Sequence[Tag] | None, Constraints | None]:
+    """The words, tags and constraints of one of many sentences.
 
     Raises
     ------
     TypeError
-        When it is neither a text nor a pair, but perhaps a list of words alone.
+        When it is neither text nor a pair, but for example a list of words alone.
     """
     if isinstance(sentence, str):
         return sentence, None, None
-    given: Any = sentence  # whatever the annotation says
-    if not (isinstance(given, tuple) and len(given) in (2, 3)):
+    value: Any = sentence  # callers may ignore the annotation
+    if not (isinstance(value, tuple) and len(value) in (2, 3)):
         raise TypeError(
             f"a sentence is {type(sentence).__name__} {str(sentence)[:40]!r}; a pair of a list of "
             "words and their tags or None is expected"
@@ -158,13 +166,13 @@ def parts_of(sentence: Given) -> tuple[Words, Sequence[Tag] | None, Constraints 
     return words, tags, constraints[0] if constraints else None
 
 
-def sentence_of(
+def prepare(
     words: Sequence[str],
     tags: Sequence[Tag] | None,
     tagger: Tagger | None,
     known: Collection[str] | None = None,
-) -> Sentence:
-    """A sentence as somebody gave it, checked, and tagged where it came without tags.
+) -> PreparedSentence:
+    """Check a sentence, and tag it if it has no tags.
 
     Parameters
     ----------
@@ -172,7 +180,7 @@ def sentence_of(
     tags
         One for each word, or several with weights.
     tagger
-        Asked where there are no tags.
+        Used where there are no tags.
     known
         As of `eigentree.treebank.io.sentences.check_tags`.
 
@@ -184,17 +192,18 @@ def sentence_of(
     words = check_words(words)
     if tags is None:
         if not words or tagger is None:
-            return Sentence(words, None)
-        guesses = tagger.marginals(words, minimum=LEAST_TAG)
-        return Sentence(words, tagger.tag(words), [*guesses])
+            return PreparedSentence(words, None)
+        guesses = tagger.marginals(words, minimum=MIN_TAG_PROBABILITY)
+        return PreparedSentence(words, tagger.tag(words), [*guesses])
     several = check_tags(tags, len(words), known)
     best = [tag if isinstance(tag, str) else max(tag, key=tag.__getitem__) for tag in several]
     if all(isinstance(tag, str) for tag in several):
-        return Sentence(words, best)
-    return Sentence(words, best, [None if isinstance(tag, str) else _guess(tag) for tag in several])
+        return PreparedSentence(words, best)
+    weighted = [None if isinstance(tag, str) else _probabilities(tag) for tag in several]
+    return PreparedSentence(words, best, weighted)
 
 
-def _guess(weights: Mapping[str, float]) -> list[TagProbability]:
+def _probabilities(weights: Mapping[str, float]) -> list[TagProbability]:
     """Weights as probabilities, which sum to 1."""
     from eigentree.words.tagger import TagProbability
 
@@ -202,8 +211,10 @@ def _guess(weights: Mapping[str, float]) -> list[TagProbability]:
     return [TagProbability(tag, weight / total) for tag, weight in weights.items()]
 
 
-def wanted_of(constraints: Constraints, sentence: Sentence, wrapper: str | None) -> Constraints:
-    """Constraints but for a required wrapper, which every printed tree has.
+def effective_constraints(
+    constraints: Constraints, sentence: PreparedSentence, wrapper: str | None
+) -> Constraints:
+    """The constraints without a required wrapper, which every printed tree has.
 
     Raises
     ------
@@ -216,30 +227,60 @@ def wanted_of(constraints: Constraints, sentence: Sentence, wrapper: str | None)
     return Constraints(tuple(each for each in constraints.each if each != whole))
 
 
-def calibration_for(tags: Sequence[Tag] | None, known: Calibrations) -> Calibration | None:
-    """The calibration for a sentence that came with these tags, if there is one.
+def split_long(sentence: PreparedSentence, max_words: int) -> Iterator[PreparedSentence]:
+    """A sentence in pieces of at most so many words, cut after punctuation where possible.
 
-    There is none for weights: how often such parses are right depends on where these come from.
+    A sentence that is short enough is given as it is, constraints included.
     """
-    if tags is None:
-        return known.get("untagged")
-    return known.get("tagged") if all(isinstance(tag, str) for tag in tags) else None
-
-
-def pieces_of(sentence: Sentence, most: int) -> Iterator[Sentence]:
-    """A sentence cut into pieces of at most so many words, after punctuation where that can be."""
     start = 0
     while start < len(sentence.words):
-        end = _piece_end(sentence.words, start, most)
+        end = _piece_end(sentence.words, start, max_words)
         yield sentence.part(start, end)
         start = end
 
 
-def _piece_end(words: list[str], start: int, most: int) -> int:
-    """Where to cut: after the last mark without letters or digits that leaves room, if any."""
-    end = min(start + most, len(words))
+def _piece_end(words: list[str], start: int, max_words: int) -> int:
+    """Where to cut: after the last token without letters or digits in the second half, if any."""
+    end = min(start + max_words, len(words))
     if end < len(words):
-        for cut in range(end, start + most // 2, -1):
+        for cut in range(end, start + max_words // 2, -1):
             if not any(character.isalnum() for character in words[cut - 1]):
                 return cut
     return end
+
+
+def parse_split(
+    sentence: PreparedSentence,
+    max_words: int,
+    parse: Callable[[PreparedSentence], Result],
+    join: Callable[[list[Result]], Result],
+) -> Result:
+    """Parse a sentence whole, or in pieces where it is too long for `max_words` or for memory.
+
+    Parameters
+    ----------
+    sentence
+        At least one word.
+    max_words
+        Of a piece; halved as long as memory runs out and pieces of two words are left.
+    parse
+        Parses a piece; gets `sentence` itself where it is parsed whole.
+    join
+        Makes one result of those of the pieces, in order.
+
+    Raises
+    ------
+    MemoryError
+        When even the smallest pieces need too much.
+    """
+    max_words = min(max_words, len(sentence.words))
+    while True:
+        try:
+            if len(sentence.words) <= max_words:
+                return parse(sentence)
+            return join([parse(piece) for piece in split_long(sentence, max_words)])
+        except MemoryError:
+            # Charts grow faster than the length, so smaller ones may still fit.
+            if max_words < MIN_SPLIT:
+                raise
+            max_words //= 2

@@ -18,7 +18,7 @@ from eigentree.constituency.learn.decomposition import DecompositionOptions
 from eigentree.constituency.parser import IN_PIECES, Parser
 from eigentree.constituency.result import ParseResult
 from eigentree.errors import SettingsError
-from eigentree.sentence_input import Sentence
+from eigentree.sentence_input import PreparedSentence
 from eigentree.treebank.constraints import Constraint, Constraints
 from eigentree.treebank.io.brackets import parse_tree
 from eigentree.treebank.tree import Tree
@@ -125,7 +125,7 @@ def test_unlikely_spans_survive_pruning():
         if result.conflict is None:
             check_kept(result, constraints)
         else:
-            assert not parser.can_keep(Sentence(WORDS, TAGS), constraints)
+            assert not parser.can_keep(PreparedSentence(WORDS, TAGS), constraints)
 
 
 def test_wrappers_are_taken_for_granted():

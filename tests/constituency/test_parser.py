@@ -19,7 +19,7 @@ from eigentree.constituency.parser import Parser, ParserOptions
 from eigentree.constituency.result import ParseResult
 from eigentree.constituency.training import TrainingOptions, TreebankOptions
 from eigentree.errors import SettingsError
-from eigentree.sentence_input import LEAST_TAG
+from eigentree.sentence_input import MIN_TAG_PROBABILITY
 from eigentree.treebank.constraints import Constraints
 from eigentree.treebank.io.brackets import format_tree, parse_tree
 from eigentree.treebank.tree import SEPARATORS, Tree
@@ -585,7 +585,7 @@ def test_the_parser_chooses_among_the_tagger_s_tags():
             return ["DT", "VBD", "VBD"]
 
         def marginals(self, _words, **_options):
-            assert _options == {"minimum": LEAST_TAG}
+            assert _options == {"minimum": MIN_TAG_PROBABILITY}
             either = [TagProbability("VBD", 0.55), TagProbability("NN", 0.45)]
             return [[TagProbability("DT", 1.0)], either, [TagProbability("VBD", 1.0)]]
 
@@ -625,7 +625,7 @@ def test_weights_do_what_the_tagger_s_guesses_do():
     parser = demo_parser()
     for tree in demo_trees()[:20]:
         words = tree.words()
-        guesses = parser.tagger.marginals(words, minimum=LEAST_TAG)
+        guesses = parser.tagger.marginals(words, minimum=MIN_TAG_PROBABILITY)
         # Only ratios count.
         weights = [{tag: 7.0 * probability for tag, probability in each} for each in guesses]
         weighted, guessed = parser.parse(words, weights), parser.parse(words)

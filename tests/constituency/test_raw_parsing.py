@@ -11,7 +11,7 @@ import pytest
 
 from eigentree.constituency.parser import Parser
 from eigentree.errors import ModelFileError, SettingsError
-from eigentree.tokenisation.scheme import TokenConvention
+from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.treebank.io.brackets import parse_tree
 from eigentree.treebank.io.conllu import new_sentence, read_conllu
 from tests.demo import demo_parser, run_verb
@@ -99,19 +99,19 @@ def test_dependencies_of_text():
 
 def test_the_convention_is_in_the_model(models):
     parser = Parser.load(models / "trees.egt")
-    assert parser.convention == demo_parser().convention
-    assert parser.convention.mode == "penn"
-    assert "``" in parser.convention.marks
+    assert parser.tokenisation == demo_parser().tokenisation
+    assert parser.tokenisation.mode == "penn"
+    assert "``" in parser.tokenisation.marks
 
 
 def test_older_models_are_read_off_their_lexicon(models):
     parser = Parser.load(models / "trees.egt")
     description = {key: value for key, value in parser.description.items() if key != "text"}
     old = replace(parser, description=description)
-    assert old.convention.mode == "penn"
+    assert old.tokenisation.mode == "penn"
     assert old.parse("The dog didn't sleep.").words == ["The", "dog", "did", "n't", "sleep", "."]
     bare = replace(whole_parser(), description={}, lexical=None)
-    assert bare.convention == TokenConvention.of_words([])
+    assert bare.tokenisation == TokenisationScheme.of_words([])
 
 
 def test_a_damaged_convention_is_told(tmp_path):

@@ -43,9 +43,9 @@ def test_brackets_that_nobody_judged_have_no_confidence():
 
 
 def parser_sentence(text):
-    from eigentree.sentence_input import Sentence
+    from eigentree.sentence_input import PreparedSentence
 
-    return Sentence(text.split(), None)
+    return PreparedSentence(text.split(), None)
 
 
 def test_data_frames_of_parses(results):

@@ -17,7 +17,7 @@ from eigentree.constituency.parser import Parser
 from eigentree.errors import ModelFileError, SettingsError
 from eigentree.integrations import spacy as integration
 from eigentree.integrations.spacy import EigentreeComponent, NoConstituentError
-from eigentree.tokenisation.scheme import TokenConvention
+from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.treebank.io.brackets import format_tree
 from tests.demo import demo_parser
 from tests.samples import whole_parser
@@ -143,7 +143,7 @@ def test_quotes_are_written_as_the_treebank_s(nlp, monkeypatch):
 
     monkeypatch.setattr(Parser, "parse", watched)
     monkeypatch.setattr(
-        Parser, "convention", property(lambda _: TokenConvention(marks=("``", "''")))
+        Parser, "tokenisation", property(lambda _: TokenisationScheme(marks=("``", "''")))
     )
     doc = nlp('The man saw "the dog" .')
     assert given == [["The", "man", "saw", "``", "the", "dog", "''", "."]]

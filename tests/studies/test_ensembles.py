@@ -18,7 +18,7 @@ from eigentree.constituency.ensemble.stacking import Question
 from eigentree.constituency.parser import Parser
 from eigentree.errors import SettingsError, TreebankFormatError
 from eigentree.evaluation import EVALB_COLLINS, score
-from eigentree.sentence_input import Sentence
+from eigentree.sentence_input import PreparedSentence
 from eigentree.studies import ensemble_answers, ensembles, make_study, read_study, run_study
 from eigentree.studies.ensemble_runs import groups_of, steps_of
 from eigentree.studies.report.constituency import as_html, as_markdown, summary
@@ -290,7 +290,7 @@ def test_growth_begins_with_one_member_and_ends_with_all(result):
 def test_a_member_without_a_tree_is_held_to_a_flat_one(result):
     parser = EnsembleParser.load(result.report.parent / "ensembles" / "small")
     description = parser.network.description
-    sentence = Sentence(["a", "b"], ["DT", "NN"])
+    sentence = PreparedSentence(["a", "b"], ["DT", "NN"])
     tree = Tree("S", [Tree("NP", [Tree("DT", (), "a"), Tree("NN", (), "b")])])
     chains = Chains()
     nothing = Evidence(2, chains)

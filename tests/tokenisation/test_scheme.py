@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from eigentree.dependency.training import convention_of_treebank
+from eigentree.dependency.training import scheme_of_treebank
 from eigentree.errors import SettingsError
-from eigentree.tokenisation.scheme import TokenConvention, convention_of, shapes_in
+from eigentree.tokenisation.scheme import TokenisationScheme, scheme_of_parser, shapes_in
 from eigentree.tokenisation.words import tokenise
 from tests.demo import demo_trees
 from tests.samples import sentence
@@ -18,13 +18,13 @@ from tests.samples import sentence
 ENGLISH = "the of and with that his they she".split()  # noqa: SIM905 - words of a sentence
 
 
-def of(*sentences: str, times: int = 3, english: bool = True) -> TokenConvention:
+def of(*sentences: str, times: int = 3, english: bool = True) -> TokenisationScheme:
     lines = [line.split() for line in sentences] * times
-    return TokenConvention.of_words([*lines, *([ENGLISH] if english else [])])
+    return TokenisationScheme.of_words([*lines, *([ENGLISH] if english else [])])
 
 
-def words(text: str, convention: TokenConvention) -> str:
-    return " ".join(token.text for token in tokenise(text, convention))
+def words(text: str, scheme: TokenisationScheme) -> str:
+    return " ".join(token.text for token in tokenise(text, scheme))
 
 
 @pytest.mark.parametrize(
@@ -48,7 +48,7 @@ def test_shapes_of_joints(word, shapes):
 
 
 @pytest.mark.parametrize(
-    ("convention", "text", "wanted"),
+    ("scheme", "text", "wanted"),
     [
         (of("a well-known man"), "an old-fashioned dog", "an old-fashioned dog"),
         (of("a well - known man"), "an old-fashioned dog", "an old - fashioned dog"),
@@ -90,8 +90,8 @@ def test_shapes_of_joints(word, shapes):
         (of("北京 的", english=False), "上海的北京", "上海 的 北京"),
     ],
 )
-def test_what_is_read_off_words(convention, text, wanted):
-    assert words(text, convention) == wanted
+def test_what_is_read_off_words(scheme, text, wanted):
+    assert words(text, scheme) == wanted
 
 
 def test_addresses_show_no_joints():
@@ -102,31 +102,31 @@ def test_addresses_show_no_joints():
 def test_the_mode_is_that_of_the_language():
     assert of("a dog").mode == "penn"
     assert of("ein Hund", english=False).mode == "unicode"
-    assert TokenConvention.of_words([]).mode == "unicode"
+    assert TokenisationScheme.of_words([]).mode == "unicode"
     trees = demo_trees()
-    shown = TokenConvention.of_words(tree.words() for tree in trees)
+    shown = TokenisationScheme.of_words(tree.words() for tree in trees)
     assert shown.mode == "penn"
     # In other words, from types alone.
     types = sorted({word for tree in trees for word in tree.words()})
-    assert TokenConvention.of_lexicon([*types, "< >"]).mode == "penn"
+    assert TokenisationScheme.of_lexicon([*types, "< >"]).mode == "penn"
 
 
 def test_words_of_a_treebank_come_back_from_its_text():
     # Joined as people write, the words of the demo's trees are found again.
-    convention = TokenConvention.of_words(tree.words() for tree in demo_trees())
+    scheme = TokenisationScheme.of_words(tree.words() for tree in demo_trees())
     for tree in random.Random(1).sample(demo_trees(), 100):
         text = " ".join(tree.words())
         for joined in (" ,", " .", " ?", " !", " 's", " n't"):
             text = text.replace(joined, joined[1:])
         text = text.replace("`` ", '"').replace(" ''", '"')
-        assert [token.text for token in tokenise(text, convention)] == tree.words()
+        assert [token.text for token in tokenise(text, scheme)] == tree.words()
 
 
 def test_text_that_is_known_tells_what_was_joined():
     spaced = [["a", "-", "b"], ["x-y", "z"]] * 5
     apart = [[True, True, True], [True, True]] * 5
-    assert "a-a" not in TokenConvention.of_words([["a", "-", "b"]] * 11 + [["x-y"]] * 3).kept
-    assert "a-a" in TokenConvention.of_words(spaced, apart).kept
+    assert "a-a" not in TokenisationScheme.of_words([["a", "-", "b"]] * 11 + [["x-y"]] * 3).kept
+    assert "a-a" in TokenisationScheme.of_words(spaced, apart).kept
 
 
 def test_ranges_of_a_treebank():
@@ -135,13 +135,13 @@ def test_ranges_of_a_treebank():
         given = sentence("vient/V de/P le/D parc/N", [0, 1, 4, 2])
         rows.append(replace(given, extras=(type_of_extra(1, ("2-3", "Du" if number else "du")),)))
     rows.append(sentence("du/P", [0]))
-    convention = convention_of_treebank(rows)
-    assert convention.contracted == (("du", "de", "le"),)
-    tokens = tokenise("vient du parc", convention)
+    scheme = scheme_of_treebank(rows)
+    assert scheme.contracted == (("du", "de", "le"),)
+    tokens = tokenise("vient du parc", scheme)
     assert [each.text for each in tokens] == ["vient", "de", "le", "parc"]
     assert [(each.start, each.end) for each in tokens[1:3]] == [(6, 8), (6, 8)]
     # More frequent as one word, it stays one.
-    assert convention_of_treebank([*rows, *[sentence("du/P", [0])] * 3]).contracted == ()
+    assert scheme_of_treebank([*rows, *[sentence("du/P", [0])] * 3]).contracted == ()
 
 
 def type_of_extra(after, cells):
@@ -151,42 +151,42 @@ def type_of_extra(after, cells):
 
 
 def test_json_there_and_back():
-    convention = of("a well - known `` man '' am 3. l' or Abb. 北京 5 km")
-    convention = replace(convention, contracted=(("du", "de", "le"),))
-    stored = json.loads(json.dumps(convention.to_json()))
-    assert TokenConvention.from_json(stored) == convention
-    assert convention_of({"text": stored}, []) == convention
-    assert convention_of({}, ["the", *ENGLISH, "< >"]).mode == "penn"
+    scheme = of("a well - known `` man '' am 3. l' or Abb. 北京 5 km")
+    scheme = replace(scheme, contracted=(("du", "de", "le"),))
+    stored = json.loads(json.dumps(scheme.to_json()))
+    assert TokenisationScheme.from_json(stored) == scheme
+    assert scheme_of_parser({"text": stored}, []) == scheme
+    assert scheme_of_parser({}, ["the", *ENGLISH, "< >"]).mode == "penn"
 
 
 @pytest.mark.parametrize(
     ("stored", "told"),
     [
         ({"mode": "other"}, "no tokeniser 'other'; known are penn, unicode, and spacy:"),
-        ({"kept": "a-a"}, "kept of a convention of words is 'a-a'; a list is due"),
-        ({"what": []}, "a convention of words has the keys abbreviations, "),
-        ({"divided": [1]}, "divided of a convention of words is .*; a list of lists is due"),
+        ({"kept": "a-a"}, "kept of a scheme of words is 'a-a'; a list is due"),
+        ({"what": []}, "a scheme of words has the keys abbreviations, "),
+        ({"divided": [1]}, "divided of a scheme of words is .*; a list of lists is due"),
     ],
 )
 def test_what_is_no_convention_is_refused(stored, told):
     with pytest.raises(SettingsError, match=told):
-        TokenConvention.from_json(stored)
+        TokenisationScheme.from_json(stored)
 
 
 def test_other_modes():
-    convention = of("`` a ''")
-    assert convention.with_mode("penn") is convention
-    assert words('"b-c"', convention.with_mode("unicode")) == "`` b - c ''"
-    assert convention.with_mode("spacy:de").marks == convention.marks
+    scheme = of("`` a ''")
+    assert scheme.with_mode("penn") is scheme
+    assert words('"b-c"', scheme.with_mode("unicode")) == "`` b - c ''"
+    assert scheme.with_mode("spacy:de").marks == scheme.marks
     with pytest.raises(SettingsError, match="no tokeniser 'xyz'"):
-        convention.with_mode("xyz")
+        scheme.with_mode("xyz")
 
 
 def test_lists_of_numbers_dont_speak_against_thousands():
     lists = [["works", "5", ",", "6", "and", "7", ",", "8", ",", "9"]] * 20
     thousands = [["of", "12,500", "votes"]] * 10
-    convention = TokenConvention.of_words([*lists, *thousands])
-    cut = [token.text for token in tokenise("2,000,000 of 3, 4", convention)]
+    scheme = TokenisationScheme.of_words([*lists, *thousands])
+    cut = [token.text for token in tokenise("2,000,000 of 3, 4", scheme)]
     assert cut == ["2,000,000", "of", "3", ",", "4"]
-    never = TokenConvention.of_words(lists * 2)
+    never = TokenisationScheme.of_words(lists * 2)
     assert [token.text for token in tokenise("1,2", never)] == ["1", ",", "2"]

@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentree.tokenisation.reader import read_text
-from eigentree.tokenisation.scheme import TokenConvention
+from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.tokenisation.sentences import split_text
 from eigentree.tokenisation.words import tokenise
 from tests.tokenisation.test_words import CONVENTIONS, MIXED, TEXTS
 
-PENN = TokenConvention()
-UNICODE = TokenConvention.of_mode("unicode")
+PENN = TokenisationScheme()
+UNICODE = TokenisationScheme.of_mode("unicode")
 GERMAN = replace(
     UNICODE, kept=(*UNICODE.kept, "9."), abbreviations=("dr.", "usw."), common=("der", "es")
 )
@@ -57,11 +57,11 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("convention", "line"), CASES)
-def test_where_sentences_end(convention, line):
+@pytest.mark.parametrize(("scheme", "line"), CASES)
+def test_where_sentences_end(scheme, line):
     text = line.replace("| ", "")
     wanted = [each.strip() for each in line.split("|") if each.strip()]
-    assert [text[each.start : each.end] for each in split_text(text, convention)] == wanted
+    assert [text[each.start : each.end] for each in split_text(text, scheme)] == wanted
 
 
 def test_no_space_is_needed_where_none_is_written():
@@ -77,9 +77,9 @@ def test_an_empty_line_ends_a_sentence_and_another_does_not():
 
 
 @given(st.one_of(TEXTS, MIXED), st.sampled_from(CONVENTIONS))
-def test_sentences_cover_any_text(text, convention):
+def test_sentences_cover_any_text(text, scheme):
     at = 0
-    for sentence in split_text(text, convention):
+    for sentence in split_text(text, scheme):
         assert sentence.tokens
         assert sentence.start == sentence.tokens[0].start
         assert sentence.end == sentence.tokens[-1].end

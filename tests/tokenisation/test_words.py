@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentree.errors import SettingsError
-from eigentree.tokenisation.scheme import TokenConvention
+from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.tokenisation.sentences import split_text
 from eigentree.tokenisation.words import tokenise
 
-PENN = TokenConvention()
-UNICODE = TokenConvention.of_mode("unicode")
+PENN = TokenisationScheme()
+UNICODE = TokenisationScheme.of_mode("unicode")
 # As where a treebank cuts at hyphens and slashes, but for some words.
 SPLIT = replace(
     PENN,
@@ -125,10 +125,10 @@ def split_case(line: str) -> tuple[str, list[str]]:
     return line.replace("|", ""), words
 
 
-@pytest.mark.parametrize(("convention", "line"), CASES)
-def test_hard_cases(convention, line):
+@pytest.mark.parametrize(("scheme", "line"), CASES)
+def test_hard_cases(scheme, line):
     text, words = split_case(line)
-    assert [text[each.start : each.end] for each in tokenise(text, convention)] == words
+    assert [text[each.start : each.end] for each in tokenise(text, scheme)] == words
 
 
 def test_there_are_many_hard_cases():
@@ -142,7 +142,7 @@ EWT = replace(PENN, marks=('"', "'", "-", "...", "--"))
 
 
 @pytest.mark.parametrize(
-    ("convention", "text", "words"),
+    ("scheme", "text", "words"),
     [
         (WSJ, 'He said "yes" and “no”.', "He said `` yes '' and `` no '' ."),
         (WSJ, '"Yes," he said, "no."', "`` Yes , '' he said , `` no . ''"),
@@ -154,8 +154,8 @@ EWT = replace(PENN, marks=('"', "'", "-", "...", "--"))
         (PENN, "“It’s”", "“ It ’s ”"),
     ],
 )
-def test_marks_are_written_as_the_treebank_has_them(convention, text, words):
-    assert [each.text for each in tokenise(text, convention)] == words.split()
+def test_marks_are_written_as_the_treebank_has_them(scheme, text, words):
+    assert [each.text for each in tokenise(text, scheme)] == words.split()
 
 
 def test_words_that_stand_for_several():
@@ -192,8 +192,8 @@ MIXED = st.lists(st.one_of(st.sampled_from(PIECES), st.text(LETTERS, max_size=4)
 CONVENTIONS = [PENN, UNICODE, SPLIT, FRENCH, GERMAN, CHINESE, WSJ]
 
 
-def check(text, convention):
-    tokens = tokenise(text, convention)
+def check(text, scheme):
+    tokens = tokenise(text, scheme)
     at = 0
     for token in tokens:
         assert at <= token.start < token.end <= len(text)
@@ -209,13 +209,13 @@ def check(text, convention):
 
 
 @given(st.one_of(TEXTS, MIXED), st.sampled_from(CONVENTIONS))
-def test_any_text_is_covered_by_disjoint_tokens(text, convention):
-    check(text, convention)
+def test_any_text_is_covered_by_disjoint_tokens(text, scheme):
+    check(text, scheme)
 
 
 @given(st.one_of(TEXTS, MIXED))
 def test_tokens_of_tokens_are_themselves(text):
-    # Words that the penn convention finds hold nothing to be cut but for a last full stop.
+    # Words that the penn scheme finds hold nothing to be cut but for a last full stop.
     for token in tokenise(text, UNICODE):
         surface = text[token.start : token.end]
         if not surface.endswith("."):
@@ -239,25 +239,25 @@ PARTS = [
 ]
 
 
-@pytest.mark.parametrize("convention", CONVENTIONS[:6])
+@pytest.mark.parametrize("scheme", CONVENTIONS[:6])
 @pytest.mark.parametrize("part", PARTS)
 @pytest.mark.parametrize("cut", [tokenise, split_text])
-def test_long_lines_take_linear_time(cut, convention, part):
+def test_long_lines_take_linear_time(cut, scheme, part):
     # Twice the work for twice the line, counted as lines of Python that are run.
-    steps = [count_steps(cut, part * n, convention) for n in (300, 600)]
+    steps = [count_steps(cut, part * n, scheme) for n in (300, 600)]
     assert steps[1] <= 2.2 * steps[0] + 200
 
 
 @pytest.mark.parametrize("part", PARTS)
 def test_patterns_take_linear_time(part):
     # What Python's lines don't show: a pattern that goes back would take hours here.
-    for convention in (PENN, UNICODE):
-        tokens = tokenise(part * 30_000, convention)
+    for scheme in (PENN, UNICODE):
+        tokens = tokenise(part * 30_000, scheme)
         assert tokens[-1].end >= 30_000 * len(part) - 1
-        assert split_text(part * 30_000, convention)
+        assert split_text(part * 30_000, scheme)
 
 
-def count_steps(cut, text, convention):
+def count_steps(cut, text, scheme):
     n_steps = 0
 
     def trace(*_):
@@ -265,10 +265,10 @@ def count_steps(cut, text, convention):
         n_steps += 1
         return trace
 
-    cut("warm", convention)
+    cut("warm", scheme)
     sys.settrace(trace)
     try:
-        cut(text, convention)
+        cut(text, scheme)
     finally:
         sys.settrace(None)
     return n_steps

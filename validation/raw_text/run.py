@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from eigentree.dependency.training import convention_of_treebank
-from eigentree.tokenisation.scheme import TokenConvention
+from eigentree.dependency.training import scheme_of_treebank
+from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.tokenisation.sentences import split_text
 from eigentree.treebank.io.conllu import Sentence, read_conllu
 
@@ -82,13 +82,13 @@ def paragraphs(sentences: list[Sentence]) -> Iterator[Gold]:
         yield current
 
 
-def conventions(train: list[Sentence]) -> dict[str, TokenConvention]:
+def conventions(train: list[Sentence]) -> dict[str, TokenisationScheme]:
     """The convention by each way of finding it."""
-    words = TokenConvention.of_words(each.forms() for each in train)
+    words = TokenisationScheme.of_words(each.forms() for each in train)
     return {
-        "mode": TokenConvention.of_mode(words.mode),
+        "mode": TokenisationScheme.of_mode(words.mode),
         "words": words,
-        "text": convention_of_treebank(train),
+        "text": scheme_of_treebank(train),
     }
 
 

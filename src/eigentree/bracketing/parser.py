@@ -30,7 +30,7 @@ from eigentree.bracketing.models import BracketingModel, ContextModel, MetricMod
 from eigentree.bracketing.root_split import RULES
 from eigentree.bracketing.tree_metric import TreeMetric, quartet_excess
 from eigentree.errors import GrammarError, SettingsError, counted
-from eigentree.sentence_input import pieces_of, sentence_of
+from eigentree.sentence_input import prepare, split_long
 from eigentree.treebank.tree import FORBIDDEN_IN_LABEL, Tree
 from eigentree.treebank.universal_tags import TagMap, fitting_map
 
@@ -390,7 +390,7 @@ class BracketingParser:
             When there are more or fewer tags than words, one is nothing that a tree can hold, or
             `top` lies outside the sentence.
         """
-        sentence = sentence_of(words, tags, None)
+        sentence = prepare(words, tags, None)
         words, tags = sentence.words, sentence.tags or []
         if not words:
             return BracketingResult(words, tags, None, fallback="empty")
@@ -399,7 +399,7 @@ class BracketingParser:
             try:
                 if len(words) <= most:
                     return self._whole(words, tags, top)
-                pieces = pieces_of(sentence, most)
+                pieces = split_long(sentence, most)
                 return self._joined([self._whole(each[0], each[1] or [], None) for each in pieces])
             except MemoryError:
                 # Charts grow with the cube of the length: smaller ones may still fit.

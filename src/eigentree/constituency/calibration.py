@@ -25,7 +25,7 @@ zadrozny-2002 for isotonic regression; niculescu-2005 for how it compares.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
@@ -34,6 +34,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from eigentree._core.shapes import check_shapes, check_types
 from eigentree.errors import SettingsError
+from eigentree.treebank.io.sentences import Tag
 from eigentree.types import Floats
 
 # Whether sentences come with their tags or without: parses by a tagger's tags are less often right.
@@ -158,3 +159,14 @@ def from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Calibrations:
             }
             found[way] = Calibration(**curves)
     return found
+
+
+def calibration_for(tags: Sequence[Tag] | None, known: Calibrations) -> Calibration | None:
+    """The calibration for a sentence with these tags, None for the tagger's; None if there is none.
+
+    There is none for weighted tags: the accuracy of such parses depends on the source of the
+    weights.
+    """
+    if tags is None:
+        return known.get("untagged")
+    return known.get("tagged") if all(isinstance(tag, str) for tag in tags) else None

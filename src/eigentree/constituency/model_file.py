@@ -22,7 +22,7 @@ from eigentree.constituency.grammar.symbols import SymbolTable
 from eigentree.constituency.parser import Parser, ParserOptions
 from eigentree.errors import EigentreeError, ModelFileError
 from eigentree.model_file import ModelFile, header_problem, open_model, save_model
-from eigentree.tokenisation.scheme import TokenConvention
+from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.treebank.binarise import Kind
 from eigentree.treebank.cleaning import CleaningOptions
 from eigentree.treebank.lexicon import Lexicon, LexiconOptions
@@ -44,7 +44,7 @@ def _label(text: str) -> str:
 
 
 def _convention(stored: dict[str, Any]) -> dict[str, Any]:
-    TokenConvention.from_json(stored)
+    TokenisationScheme.from_json(stored)
     return stored
 
 

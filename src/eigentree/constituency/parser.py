@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from eigentree.constituency.calibration import Calibrations
+from eigentree.constituency.calibration import Calibrations, calibration_for
 from eigentree.constituency.chart.constraints import Settled, settle
 from eigentree.constituency.chart.decode import OF_ITEMS, Objective
 from eigentree.constituency.chart.exhaustive import exhaustive_marginals
@@ -56,18 +56,18 @@ from eigentree.constituency.result import (
 )
 from eigentree.errors import GrammarError, SettingsError, counted
 from eigentree.sentence_input import (
-    Given,
-    Sentence,
+    PreparedSentence,
+    SentenceLike,
     Words,
-    calibration_for,
-    each_of,
-    parts_of,
-    pieces_of,
-    said,
-    sentence_of,
-    wanted_of,
+    checked_sentences,
+    effective_constraints,
+    normalise,
+    parse_split,
+    prepare,
+    split_long,
+    unpack,
 )
-from eigentree.tokenisation.scheme import TokenConvention, convention_of
+from eigentree.tokenisation.scheme import TokenisationScheme, scheme_of_parser
 from eigentree.tokenisation.sentences import split_text
 from eigentree.treebank.binarise import BinariseOptions, Rightmost, binarise
 from eigentree.treebank.cleaning import CleaningOptions
@@ -158,7 +158,9 @@ class Parser:
     calibrations: Calibrations = field(default_factory=dict)
     _factors: Factors | None = field(init=False, repr=False, compare=False, default=None)
     _left_corners: LeftCorners | None = field(init=False, repr=False, compare=False, default=None)
-    _convention: TokenConvention | None = field(init=False, repr=False, compare=False, default=None)
+    _tokenisation: TokenisationScheme | None = field(
+        init=False, repr=False, compare=False, default=None
+    )
 
     def __post_init__(self) -> None:
         backbone = self.grammar.backbone
@@ -197,13 +199,13 @@ class Parser:
         return cleaning_of(self.description)
 
     @property
-    def convention(self) -> TokenConvention:
+    def tokenisation(self) -> TokenisationScheme:
         """What the trees that the parser was trained on take for a word."""
-        if self._convention is None:
+        if self._tokenisation is None:
             entries = self.grammar.backbone.lexicon.entries
-            object.__setattr__(self, "_convention", convention_of(self.description, entries))
-        assert self._convention is not None
-        return self._convention
+            object.__setattr__(self, "_tokenisation", scheme_of_parser(self.description, entries))
+        assert self._tokenisation is not None
+        return self._tokenisation
 
     @classmethod
     def train(
@@ -327,15 +329,15 @@ class Parser:
 
     def parse_many(
         self,
-        sentences: Iterable[Given],
+        sentences: Iterable[SentenceLike],
         *,
         best: int | None = None,
         marginals: float | None = None,
         soft: bool = False,
     ) -> Iterator[ParseResult]:
         """Parse sentences one by one: text, or (words, tags or None), perhaps with constraints."""
-        for sentence in each_of(sentences):
-            words, tags, constraints = parts_of(sentence)
+        for sentence in checked_sentences(sentences):
+            words, tags, constraints = unpack(sentence)
             yield self.parse(
                 words, tags, best=best, marginals=marginals, constraints=constraints, soft=soft
             )
@@ -347,7 +349,7 @@ class Parser:
         best: int | None = None,
         marginals: float | None = None,
     ) -> list[ParseResult]:
-        """Parse the sentences of a text, which are found by `convention`.
+        """Parse the sentences of a text, which are found by `tokenisation`.
 
         Parameters
         ----------
@@ -362,7 +364,7 @@ class Parser:
             One for each sentence, in order; `ParseResult.offsets` are characters of the text.
         """
         results = []
-        for sentence in split_text(text, self.convention):
+        for sentence in split_text(text, self.tokenisation):
             found = self.parse(sentence.words, best=best, marginals=marginals)
             results.append(replace(found, offsets=sentence.offsets))
         return results
@@ -382,8 +384,8 @@ class Parser:
         Parameters
         ----------
         words
-            Words, or pairs of a word and its tag, or one sentence as text, which `convention` cuts
-            into words; without words there is a result without a tree.
+            Words, or pairs of a word and its tag, or one sentence as text, which `tokenisation`
+            cuts into words; without words there is a result without a tree.
         tags
             Their tags, if known; otherwise the tagger gives them.  In place of a tag there may be
             several with weights, such as ``{"NN": 0.7, "VB": 0.3}``: they go into the chart as the
@@ -420,9 +422,9 @@ class Parser:
         Where constraints conflict, one inside pass of the plain PCFG for each to find the least
         set that does, and with ``soft`` another for each to find which are kept.
         """
-        words, tags, offsets = said(words, tags, lambda: self.convention)
-        sentence = sentence_of(words, tags, self.tagger, self.grammar.backbone.symbols.tags)
-        wanted = wanted_of(constraints or Constraints(), sentence, self.wrapper)
+        words, tags, offsets = normalise(words, tags, lambda: self.tokenisation)
+        sentence = prepare(words, tags, self.tagger, self.grammar.backbone.symbols.tags)
+        wanted = effective_constraints(constraints or Constraints(), sentence, self.wrapper)
         if wanted:
             result = self._constrained(sentence, wanted, best, marginals, soft)
         elif not sentence.words:
@@ -462,8 +464,8 @@ class Parser:
         if self.kruskal is not None:
             raise SettingsError("a grammar in Kruskal form has no marginals of rules")
         check_least(least)
-        words, tags, _ = said(words, tags, lambda: self.convention)
-        sentence = sentence_of(words, tags, self.tagger, self.grammar.backbone.symbols.tags)
+        words, tags, _ = normalise(words, tags, lambda: self.tokenisation)
+        sentence = prepare(words, tags, self.tagger, self.grammar.backbone.symbols.tags)
         uses: list[RuleMarginal] = []
         start = 0
         for piece in self.pieces(sentence):
@@ -474,7 +476,7 @@ class Parser:
             start += len(piece.words)
         return uses
 
-    def can_keep(self, sentence: Sentence, constraints: Constraints) -> bool:
+    def can_keep(self, sentence: PreparedSentence, constraints: Constraints) -> bool:
         """Whether the plain PCFG has a tree of the sentence that keeps constraints.
 
         Cost
@@ -485,7 +487,7 @@ class Parser:
 
     def _constrained(
         self,
-        sentence: Sentence,
+        sentence: PreparedSentence,
         constraints: Constraints,
         best: int | None,
         least: float | None,
@@ -564,8 +566,8 @@ class Parser:
         As of `eigentree.constituency.chart.prefix.LeftCorners`, which the first call makes and the
         parser keeps.
         """
-        words, tags, _ = said(words, tags, lambda: self.convention)
-        sentence = sentence_of(words, tags, None)
+        words, tags, _ = normalise(words, tags, lambda: self.tokenisation)
+        sentence = prepare(words, tags, None)
         if not sentence.words:
             raise SettingsError("there are no words; surprisal wants at least one")
         if sentence.guesses is not None:
@@ -580,8 +582,8 @@ class Parser:
 
     def parse_attempts(
         self,
-        sentence: Sentence,
-        attempts: Callable[[Sentence], Iterable[Attempt]],
+        sentence: PreparedSentence,
+        attempts: Callable[[PreparedSentence], Iterable[Attempt]],
         best: int | None = None,
         least: float | None = None,
     ) -> ParseResult:
@@ -598,19 +600,19 @@ class Parser:
         """
         check_best(best)
         check_least(least)
-        result = parse_in_pieces(
+        result = parse_split(
             sentence,
             self.options.max_words,
             lambda piece: self._parse(piece, attempts, best if piece is sentence else None, least),
-            self.root_label,
+            lambda parts: joined(sentence.words, parts, self.root_label),
         )
         return result if best is None else with_alternative(result)
 
-    def pieces(self, sentence: Sentence) -> list[Sentence]:
+    def pieces(self, sentence: PreparedSentence) -> list[PreparedSentence]:
         """The sentence alone, or the pieces in which one that is too long is parsed."""
-        return list(pieces_of(sentence, self.options.max_words))
+        return list(split_long(sentence, self.options.max_words))
 
-    def attempts(self, sentence: Sentence) -> Iterator[Attempt]:
+    def attempts(self, sentence: PreparedSentence) -> Iterator[Attempt]:
         """What the plain PCFG leaves of a sentence, with more and more restrictions given up.
 
         It depends on the grammar's backbone and the threshold, not on the latent states.
@@ -630,8 +632,8 @@ class Parser:
 
     def _parse(
         self,
-        sentence: Sentence,
-        attempts: Callable[[Sentence], Iterable[Attempt]],
+        sentence: PreparedSentence,
+        attempts: Callable[[PreparedSentence], Iterable[Attempt]],
         best: int | None,
         least: float | None,
     ) -> ParseResult:
@@ -653,7 +655,7 @@ class Parser:
         return self.flat(sentence)
 
     def _found(
-        self, sentence: Sentence, attempts: Callable[[Sentence], Iterable[Attempt]]
+        self, sentence: PreparedSentence, attempts: Callable[[PreparedSentence], Iterable[Attempt]]
     ) -> Iterator[Found]:
         """The best tree of each attempt that has one."""
         objective, absolute = self.options.objective, self.options.absolute
@@ -665,7 +667,7 @@ class Parser:
             if found is not None:
                 yield found
 
-    def flat(self, sentence: Sentence) -> ParseResult:
+    def flat(self, sentence: PreparedSentence) -> ParseResult:
         """The last fall-back: the words with their tags under one root."""
         words, tags, *_ = sentence
         if tags is None:
@@ -703,32 +705,3 @@ def cleaning_of(description: Mapping[str, Any]) -> CleaningOptions:
     stored = description.get("treebank", {}).get("cleaning", {})
     lists = {name: tuple(value) for name, value in stored.items() if isinstance(value, list)}
     return CleaningOptions(**{**stored, **lists})
-
-
-def parse_in_pieces(
-    sentence: Sentence, most: int, parse: Callable[[Sentence], ParseResult], root: str
-) -> ParseResult:
-    """Parse a sentence, in pieces where it is longer than is allowed or than memory allows.
-
-    Parameters
-    ----------
-    sentence
-        At least one word.
-    most
-        Words of a piece.
-    parse
-        How a piece is parsed.
-    root
-        Label over all pieces.
-    """
-    most = min(most, len(sentence.words))
-    while True:
-        try:
-            if len(sentence.words) <= most:
-                return parse(sentence)
-            return joined(sentence.words, [parse(part) for part in pieces_of(sentence, most)], root)
-        except MemoryError:
-            # Charts grow with the square of the length: smaller ones may still fit.
-            if most < 4:
-                raise
-            most //= 2

@@ -21,7 +21,7 @@ from eigentree.constituency.chart.pruning import (
 from eigentree.constituency.grammar.lexical_candidates import under_guesses, under_tags
 from eigentree.constituency.grammar.pcfg import PCFG
 from eigentree.constituency.result import Fallback
-from eigentree.sentence_input import Sentence
+from eigentree.sentence_input import PreparedSentence
 
 # Pruning thresholds are relaxed by this factor, then to none at all.
 RELAXATION = 1e-3
@@ -38,7 +38,10 @@ class Attempt(NamedTuple):
 
 
 def attempts_at(
-    backbone: PCFG, sentence: Sentence, threshold: float, full_chart: FullChart | None = None
+    backbone: PCFG,
+    sentence: PreparedSentence,
+    threshold: float,
+    full_chart: FullChart | None = None,
 ) -> Iterator[Attempt]:
     """Prune a sentence, again and again as long as more is asked for.
 
@@ -64,7 +67,7 @@ def attempts_at(
             yield Attempt(pruned, fallback or relaxed)
 
 
-def any_tree(backbone: PCFG, sentence: Sentence) -> bool:
+def any_tree(backbone: PCFG, sentence: PreparedSentence) -> bool:
     """Whether a sentence has a tree that keeps its constraints, be it under other tags.
 
     Cost
@@ -87,7 +90,7 @@ class _Step(NamedTuple):
     fallback: Fallback | None
 
 
-def _steps(backbone: PCFG, sentence: Sentence, threshold: float) -> Iterator[_Step]:
+def _steps(backbone: PCFG, sentence: PreparedSentence, threshold: float) -> Iterator[_Step]:
     """Candidates of the words, and the thresholds that they are tried with."""
     words, tags, guesses, constraints = sentence
     numbers = [-1] * len(words) if tags is None else backbone.tag_numbers(tags)

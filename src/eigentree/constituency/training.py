@@ -48,7 +48,7 @@ from eigentree.constituency.parser import (
 )
 from eigentree.constituency.validation import HeldOut
 from eigentree.errors import SettingsError, counted
-from eigentree.tokenisation.scheme import TokenConvention
+from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.treebank.binarise import BinariseOptions, Direction, binarise
 from eigentree.treebank.cleaning import CleaningOptions
 from eigentree.treebank.heads import head_rules
@@ -587,7 +587,7 @@ def train(
         "words": int((examples.pair >= 0).sum()),
         "symbol_counts": np.bincount(examples.symbol, minlength=len(examples.symbols)).tolist(),
         "treebank": asdict(treebank),
-        "text": TokenConvention.of_words(words for words, _ in sentences).to_json(),
+        "text": TokenisationScheme.of_words(words for words, _ in sentences).to_json(),
         "jackknife": options.jackknife,
         **details,
     }

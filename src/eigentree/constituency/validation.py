@@ -20,7 +20,7 @@ from eigentree.constituency.pruning_schedule import Attempt
 from eigentree.constituency.result import ParseResult
 from eigentree.errors import GrammarError
 from eigentree.evaluation import EVALB_COLLINS, score
-from eigentree.sentence_input import Sentence
+from eigentree.sentence_input import PreparedSentence
 from eigentree.treebank.tree import Tree
 from eigentree.types import Progress
 
@@ -56,7 +56,7 @@ class HeldOut:
     ) -> None:
         self._trees = list(trees)
         self._backbone, self._options = backbone, options
-        self._sentences = [Sentence(tree.words(), tree.tags()) for tree in trees]
+        self._sentences = [PreparedSentence(tree.words(), tree.tags()) for tree in trees]
         # The first attempt serves nearly all sentences; further ones are made when needed.
         self._first: dict[tuple[tuple[str, ...], tuple[str, ...]], Attempt] = {}
         plain = Parser(one_state(backbone), options=options)
@@ -82,7 +82,7 @@ class HeldOut:
             )
         parser = Parser(grammar, options=self._options)
 
-        def attempts(sentence: Sentence) -> Iterable[Attempt]:
+        def attempts(sentence: PreparedSentence) -> Iterable[Attempt]:
             known = self._first.get(_key(sentence))
             if known is None:
                 return parser.attempts(sentence)
@@ -96,7 +96,7 @@ class HeldOut:
         return score(self._trees, parsed, EVALB_COLLINS).all.f1 or 0.0
 
 
-def _key(sentence: Sentence) -> tuple[tuple[str, ...], tuple[str, ...]]:
+def _key(sentence: PreparedSentence) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(sentence.words), tuple(sentence.tags or ())
 
 

@@ -15,7 +15,7 @@ from eigentree.dependency.lexical_modifiers import LexicalModifiers
 from eigentree.dependency.parser import DependencyOptions, DependencyParser
 from eigentree.errors import EigentreeError, ModelFileError
 from eigentree.model_file import ModelFile, header_problem, open_model, save_model
-from eigentree.tokenisation.scheme import TokenConvention
+from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.treebank.lexicon import Lexicon, LexiconOptions
 from eigentree.treebank.tag_schemes import parts_of_scheme
 from eigentree.words.tagger import Tagger
@@ -30,7 +30,7 @@ def _scheme(text: str) -> str:
 
 
 def _description(stored: dict[str, Any]) -> dict[str, Any]:
-    TokenConvention.from_json(stored.get("text", {}))
+    TokenisationScheme.from_json(stored.get("text", {}))
     return stored
 
 

@@ -40,8 +40,8 @@ from eigentree.dependency.chart.lexical_product import lexical_heads
 from eigentree.dependency.head_automata import HeadAutomata
 from eigentree.dependency.lexical_modifiers import LexicalModifiers
 from eigentree.errors import GrammarError, SettingsError
-from eigentree.sentence_input import said
-from eigentree.tokenisation.scheme import TokenConvention, convention_of
+from eigentree.sentence_input import normalise
+from eigentree.tokenisation.scheme import TokenisationScheme, scheme_of_parser
 from eigentree.tokenisation.sentences import split_text
 from eigentree.treebank.io.conllu import ROOT
 from eigentree.treebank.io.sentences import check_whole, check_words
@@ -206,7 +206,7 @@ class DependencyParser:
     options: DependencyOptions = DependencyOptions()
     description: dict[str, Any] = field(default_factory=dict)
     _known: frozenset[str] = field(init=False, repr=False)
-    _convention: TokenConvention | None = field(init=False, repr=False, default=None)
+    _tokenisation: TokenisationScheme | None = field(init=False, repr=False, default=None)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_known", frozenset(self.automata.symbols))
@@ -230,13 +230,13 @@ class DependencyParser:
         return any(bool(np.any(part < 0.0)) for part in parts)
 
     @property
-    def convention(self) -> TokenConvention:
+    def tokenisation(self) -> TokenisationScheme:
         """What the treebank that the parser was trained on takes for a word."""
-        if self._convention is None:
+        if self._tokenisation is None:
             entries = () if self.lexical is None else self.lexical.lexicon.entries
-            object.__setattr__(self, "_convention", convention_of(self.description, entries))
-        assert self._convention is not None
-        return self._convention
+            object.__setattr__(self, "_tokenisation", scheme_of_parser(self.description, entries))
+        assert self._tokenisation is not None
+        return self._tokenisation
 
     @classmethod
     def train(
@@ -272,7 +272,7 @@ class DependencyParser:
         save_dependency_parser(self, path)
 
     def parse_text(self, text: str) -> list[DependencyResult]:
-        """The dependency trees of the sentences of a text, which are found by `convention`.
+        """The dependency trees of the sentences of a text, which are found by `tokenisation`.
 
         Parameters
         ----------
@@ -284,7 +284,7 @@ class DependencyParser:
         list of DependencyResult
             One for each sentence, in order; `DependencyResult.offsets` are characters of the text.
         """
-        sentences = split_text(text, self.convention)
+        sentences = split_text(text, self.tokenisation)
         return [replace(self.parse(each.words), offsets=each.offsets) for each in sentences]
 
     def parse(self, words: Words, tags: Sequence[str] | None = None) -> DependencyResult:
@@ -293,8 +293,8 @@ class DependencyParser:
         Parameters
         ----------
         words
-            Words, or pairs of a word and its tag, or one sentence as text, which `convention` cuts
-            into words.
+            Words, or pairs of a word and its tag, or one sentence as text, which `tokenisation`
+            cuts into words.
         tags
             One for each word, by the parser's scheme; None for the tagger's.  Tags that were
             never seen are allowed: they count as those without their features, or as unknown.
@@ -313,7 +313,7 @@ class DependencyParser:
         O(N^3 K + N^2 K^2) for N words and K states of an automaton, those of a lexical model
         multiplied with them.
         """
-        found_words, found_tags, offsets = said(words, tags, lambda: self.convention)
+        found_words, found_tags, offsets = normalise(words, tags, lambda: self.tokenisation)
         words = check_words(found_words, spaces=True)
         tags = None if found_tags is None else _checked_tags(found_tags, len(words))
         if tags is None and words and self.tagger is None:

@@ -28,7 +28,7 @@ from eigentree.dependency.learn.lexical_modifiers import (
 )
 from eigentree.dependency.parser import UNKNOWN_TAG, DependencyOptions, DependencyParser
 from eigentree.errors import GrammarError, SettingsError, counted
-from eigentree.tokenisation.scheme import TokenConvention
+from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.tokenisation.words import tokenise
 from eigentree.treebank.io.conllu import EMPTY, Sentence
 from eigentree.treebank.projective import projectivise
@@ -249,7 +249,7 @@ def train_dependencies(
             "words": sum(len(tree.words) for tree in trees.sentences),
             "tag_counts": Counter(tag for tags, _ in pairs for tag in tags),
             "crossing": {"trees": trees.n_crossing, "lifted": trees.n_lifted},
-            "text": convention_of_treebank(sentences).to_json(),
+            "text": scheme_of_treebank(sentences).to_json(),
             "seed": seed,
             "automata": asdict(options.automata),
             "lexical": None if options.lexical is None else options.lexical.states,
@@ -270,7 +270,7 @@ def train_dependencies(
     )
 
 
-def convention_of_treebank(sentences: Sequence[Sentence]) -> TokenConvention:
+def scheme_of_treebank(sentences: Sequence[Sentence]) -> TokenisationScheme:
     """What a treebank takes for a word, by its words and its ranges.
 
     A range whose words nothing in it shows, such as French ``du`` for ``de le``, is kept where it
@@ -289,19 +289,17 @@ def convention_of_treebank(sentences: Sequence[Sentence]) -> TokenConvention:
     spaces = [each.space_after() for each in sentences]
     # A file in which nothing is joined has lost its text.
     is_told = any(not all(each[:-1]) for each in spaces)
-    convention = TokenConvention.of_words(
+    scheme = TokenisationScheme.of_words(
         (each.forms() for each in sentences), spaces if is_told else None
     )
     contracted = {}
     for surface, counts in ways.items():
         parts, count = counts.most_common(1)[0]
-        shown = tuple(token.text.lower() for token in tokenise(surface, convention))
+        shown = tuple(token.text.lower() for token in tokenise(surface, scheme))
         if count > whole[surface] and shown != parts and " " not in surface:
             contracted[surface] = (count, parts)
     most = sorted(contracted, key=lambda surface: -contracted[surface][0])[:_MOST_CONTRACTED]
-    return replace(
-        convention, contracted=tuple(sorted((each, *contracted[each][1]) for each in most))
-    )
+    return replace(scheme, contracted=tuple(sorted((each, *contracted[each][1]) for each in most)))
 
 
 def _with_best_weight(

@@ -39,7 +39,7 @@ from eigentree.constituency.parser import Parser
 from eigentree.constituency.result import ParseResult, node_confidences
 from eigentree.dependency.parser import DependencyParser
 from eigentree.errors import EigentreeError, SettingsError
-from eigentree.tokenisation.scheme import TokenConvention
+from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.tokenisation.words import as_written
 from eigentree.treebank.io.brackets import escape_token
 from eigentree.treebank.io.conllu import ROOT, UNKNOWN_RELATION
@@ -173,7 +173,7 @@ class EigentreeComponent:
 
     def _constituents(self, parser: Parser, tokens: list[Token]) -> dict[str, Any]:
         """The record of a sentence; positions are tokens of the Doc."""
-        words = _words(tokens, parser.convention)
+        words = _words(tokens, parser.tokenisation)
         tags = _tags(tokens, "xpos") if self._config["use_tags"] else None
         result = parser.parse(words, tags)
         if tags is None:
@@ -187,7 +187,7 @@ class EigentreeComponent:
         relations = ["" for _ in heads]
         for tokens in sentences:
             tags = _tags(tokens, parser.tag_scheme) if self._config["use_tags"] else None
-            result = parser.parse(_words(tokens, parser.convention), tags)
+            result = parser.parse(_words(tokens, parser.tokenisation), tags)
             for token, arc in zip(tokens, result.arcs, strict=True):
                 is_root = arc.head == ROOT
                 heads[token.i] = token.i if is_root else tokens[arc.head - 1].i
@@ -249,12 +249,12 @@ def _without_space(text: str) -> str:
     return _SPACE.sub("\u00a0", text)
 
 
-def _words(tokens: list[Token], convention: TokenConvention) -> list[str]:
+def _words(tokens: list[Token], scheme: TokenisationScheme) -> list[str]:
     """Tokens of a sentence as a treebank writes them, which knows other quotes, say."""
     first = tokens[0].idx
     text = tokens[0].doc[tokens[0].i : tokens[-1].i + 1].text
     spans = [(token.idx - first, token.idx - first + len(token)) for token in tokens]
-    return [_without_space(word) for word in as_written(text, spans, convention)]
+    return [_without_space(word) for word in as_written(text, spans, scheme)]
 
 
 def _tags(tokens: list[Token], scheme: str) -> list[str]:

@@ -29,7 +29,7 @@ from eigentree.constituency.ensemble.predictions import Reader, Reading, given_u
 from eigentree.errors import SettingsError
 from eigentree.evaluation import EVALB_COLLINS, score
 from eigentree.linalg.threads import one_thread
-from eigentree.sentence_input import Sentence, pieces_of, sentence_of
+from eigentree.sentence_input import PreparedSentence, prepare, split_long
 from eigentree.studies.ensemble_runs import Entrant, groups_of, steps_of
 from eigentree.studies.runs import Data, HeldOut
 from eigentree.treebank.io.text_files import write_whole
@@ -167,7 +167,7 @@ class _Examiner:
         places = piece.places(len(gold))
         with_tags = self.entrant.tags == "gold"
         asked = [
-            sentence_of(clean[place].words(), clean[place].tags() if with_tags else None, None)
+            prepare(clean[place].words(), clean[place].tags() if with_tags else None, None)
             for place in places
         ]
         if self._parser is None:
@@ -207,11 +207,11 @@ class _Examiner:
         return dict(json.loads(json.dumps(found)))
 
 
-def _warm(parser: EnsembleParser, sentence: Sentence) -> None:
+def _warm(parser: EnsembleParser, sentence: PreparedSentence) -> None:
     """Put a sentence to one member, so that no compilation falls into what is measured."""
     words, tags, *_ = sentence
-    asked = sentence_of(words, tags, parser.tagger)
-    (piece, *_) = pieces_of(asked, parser.options.max_words)
+    asked = prepare(words, tags, parser.tagger)
+    (piece, *_) = split_long(asked, parser.options.max_words)
     member = next(iter(parser.members(0)))
     (reading,) = Reader([piece], parser.backbones[0]).read([member], Chains())
     evidence = reading[member[0]].evidence
@@ -219,11 +219,11 @@ def _warm(parser: EnsembleParser, sentence: Sentence) -> None:
 
 
 def _outputs(
-    parser: EnsembleParser, sentences: Sequence[Sentence], description: Description
+    parser: EnsembleParser, sentences: Sequence[PreparedSentence], description: Description
 ) -> Iterator[_Output]:
     """What comes of sentences; of a long one by its pieces, as when it is parsed."""
     most = parser.options.max_words
-    pieces = [list(pieces_of(sentence, most)) for sentence in sentences]
+    pieces = [list(split_long(sentence, most)) for sentence in sentences]
     found = parser.every_answer((each.words, each.tags) for parts in pieces for each in parts)
     for parts in pieces:
         outputs = [_output(parser, part, *next(found), description) for part in parts]
@@ -235,7 +235,7 @@ def _outputs(
 
 def _output(
     parser: EnsembleParser,
-    sentence: Sentence,
+    sentence: PreparedSentence,
     readings: Mapping[str, Reading],
     combined: Mapping[str, Combined],
     description: Description,
@@ -261,11 +261,11 @@ def _output(
     return _Output(list(numbers), choice, answers, gave_up, lost)
 
 
-def _flat(parser: EnsembleParser, sentence: Sentence) -> Tree:
+def _flat(parser: EnsembleParser, sentence: PreparedSentence) -> Tree:
     words, tags, *_ = sentence
     if tags is None and parser.tagger is not None:
         tags = parser.tagger.tag(words)
-    tree = parser.backbones[0].flat(Sentence(words, tags)).tree
+    tree = parser.backbones[0].flat(PreparedSentence(words, tags)).tree
     assert tree is not None  # there are words
     return tree
 

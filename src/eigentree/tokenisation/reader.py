@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from eigentree.tokenisation.scheme import TokenConvention
+from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.tokenisation.sentences import split_text
 from eigentree.tokenisation.tokens import RawSentence
 from eigentree.treebank.io.text_files import Problem, undecoded
@@ -33,7 +33,7 @@ class ReadText(NamedTuple):
 
 
 def read_text(
-    lines: Iterable[str], convention: TokenConvention, *, name: str, wrapped: bool = False
+    lines: Iterable[str], scheme: TokenisationScheme, *, name: str, wrapped: bool = False
 ) -> Iterator[ReadText]:
     """The sentences of lines, each as soon as its line, or paragraph, has come.
 
@@ -41,7 +41,7 @@ def read_text(
     ----------
     lines
         With or without their ends.
-    convention
+    scheme
         What counts as a word.
     name
         What messages call the text.
@@ -55,7 +55,7 @@ def read_text(
         if problem is not None:
             yield ReadText(None, text, number, problem)
             continue
-        sentences = split_text(text, convention)
+        sentences = split_text(text, scheme)
         for sentence in sentences:
             yield ReadText(sentence, text, number)
         if not sentences:

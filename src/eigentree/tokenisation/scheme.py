@@ -68,7 +68,7 @@ _MODES = ("penn", "unicode")
 
 
 @dataclass(frozen=True, slots=True)
-class TokenConvention:
+class TokenisationScheme:
     """What a treebank takes for a word.
 
     Attributes
@@ -126,8 +126,8 @@ class TokenConvention:
             )
 
     @classmethod
-    def of_mode(cls, mode: str) -> TokenConvention:
-        """The convention of a mode, by which nothing was read off words.
+    def of_mode(cls, mode: str) -> TokenisationScheme:
+        """The scheme of a mode, by which nothing was read off words.
 
         Raises
         ------
@@ -145,8 +145,8 @@ class TokenConvention:
         cls,
         sentences: Iterable[Sequence[str]],
         spaces: Iterable[Sequence[bool]] | None = None,
-    ) -> TokenConvention:
-        """The convention by which sentences were cut into words.
+    ) -> TokenisationScheme:
+        """The scheme by which sentences were cut into words.
 
         Parameters
         ----------
@@ -162,12 +162,12 @@ class TokenConvention:
         return _read_off(_Seen.of(sentences, spaces))
 
     @classmethod
-    def of_lexicon(cls, entries: Iterable[str]) -> TokenConvention:
-        """The convention of which no more is known than some words of the treebank, once each."""
+    def of_lexicon(cls, entries: Iterable[str]) -> TokenisationScheme:
+        """The scheme of which no more is known than some words of the treebank, once each."""
         return cls.of_words([entry] for entry in entries if " " not in entry)
 
-    def with_mode(self, mode: str) -> TokenConvention:
-        """The convention in another mode, with what it knows of the treebank."""
+    def with_mode(self, mode: str) -> TokenisationScheme:
+        """The scheme in another mode, with what it knows of the treebank."""
         if mode == self.mode:
             return self
         if mode.startswith("spacy:"):
@@ -183,7 +183,7 @@ class TokenConvention:
         return lists
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> TokenConvention:
+    def from_json(cls, stored: Mapping[str, Any]) -> TokenisationScheme:
         """From what `to_json` gave, after a way through JSON.
 
         Raises
@@ -193,15 +193,15 @@ class TokenConvention:
         """
         names = {each.name for each in fields(cls)}
         if not stored.keys() <= names:
-            raise SettingsError(f"a convention of words has the keys {', '.join(sorted(names))}")
+            raise SettingsError(f"a scheme of words has the keys {', '.join(sorted(names))}")
         given: dict[str, Any] = {}
         for name, value in stored.items():
             if name == "mode":
                 given[name] = str(value)
             elif not isinstance(value, list | tuple):
-                raise SettingsError(f"{name} of a convention of words is {value!r}; a list is due")
+                raise SettingsError(f"{name} of a scheme of words is {value!r}; a list is due")
             elif name in _NESTED and not all(isinstance(each, list | tuple) for each in value):
-                what = f"{name} of a convention of words is {value!r}; a list of lists is due"
+                what = f"{name} of a scheme of words is {value!r}; a list of lists is due"
                 raise SettingsError(what)
             elif name in _NESTED:
                 given[name] = tuple(tuple(map(str, each)) for each in value)
@@ -210,12 +210,12 @@ class TokenConvention:
         return cls(**given)
 
 
-def convention_of(description: Mapping[str, Any], entries: Iterable[str]) -> TokenConvention:
-    """The convention of a parser, by what it says about itself, or else by its lexicon."""
+def scheme_of_parser(description: Mapping[str, Any], entries: Iterable[str]) -> TokenisationScheme:
+    """The scheme of a parser, by what it says about itself, or else by its lexicon."""
     stored = description.get("text")
     if stored is None:
-        return TokenConvention.of_lexicon(entries)
-    return TokenConvention.from_json(stored)
+        return TokenisationScheme.of_lexicon(entries)
+    return TokenisationScheme.from_json(stored)
 
 
 @dataclass(frozen=True, slots=True)
@@ -313,13 +313,13 @@ def shapes_in(word: str) -> list[str]:
     return found
 
 
-def _read_off(seen: _Seen) -> TokenConvention:
+def _read_off(seen: _Seen) -> TokenisationScheme:
     words = seen.words
     lower = Counter[str]()
     for word, count in words.items():
         lower[plain(word)] += count
     mode = "penn" if sum(word in words for word in ENGLISH) >= len(ENGLISH) / 2 else "unicode"
-    start = TokenConvention.of_mode(mode)
+    start = TokenisationScheme.of_mode(mode)
     kept = _kept(seen, start.kept)
     after = _clitics(lower, _ENCLITIC, start.after, str.endswith)
     before = _clitics(lower, _PROCLITIC, start.before, str.startswith)

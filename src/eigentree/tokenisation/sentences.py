@@ -15,7 +15,7 @@ from functools import lru_cache
 import regex
 
 from eigentree.tokenisation.english import NUMBERED, TITLES
-from eigentree.tokenisation.scheme import TokenConvention
+from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.tokenisation.tokens import RawSentence
 from eigentree.tokenisation.words import FACE, WHITE, is_initials, tokens_in
 
@@ -46,14 +46,14 @@ _SMALL = regex.compile(r"\p{Ll}")
 _TITLES = frozenset(TITLES)
 
 
-def split_text(text: str, convention: TokenConvention = TokenConvention()) -> list[RawSentence]:
+def split_text(text: str, scheme: TokenisationScheme = TokenisationScheme()) -> list[RawSentence]:
     """The sentences of a text, with their words.
 
     Parameters
     ----------
     text
         Any text.  An end of a line is white space; an empty line ends a sentence.
-    convention
+    scheme
         What counts as a word.
 
     Returns
@@ -75,24 +75,24 @@ def split_text(text: str, convention: TokenConvention = TokenConvention()) -> li
     if not isinstance(text, str):
         raise TypeError(f"text is {type(text).__name__} {str(text)[:40]!r}; one string is expected")
     found = []
-    for start, end in sentence_spans(text, convention):
-        tokens = tokens_in(text, start, end, convention)
+    for start, end in sentence_spans(text, scheme):
+        tokens = tokens_in(text, start, end, scheme)
         if tokens:
             found.append(RawSentence(tokens, start, end))
     return found
 
 
-def sentence_spans(text: str, convention: TokenConvention) -> Iterator[tuple[int, int]]:
+def sentence_spans(text: str, scheme: TokenisationScheme) -> Iterator[tuple[int, int]]:
     """The characters of each sentence, without white space round it."""
     start = 0
     for match in _PARAGRAPH.finditer(text):
-        yield from _in_paragraph(text, start, match.start(), convention)
+        yield from _in_paragraph(text, start, match.start(), scheme)
         start = match.end()
-    yield from _in_paragraph(text, start, len(text), convention)
+    yield from _in_paragraph(text, start, len(text), scheme)
 
 
 def _in_paragraph(
-    text: str, start: int, end: int, convention: TokenConvention
+    text: str, start: int, end: int, scheme: TokenisationScheme
 ) -> Iterator[tuple[int, int]]:
     for match in _END.finditer(text, start, end):
         if match.end() <= start:
@@ -101,7 +101,7 @@ def _in_paragraph(
             yield from _stripped(text, start, match.start())
             yield match.span()
             start = match.end()
-        elif match.end() < end and _ends(text, start, match, end, convention):
+        elif match.end() < end and _ends(text, start, match, end, scheme):
             stop = _with_closing(text, start, match.end(), end)
             yield from _stripped(text, start, stop)
             start = stop
@@ -131,12 +131,12 @@ def _stripped(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 
 @lru_cache(maxsize=64)
-def _words_of(convention: TokenConvention) -> tuple[frozenset[str], frozenset[str]]:
-    return frozenset(convention.abbreviations), frozenset(convention.common)
+def _words_of(scheme: TokenisationScheme) -> tuple[frozenset[str], frozenset[str]]:
+    return frozenset(scheme.abbreviations), frozenset(scheme.common)
 
 
 def _ends(
-    text: str, start: int, match: regex.Match[str], end: int, convention: TokenConvention
+    text: str, start: int, match: regex.Match[str], end: int, scheme: TokenisationScheme
 ) -> bool:
     """Whether marks end a sentence that begins at `start`."""
     if match["wide"]:
@@ -154,8 +154,8 @@ def _ends(
     if so_far == before and _ITEM.fullmatch(before):
         return False
     if before.isdecimal():
-        return not small and not ("9." in convention.kept and len(before) < 3)
-    abbreviations, common = _words_of(convention)
+        return not small and not ("9." in scheme.kept and len(before) < 3)
+    abbreviations, common = _words_of(scheme)
     low = before.lower() + "."
     is_numbered = low in NUMBERED
     if is_numbered and word[:1].isdecimal():

@@ -1,7 +1,7 @@
-"""Text into words, by the convention of a treebank.
+"""Text into words, by the scheme of a treebank.
 
 White space separates.  What stands between is scanned from left to right: first what is kept
-whole whatever it is made of (addresses, faces), then words with the joints that the convention
+whole whatever it is made of (addresses, faces), then words with the joints that the scheme
 keeps, then marks, runs of the same one together.  Words are then cut at clitics.  No cut falls
 into a grapheme, and format characters such as U+200B and U+00AD stay inside of words.
 """
@@ -23,7 +23,7 @@ from eigentree.tokenisation.scheme import (
     DOUBLE,
     SINGLE,
     SPACELESS,
-    TokenConvention,
+    TokenisationScheme,
     plain,
 )
 from eigentree.tokenisation.spacy import spacy_spans
@@ -62,50 +62,50 @@ _OPEN = frozenset(("``", "`", "“", "‘", "„", "‚", "«", "‹"))
 _CLOSE = frozenset(("''", "”", "»", "›"))
 
 
-def tokenise(text: str, convention: TokenConvention = TokenConvention()) -> list[Token]:
+def tokenise(text: str, scheme: TokenisationScheme = TokenisationScheme()) -> list[Token]:
     """The words of one sentence.
 
     Parameters
     ----------
     text
         The sentence; a full stop at its very end is taken for the end of it.
-    convention
+    scheme
         What counts as a word.
 
     Returns
     -------
     list of Token
         In order; between them there is white space only.  Tokens are disjoint, but for those
-        of a word that stands for several (`TokenConvention.contracted`), which all
+        of a word that stands for several (`TokenisationScheme.contracted`), which all
         have its characters.
 
     Raises
     ------
     SettingsError
-        When the convention asks for spaCy, which isn't there.
+        When the scheme asks for spaCy, which isn't there.
 
     Cost
     ----
     Linear in the text.
     """
-    return tokens_in(text, 0, len(text), convention)
+    return tokens_in(text, 0, len(text), scheme)
 
 
-def tokens_in(text: str, start: int, end: int, convention: TokenConvention) -> list[Token]:
+def tokens_in(text: str, start: int, end: int, scheme: TokenisationScheme) -> list[Token]:
     """The words of the sentence in ``text[start:end]``, with places in the whole text."""
-    if convention.mode.startswith("spacy:"):
-        spans = spacy_spans(text[start:end], convention.mode.removeprefix("spacy:"))
+    if scheme.mode.startswith("spacy:"):
+        spans = spacy_spans(text[start:end], scheme.mode.removeprefix("spacy:"))
         found = [(start + left, start + right) for left, right in spans]
     else:
-        scan = _scanner(convention)
+        scan = _scanner(scheme)
         found = []
         for chunk in _CHUNK.finditer(text, start, end):
             found += scan.chunk(text, chunk.start(), chunk.end(), end)
-    return _writer(convention).written(text, found)
+    return _writer(scheme).written(text, found)
 
 
 def as_written(
-    text: str, spans: Sequence[tuple[int, int]], convention: TokenConvention
+    text: str, spans: Sequence[tuple[int, int]], scheme: TokenisationScheme
 ) -> list[str]:
     """Words that something else has found in a text, with quotes, dashes and dots as a treebank's.
 
@@ -114,7 +114,7 @@ def as_written(
     text
     spans
         The characters of each word, half-open, in order.
-    convention
+    scheme
         That of the treebank.
 
     Returns
@@ -122,13 +122,13 @@ def as_written(
     list of str
         One for each span.
     """
-    words = _writer(replace(convention, contracted=())).written(text, list(spans))
+    words = _writer(replace(scheme, contracted=())).written(text, list(spans))
     return [word.text for word in words]
 
 
 @lru_cache(maxsize=64)
-def _scanner(convention: TokenConvention) -> _Scanner:
-    return _Scanner(convention)
+def _scanner(scheme: TokenisationScheme) -> _Scanner:
+    return _Scanner(scheme)
 
 
 def is_initials(word: str) -> bool:
@@ -139,10 +139,10 @@ def is_initials(word: str) -> bool:
 
 
 class _Scanner:
-    """What cuts a piece of text without white space, made once for a convention."""
+    """What cuts a piece of text without white space, made once for a scheme."""
 
-    def __init__(self, convention: TokenConvention) -> None:
-        kept = set(convention.kept)
+    def __init__(self, scheme: TokenisationScheme) -> None:
+        kept = set(scheme.kept)
         self._word = regex.compile(_word_pattern(kept), _FLAGS)
         self._joined = regex.compile(
             rf"{_BODY}++(?:[^\p{{L}}\p{{N}}\p{{M}}\p{{Cf}}{WHITE}]{_BODY}++){{1,8}}+", _FLAGS
@@ -168,20 +168,20 @@ class _Scanner:
             _FLAGS,
         )  # fmt: skip
         self._ordinals = "9." in kept
-        self._whole = frozenset(convention.whole) | {key for key, *_ in convention.contracted}
-        self._prefixes = frozenset(convention.prefixes)
-        self._units = frozenset(convention.units)
-        self._abbreviations = frozenset(convention.abbreviations)
-        self._spaceless = frozenset(convention.spaceless)
-        self._before = tuple(sorted(convention.before, key=len, reverse=True))
-        self._after = tuple(sorted(convention.after, key=len, reverse=True))
+        self._whole = frozenset(scheme.whole) | {key for key, *_ in scheme.contracted}
+        self._prefixes = frozenset(scheme.prefixes)
+        self._units = frozenset(scheme.units)
+        self._abbreviations = frozenset(scheme.abbreviations)
+        self._spaceless = frozenset(scheme.spaceless)
+        self._before = tuple(sorted(scheme.before, key=len, reverse=True))
+        self._after = tuple(sorted(scheme.after, key=len, reverse=True))
         self._marked = regex.compile(rf"[-'’]{_BODY}++(?:-{_BODY}++)?", _FLAGS)
         self._begin_marked = {
             word
-            for word in (*convention.whole, *convention.after, *map("".join, convention.divided))
+            for word in (*scheme.whole, *scheme.after, *map("".join, scheme.divided))
             if word[0] in "-'"
         }
-        self._divided = {"".join(parts): parts for parts in convention.divided}
+        self._divided = {"".join(parts): parts for parts in scheme.divided}
 
     def chunk(self, text: str, start: int, end: int, last: int) -> list[tuple[int, int]]:
         """The spans of the words in ``text[start:end]``, of a sentence that ends at `last`."""
@@ -219,7 +219,7 @@ class _Scanner:
         return _whole_graphemes(text, start, end, spans)
 
     def _word_end(self, text: str, at: int, end: int, last: int) -> int:
-        """The end of the word that begins at a place, with what the convention keeps after it."""
+        """The end of the word that begins at a place, with what the scheme keeps after it."""
         stop = self._part_end(text, at, end)
         while (
             self._prefixes
@@ -405,19 +405,19 @@ _OTHERS = {mark: family for family in (DASHES, DOTS) for mark in family}
 
 
 @lru_cache(maxsize=64)
-def _writer(convention: TokenConvention) -> _Writer:
-    return _Writer(convention)
+def _writer(scheme: TokenisationScheme) -> _Writer:
+    return _Writer(scheme)
 
 
 class _Writer:
     """What writes words as a treebank does: quotes, dashes, dots, words that stand for several."""
 
-    def __init__(self, convention: TokenConvention) -> None:
-        self._known = known = frozenset(convention.marks)
+    def __init__(self, scheme: TokenisationScheme) -> None:
+        self._known = known = frozenset(scheme.marks)
         self._straight = "’" not in known and "'" in known
-        self._contracted = {key: parts for key, *parts in convention.contracted}
+        self._contracted = {key: parts for key, *parts in scheme.contracted}
         # The most frequent of each family; of pairs, both sides count.
-        rank = {mark: place for place, mark in enumerate(convention.marks)}
+        rank = {mark: place for place, mark in enumerate(scheme.marks)}
         double = min(
             (pair for pair in DOUBLE if known.issuperset(pair)),
             key=lambda pair: max(rank[pair[0]], rank[pair[1]]),
@@ -429,7 +429,7 @@ class _Writer:
             single.sort(key=lambda pair: pair[0] != pair[1])
         self._pairs = {DOUBLE: double, SINGLE: next(iter(single), None)}
         self._other = {
-            family: next((mark for mark in convention.marks if mark in family), None)
+            family: next((mark for mark in scheme.marks if mark in family), None)
             for family in (DASHES, DOTS)
         }
 

@@ -139,9 +139,9 @@ def _split(
     from eigentree.tokenisation.words import tokenise
 
     if text is not None:
-        return [_raw(text, each) for each in split_text(text, parser.convention)]
+        return [_raw(text, each) for each in split_text(text, parser.tokenisation)]
     return [
-        None if each is None else _raw(each, RawSentence(tokenise(each, parser.convention), 0, 0))
+        None if each is None else _raw(each, RawSentence(tokenise(each, parser.tokenisation), 0, 0))
         for each in sentences
     ]
 

@@ -22,7 +22,7 @@ from eigentree.constituency.parser import Parser
 from eigentree.constituency.result import ParseResult
 from eigentree.constituency.training import TrainingOptions, train
 from eigentree.errors import SettingsError
-from eigentree.sentence_input import Sentence
+from eigentree.sentence_input import PreparedSentence
 from eigentree.treebank.io.brackets import parse_tree
 from tests.constituency.ensemble.samples import sampled_trees
 from tests.demo import any_length_parser
@@ -260,7 +260,7 @@ def test_tags_that_members_chose_differently_are_voted_on():
         "two": Reading(trees[1:], np.array([1, 1, 1, 0]), evidence),
     }
     ensemble = of_parsers([parser])
-    sentence = Sentence(["a", "b"], None)
+    sentence = PreparedSentence(["a", "b"], None)
     # The first word is four times A and three times B, the second twice B and five times C.
     assert ensemble._tags(sentence, readings) == ["A", "C"]
     readings["two"] = Reading(trees[2:], np.array([0, 0, 0]), evidence)

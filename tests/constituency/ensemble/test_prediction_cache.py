@@ -19,7 +19,7 @@ from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.constituency.parser import Parser
 from eigentree.errors import ModelFileError
 from eigentree.model_file import open_model, save_model
-from eigentree.sentence_input import Sentence
+from eigentree.sentence_input import PreparedSentence
 from eigentree.treebank.io.brackets import parse_tree
 from eigentree.treebank.tree import Tree
 from tests.constituency.ensemble.samples import members, of_family, sampled_trees
@@ -58,7 +58,7 @@ def of_members() -> tuple[list[Reading], list[list[str]]]:
     parsers = members()
     trees = sampled_trees()[80:90]
     plain = Parser(one_state(parsers[0].grammar.backbone), None, parsers[0].options)
-    reader = Reader([Sentence(tree.words(), tree.tags()) for tree in trees], plain)
+    reader = Reader([PreparedSentence(tree.words(), tree.tags()) for tree in trees], plain)
     found = reader.read(of_family("one", parsers), Chains())
     return [each["one"] for each in found], [tree.words() for tree in trees]
 

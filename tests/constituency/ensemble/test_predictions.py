@@ -13,7 +13,7 @@ from eigentree.constituency.ensemble.predictions import Reader, Reading, given_u
 from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.parser import Parser
-from eigentree.sentence_input import Sentence
+from eigentree.sentence_input import PreparedSentence
 from eigentree.treebank.io.brackets import parse_tree
 from tests.constituency.ensemble.samples import members, of_family, sampled_trees
 from tests.helpers import close
@@ -37,7 +37,7 @@ def without_values(parser: Parser) -> LPCFG:
     return LPCFG(grammar.backbone, grammar.parameters._replace(root=nothing), grammar.signed)
 
 
-def alone_evidence(sentence: Sentence, parser: Parser, chains: Chains) -> Evidence:
+def alone_evidence(sentence: PreparedSentence, parser: Parser, chains: Chains) -> Evidence:
     attempt = next(iter(parser.attempts(sentence)))
     forest = attempt.pruned.forest
     marginals = inside_outside(forest, parser.grammar)
@@ -51,7 +51,9 @@ def alone_evidence(sentence: Sentence, parser: Parser, chains: Chains) -> Eviden
 @pytest.mark.parametrize("tagged", [True, False])
 def test_each_member_gives_its_own_tree(method, tagged):
     parsers = members(method)
-    sentences = [Sentence(tree.words(), tree.tags() if tagged else None) for tree in HELD_OUT]
+    sentences = [
+        PreparedSentence(tree.words(), tree.tags() if tagged else None) for tree in HELD_OUT
+    ]
     readings = read(sentences, parsers)
     for sentence, reading in zip(sentences, readings, strict=True):
         alone = [parser.parse(sentence.words, sentence.tags) for parser in parsers]
@@ -68,7 +70,7 @@ def test_members_may_decode_without_rules():
         replace(parser, options=replace(parser.options, objective="free"))
         for parser in members("spectral")
     ]
-    sentences = [Sentence(tree.words(), tree.tags()) for tree in HELD_OUT]
+    sentences = [PreparedSentence(tree.words(), tree.tags()) for tree in HELD_OUT]
     for sentence, reading in zip(sentences, read(sentences, parsers), strict=True):
         alone = [parser.parse(sentence.words, sentence.tags).tree for parser in parsers]
         assert [reading.trees[place] for place in reading.choice] == alone
@@ -79,7 +81,7 @@ def test_members_may_decode_without_rules():
 )
 def test_evidence_is_the_sum_of_the_members_marginals_cut_to_1(method, sigma):
     parsers = members(method, sigma=sigma)
-    sentences = [Sentence(tree.words(), tree.tags()) for tree in HELD_OUT]
+    sentences = [PreparedSentence(tree.words(), tree.tags()) for tree in HELD_OUT]
     chains = Chains()
     for sentence, reading in zip(sentences, read(sentences, parsers, chains), strict=True):
         expected = Evidence(len(sentence.words), chains)
@@ -96,14 +98,14 @@ def test_some_signed_marginals_have_to_be_cut():
         np.abs(inside_outside(attempt.pruned.forest, parser.grammar).item).max()
         for parser in members("spectral", sigma=20.0)
         for tree in HELD_OUT
-        for attempt in [next(iter(parser.attempts(Sentence(tree.words(), tree.tags()))))]
+        for attempt in [next(iter(parser.attempts(PreparedSentence(tree.words(), tree.tags()))))]
     ]
     assert max(sizes) > 2.0
 
 
 def test_families_are_read_apart_and_in_any_order():
     one, two, three = members()
-    sentences = [Sentence(tree.words(), tree.tags()) for tree in HELD_OUT]
+    sentences = [PreparedSentence(tree.words(), tree.tags()) for tree in HELD_OUT]
     asked = [("b", two.grammar), ("a", one.grammar), ("b", three.grammar)]
     reader = Reader(sentences, plain_of(one))
     found = reader.read(asked, Chains())
@@ -144,7 +146,7 @@ def same(one: Reading, other: Reading) -> bool:
 def test_members_that_find_no_tree_give_nothing():
     one, two, _ = members()
     tree = HELD_OUT[0]
-    sentence = Sentence(tree.words(), tree.tags())
+    sentence = PreparedSentence(tree.words(), tree.tags())
     asked = [("a", without_values(one)), ("a", two.grammar), ("b", without_values(two))]
     (found,) = Reader([sentence], plain_of(one)).read(asked, Chains())
     (alone,) = read([sentence], [two])
@@ -158,7 +160,7 @@ def test_members_that_find_no_tree_give_nothing():
 def test_sentences_without_any_tree():
     """One word that no whole tree of the grammar can be."""
     parsers = members()
-    (reading,) = read([Sentence(["fox"], ["N"])], parsers)
+    (reading,) = read([PreparedSentence(["fox"], ["N"])], parsers)
     assert parsers[0].parse(["fox"], ["N"]).fallback == "flat"
     assert reading.choice.tolist() == [-1] * 3
     assert reading.fallback is None
@@ -169,7 +171,7 @@ def test_what_is_given_up_is_told_and_tags_that_were_given_stay():
     parsers = members()
     tree = HELD_OUT[0]
     tags = ["?", *tree.tags()[1:]]
-    (reading,) = read([Sentence(tree.words(), tags)], parsers)
+    (reading,) = read([PreparedSentence(tree.words(), tags)], parsers)
     assert reading.fallback == "tags"
     assert {tuple(each.tags()) for each in reading.trees} == {tuple(tags)}
 
@@ -196,7 +198,7 @@ def test_what_one_family_did_without_was_not_given_up():
 
 def test_no_sentences_and_no_members():
     assert read([], members()) == []
-    (found,) = Reader([Sentence(["a"], ["D"])], plain_of(members()[0])).read([], Chains())
+    (found,) = Reader([PreparedSentence(["a"], ["D"])], plain_of(members()[0])).read([], Chains())
     assert found == {}
 
 
@@ -204,7 +206,7 @@ def test_the_options_of_the_plain_parser_decide_how_members_decode():
     parsers = [
         replace(parser, options=replace(parser.options, objective="spans")) for parser in members()
     ]
-    sentences = [Sentence(tree.words(), tree.tags()) for tree in HELD_OUT]
+    sentences = [PreparedSentence(tree.words(), tree.tags()) for tree in HELD_OUT]
     for sentence, reading in zip(sentences, read(sentences, parsers), strict=True):
         alone = [parser.parse(sentence.words, sentence.tags).tree for parser in parsers]
         assert [reading.trees[place] for place in reading.choice] == alone
@@ -246,7 +248,7 @@ def test_groups_are_joined_in_their_order():
 
 def test_joined_groups_are_one_reading_of_all_members():
     parsers = members("clustering", 5)
-    sentences = [Sentence(tree.words(), tree.tags()) for tree in HELD_OUT]
+    sentences = [PreparedSentence(tree.words(), tree.tags()) for tree in HELD_OUT]
     chains = Chains()
     parts = [read(sentences, parsers[:2], chains), read(sentences, parsers[2:], chains)]
     for whole, *groups in zip(read(sentences, parsers, chains), *parts, strict=True):

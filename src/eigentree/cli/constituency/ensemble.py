@@ -275,7 +275,7 @@ def _scores(
 
     from eigentree.constituency.ensemble.diversity import compare
     from eigentree.evaluation import EVALB_COLLINS, score
-    from eigentree.sentence_input import Sentence
+    from eigentree.sentence_input import PreparedSentence
 
     described = parser.network.description
     names: dict[str, list[str]] = {family.name: [] for family in described.family}
@@ -292,7 +292,7 @@ def _scores(
         for name, answer in combined.items():
             answers[name].append(answer.tree)
         tags = answers[described.combination[-1].name][-1].tags()
-        flat = parser.backbones[0].flat(Sentence(clean.words(), tags)).tree
+        flat = parser.backbones[0].flat(PreparedSentence(clean.words(), tags)).tree
         assert flat is not None  # there are words
         candidates: list[Tree] = []
         for family, reading in readings.items():

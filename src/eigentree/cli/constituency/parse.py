@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from eigentree.dependency.parser import DependencyParser
     from eigentree.sentence_input import Offsets
     from eigentree.tokenisation.reader import ReadText
-    from eigentree.tokenisation.scheme import TokenConvention
+    from eigentree.tokenisation.scheme import TokenisationScheme
     from eigentree.treebank.cleaning import CleaningOptions
     from eigentree.treebank.constraints import Constraints
     from eigentree.treebank.io.sentences import Tag, TaggedSentence
@@ -334,7 +334,7 @@ class Sentence(NamedTuple):
 class HowToCut(NamedTuple):
     """How raw text becomes sentences and words."""
 
-    convention: TokenConvention
+    scheme: TokenisationScheme
     wrapped: bool
 
 
@@ -345,7 +345,7 @@ def how_to_cut(
     *,
     wrapped: bool,
 ) -> HowToCut | None:
-    """By the parser's convention, or another; None for words that are given."""
+    """By the parser's scheme, or another; None for words that are given."""
     from eigentree.errors import SettingsError
     from eigentree.tokenisation.words import tokenise
 
@@ -354,11 +354,11 @@ def how_to_cut(
         if wrapped or tokeniser is not None:
             raise SettingsError(f"{option} is for raw text, but --input is {form}")
         return None
-    convention = parser.convention
+    scheme = parser.tokenisation
     if tokeniser is not None:
-        convention = convention.with_mode(tokeniser)
-        tokenise("", convention)  # tells at once of a spaCy that isn't there
-    return HowToCut(convention, wrapped)
+        scheme = scheme.with_mode(tokeniser)
+        tokenise("", scheme)  # tells at once of a spaCy that isn't there
+    return HowToCut(scheme, wrapped)
 
 
 class Trouble:
@@ -419,7 +419,7 @@ def read(
             if how is not None or form == "raw":
                 assert how is not None
                 text = text_lines(lines, name)
-                found = read_text(text, how.convention, name=name, wrapped=how.wrapped)
+                found = read_text(text, how.scheme, name=name, wrapped=how.wrapped)
                 yield from zip(repeat(name), found)
                 continue
             for sentence in read_sentences(

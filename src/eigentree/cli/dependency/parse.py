@@ -206,7 +206,7 @@ def _read(
             elif form == "raw":
                 assert how is not None
                 text = text_lines(lines, name)
-                for found in read_text(text, how.convention, name=name, wrapped=how.wrapped):
+                for found in read_text(text, how.scheme, name=name, wrapped=how.wrapped):
                     number += 1
                     yield _of_text(number, name, found)
             else:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from eigentree.constituency.calibration import Calibrations
+from eigentree.constituency.calibration import Calibrations, calibration_for
 from eigentree.constituency.chart.constraints import Settled, settle
 from eigentree.constituency.chart.decode import Labels
 from eigentree.constituency.chart.marginals import Marginal, labelled_spans
@@ -33,18 +33,17 @@ from eigentree.constituency.result import (
 )
 from eigentree.errors import counted
 from eigentree.sentence_input import (
-    Given,
-    Sentence,
+    PreparedSentence,
+    SentenceLike,
     Words,
-    calibration_for,
-    each_of,
-    parts_of,
-    pieces_of,
-    said,
-    sentence_of,
-    wanted_of,
+    checked_sentences,
+    effective_constraints,
+    normalise,
+    prepare,
+    split_long,
+    unpack,
 )
-from eigentree.tokenisation.scheme import TokenConvention, convention_of
+from eigentree.tokenisation.scheme import TokenisationScheme, scheme_of_parser
 from eigentree.tokenisation.sentences import split_text
 from eigentree.treebank.cleaning import CleaningOptions
 from eigentree.treebank.constraints import Constraints
@@ -98,7 +97,9 @@ class EnsembleParser:
     description: dict[str, Any] = field(default_factory=dict)
     lot: int = LOT
     calibrations: Calibrations = field(default_factory=dict)
-    _convention: TokenConvention | None = field(init=False, repr=False, compare=False, default=None)
+    _tokenisation: TokenisationScheme | None = field(
+        init=False, repr=False, compare=False, default=None
+    )
 
     def __repr__(self) -> str:
         parts = [
@@ -146,19 +147,19 @@ class EnsembleParser:
         return cleaning_of(self.description)
 
     @property
-    def convention(self) -> TokenConvention:
+    def tokenisation(self) -> TokenisationScheme:
         """What the trees that the members were trained on take for a word."""
-        if self._convention is None:
+        if self._tokenisation is None:
             entries = self.backbones[0].grammar.backbone.lexicon.entries
-            object.__setattr__(self, "_convention", convention_of(self.description, entries))
-        assert self._convention is not None
-        return self._convention
+            object.__setattr__(self, "_tokenisation", scheme_of_parser(self.description, entries))
+        assert self._tokenisation is not None
+        return self._tokenisation
 
     def parse_text(
         self, text: str, *, best: int | None = None, marginals: float | None = None
     ) -> list[ParseResult]:
         """Parse the sentences of a text; as `eigentree.constituency.parser.Parser.parse_text`."""
-        sentences = split_text(text, self.convention)
+        sentences = split_text(text, self.tokenisation)
         asked = ((sentence.words, None) for sentence in sentences)
         results = self.parse_many(asked, best=best, marginals=marginals)
         return [
@@ -191,7 +192,7 @@ class EnsembleParser:
 
     def parse_many(
         self,
-        sentences: Iterable[Given],
+        sentences: Iterable[SentenceLike],
         *,
         best: int | None = None,
         marginals: float | None = None,
@@ -200,13 +201,13 @@ class EnsembleParser:
         """Parse sentences in lots: text, or (words, tags or None), perhaps with constraints."""
         check_best(best)
         check_least(marginals)
-        waiting = each_of(sentences)
+        waiting = checked_sentences(sentences)
         while lot := list(islice(waiting, self.lot)):
             asked, settled, calibrations, offsets = [], [], [], []
-            for given, its_tags, constraints in map(parts_of, lot):
-                words, tags, places = said(given, its_tags, lambda: self.convention)
+            for given, its_tags, constraints in map(unpack, lot):
+                words, tags, places = normalise(given, its_tags, lambda: self.tokenisation)
                 offsets.append(places)
-                sentence = sentence_of(words, tags, self.tagger, self._tags_known)
+                sentence = prepare(words, tags, self.tagger, self._tags_known)
                 settled.append(self._settled(sentence, constraints or Constraints(), soft))
                 asked.append(sentence.under(settled[-1].kept) if constraints else sentence)
                 known = None if constraints else calibration_for(tags, self.calibrations)
@@ -216,9 +217,9 @@ class EnsembleParser:
             for result, places in zip(marked, offsets, strict=True):
                 yield result if places is None else replace(result, offsets=places)
 
-    def _settled(self, sentence: Sentence, constraints: Constraints, soft: bool) -> Settled:
+    def _settled(self, sentence: PreparedSentence, constraints: Constraints, soft: bool) -> Settled:
         """Which constraints some backbone has trees for."""
-        wanted = wanted_of(constraints, sentence, self.wrapper)
+        wanted = effective_constraints(constraints, sentence, self.wrapper)
         if not wanted:
             return Settled(wanted, (), None)
         if len(sentence.words) > self._most_words:
@@ -243,19 +244,19 @@ class EnsembleParser:
         """What each family and each combination makes of sentences that are not too long."""
         waiting = iter(sentences)
         while lot := list(islice(waiting, self.lot)):
-            asked = [sentence_of(*each, self.tagger) for each in lot]
+            asked = [prepare(*each, self.tagger) for each in lot]
             readings = self._read(asked)
             yield from zip(readings, self._combined(asked, readings, None), strict=True)
 
     def _parse(
         self,
-        sentences: list[Sentence],
+        sentences: list[PreparedSentence],
         best: int | None,
         least: float | None,
         most: int | None = None,
     ) -> list[ParseResult]:
         most = most or self._most_words
-        pieces = [list(pieces_of(sentence, most)) for sentence in sentences]
+        pieces = [list(split_long(sentence, most)) for sentence in sentences]
         try:
             answers = iter(self._results([part for each in pieces for part in each], best, least))
         except MemoryError:
@@ -280,7 +281,7 @@ class EnsembleParser:
                 results.append(whole if best is None else with_alternative(whole))
         return results
 
-    def _read(self, sentences: list[Sentence]) -> list[dict[str, Reading]]:
+    def _read(self, sentences: list[PreparedSentence]) -> list[dict[str, Reading]]:
         """Readings of all families; a family belongs to one backbone."""
         found: list[dict[str, Reading]] = [{} for _ in sentences]
         chains = Chains()
@@ -296,7 +297,7 @@ class EnsembleParser:
 
     def _combined(
         self,
-        sentences: Sequence[Sentence],
+        sentences: Sequence[PreparedSentence],
         readings: Sequence[Mapping[str, Reading]],
         names: Sequence[str] | None,
         best: int = 1,
@@ -310,7 +311,7 @@ class EnsembleParser:
             questions.append(Question(sentence.words, tags, of_sentence, {}, required))
         return self.network.answers(questions, self.backbones[0].root_label, names, best)
 
-    def _tags(self, sentence: Sentence, readings: Mapping[str, Reading]) -> list[str]:
+    def _tags(self, sentence: PreparedSentence, readings: Mapping[str, Reading]) -> list[str]:
         """Where tags are uncertain, those that most members have chosen, word by word."""
         votes: list[dict[str, int]] = [{} for _ in sentence.words]
         for reading in readings.values():
@@ -322,7 +323,7 @@ class EnsembleParser:
         return [max(sorted(of_word), key=of_word.__getitem__) for of_word in votes]
 
     def _results(
-        self, sentences: list[Sentence], best: int | None, least: float | None
+        self, sentences: list[PreparedSentence], best: int | None, least: float | None
     ) -> list[ParseResult]:
         readings = self._read(sentences)
         last = self.network.description.combination[-1].name
@@ -334,7 +335,7 @@ class EnsembleParser:
 
     def _result(
         self,
-        sentence: Sentence,
+        sentence: PreparedSentence,
         readings: Mapping[str, Reading],
         combined: Combined,
         best: int | None,

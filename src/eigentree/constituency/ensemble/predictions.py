@@ -22,7 +22,7 @@ from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.parser import Parser
 from eigentree.constituency.pruning_schedule import Attempt
 from eigentree.constituency.result import Fallback
-from eigentree.sentence_input import Sentence
+from eigentree.sentence_input import PreparedSentence
 from eigentree.treebank.binarise import unbinarise
 from eigentree.treebank.tree import Tree, with_tags
 from eigentree.types import Floats
@@ -104,7 +104,7 @@ class Reader:
     """
 
     def __init__(
-        self, sentences: Iterable[Sentence], plain: Parser, most_edges: float = np.inf
+        self, sentences: Iterable[PreparedSentence], plain: Parser, most_edges: float = np.inf
     ) -> None:
         self._desks: list[_Desk] = []
         n_edges = 0
@@ -155,7 +155,7 @@ class _Tally:
 class _Desk:
     """One sentence, pruned, with what was said of it."""
 
-    def __init__(self, sentence: Sentence, plain: Parser) -> None:
+    def __init__(self, sentence: PreparedSentence, plain: Parser) -> None:
         self._sentence = sentence
         self._options = plain.options
         self._symbols = plain.grammar.backbone.symbols

@@ -60,8 +60,8 @@ from eigentree.constituency.training import (
 from eigentree.errors import ModelFileError, SettingsError, counted
 from eigentree.linalg.threads import one_thread
 from eigentree.model_file import open_model
-from eigentree.sentence_input import Sentence
-from eigentree.tokenisation.scheme import TokenConvention
+from eigentree.sentence_input import PreparedSentence
+from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.treebank.heads import head_rules
 from eigentree.treebank.io.brackets import format_tree
 from eigentree.treebank.tree import Tree
@@ -344,7 +344,7 @@ class _Workshop:
             "trees": len(self.trees),
             "words": sum(len(tree.words()) for tree in self.trees),
             "treebank": asdict(self.members[0].options.treebank),
-            "text": TokenConvention.of_words(tree.words() for tree in self.trees).to_json(),
+            "text": TokenisationScheme.of_words(tree.words() for tree in self.trees).to_json(),
         }
         return dict(json.loads(json.dumps(about)))
 
@@ -428,7 +428,7 @@ def do_job(job: Job, workshop: _Workshop) -> Iterator[int]:
             plain = one_state(widener(examples, options)(plain).backbone)
         held_out = [workshop.trees[place] for place in np.flatnonzero(in_fold & workshop.asked)]
         reader = Reader(
-            [Sentence(tree.words(), tree.tags()) for tree in held_out],
+            [PreparedSentence(tree.words(), tree.tags()) for tree in held_out],
             Parser(plain, options=options.parsing),
         )
         for group in job.groups:
