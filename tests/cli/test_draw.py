@@ -165,7 +165,7 @@ def test_latex_by_name_and_by_format(trees, conllu, tmp_path, capsys):
     assert target.read_text().count("\\begin{dependency}") == 2
     assert run("draw", trees, "--format", "latex-qtree", "--fragment", "--only", "3") == 0
     assert capsys.readouterr().out == (
-        "% wants \\usepackage{tikz-qtree}\n\\begin{tikzpicture}\n"
+        "% requires \\usepackage{tikz-qtree}\n\\begin{tikzpicture}\n"
         "\\Tree [.{NP}\n  [.{NN} {snow} ] ]\n\\end{tikzpicture}\n"
     )
 

@@ -20,7 +20,8 @@ from eigentree.constituency.learn.state_search import StateSearchOptions
 from eigentree.constituency.parser import Parser
 from eigentree.constituency.training import TrainingOptions, TreebankOptions, tuned
 from eigentree.errors import GrammarError, ModelFileError, SettingsError
-from eigentree.evaluation import EVALB_COLLINS, score
+from eigentree.evaluation.parseval import score
+from eigentree.evaluation.settings import EVALB_COLLINS
 from eigentree.linalg.threads import one_thread
 from eigentree.treebank.binarise import BinariseOptions
 from eigentree.treebank.io.brackets import parse_tree

@@ -16,7 +16,8 @@ from eigentree.constituency.parser import Parser, ParserOptions
 from eigentree.constituency.training import TrainingOptions
 from eigentree.constituency.validation import HeldOut
 from eigentree.errors import GrammarError
-from eigentree.evaluation import EVALB_COLLINS, score
+from eigentree.evaluation.parseval import score
+from eigentree.evaluation.settings import EVALB_COLLINS
 from eigentree.treebank.io.brackets import parse_tree
 from eigentree.treebank.tree import Tree
 from tests.demo import any_length_parser, demo_parser, demo_trees

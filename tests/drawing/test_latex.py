@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eigentree._core.printable import visible
 from eigentree.drawing.arcs import Arcs
 from eigentree.drawing.latex import arcs_in_latex, escape, trees_in_latex
-from eigentree.drawing.tree_text import NAMELESS, visible
+from eigentree.drawing.tree_text import NAMELESS
 from eigentree.treebank.io.brackets import parse_tree
 from eigentree.treebank.tree import Tree
 from tests.drawing.test_arcs import HEADS, RELATIONS, WORDS
@@ -177,7 +178,7 @@ def test_documents_and_fragments():
     assert document.count("\\begin{forest}") == document.count("\\end{forest}") == 2
     assert document.endswith("\\end{document}\n")
     fragment = trees_in_latex([tree], "qtree", fragment=True)
-    assert fragment.startswith("% wants \\usepackage{tikz-qtree}\n\\begin{tikzpicture}")
+    assert fragment.startswith("% requires \\usepackage{tikz-qtree}\n\\begin{tikzpicture}")
     assert "documentclass" not in fragment
     assert trees_in_latex([deep(5000)]).count("[{X}") > 4900
 

@@ -6,9 +6,10 @@ import sys
 import matplotlib.image
 import pytest
 
-from eigentree.drawing import draw_svg, png
+from eigentree.drawing import png
 from eigentree.drawing.arcs import Arcs, draw_arcs_svg
 from eigentree.drawing.png import as_png
+from eigentree.drawing.tree_svg import draw_svg
 from eigentree.errors import SettingsError
 from eigentree.treebank.io.brackets import parse_tree
 

@@ -5,8 +5,9 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 
-from eigentree.drawing import draw_svg, draw_svg_page
-from eigentree.drawing.tree_text import NAMELESS, visible
+from eigentree._core.printable import visible
+from eigentree.drawing.tree_svg import draw_svg, draw_svg_page
+from eigentree.drawing.tree_text import NAMELESS
 from eigentree.errors import SettingsError
 from eigentree.treebank.io.brackets import parse_tree
 from eigentree.treebank.tree import Tree

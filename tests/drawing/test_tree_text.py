@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigentree.drawing import draw_text
-from eigentree.drawing.tree_text import NAMELESS, columns, lay_out, visible
+from eigentree._core.printable import columns, visible
+from eigentree.drawing.tree_text import NAMELESS, draw_text, lay_out
 from eigentree.errors import SettingsError
 from eigentree.treebank.io.brackets import parse_tree
 from eigentree.treebank.tree import Tree

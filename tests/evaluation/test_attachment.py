@@ -6,12 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentree.errors import SettingsError
-from eigentree.evaluation import (
-    AttachmentOptions,
-    align_sentences,
-    bootstrap_interval,
-    score_attachment,
-)
+from eigentree.evaluation.attachment import AttachmentOptions, align_sentences, score_attachment
+from eigentree.evaluation.significance import bootstrap_interval
 from eigentree.treebank.io.conllu import Sentence, Word
 from tests.helpers import close
 from tests.treebank.strategies import dependency_trees

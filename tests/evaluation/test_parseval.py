@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentree.errors import SettingsError
-from eigentree.evaluation import EVALB_COLLINS, OWN, align_by_words, is_punctuation, score
+from eigentree.evaluation.parseval import align_by_words, score
+from eigentree.evaluation.scored_tree import is_punctuation
+from eigentree.evaluation.settings import EVALB_COLLINS, OWN
 from eigentree.treebank.io.brackets import format_tree, parse_tree
 from eigentree.treebank.tree import Tree
 from tests.helpers import close

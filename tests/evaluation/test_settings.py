@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from eigentree.errors import SettingsError
-from eigentree.evaluation import EVALB_COLLINS, read_parameters
+from eigentree.evaluation.settings import EVALB_COLLINS, read_parameters
 
 COLLINS = """\
 ## a comment ##

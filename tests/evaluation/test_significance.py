@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 from eigentree.errors import ShapeError
-from eigentree.evaluation import bootstrap_interval, bootstrap_mean_interval, corpus_f1, paired_test
 from eigentree.evaluation import significance as module
+from eigentree.evaluation.significance import (
+    bootstrap_interval,
+    bootstrap_mean_interval,
+    corpus_f1,
+    paired_test,
+)
 from tests.helpers import close
 
 COUNTS = np.array([[3, 5, 4], [6, 6, 6], [0, 2, 3], [4, 7, 7]])

@@ -10,14 +10,14 @@ from hypothesis import given
 
 from eigentree import parse_tree
 from eigentree.errors import SettingsError
-from eigentree.evaluation import (
+from eigentree.evaluation.scored_tree import is_punctuation
+from eigentree.evaluation.unlabelled import (
     PENN_PUNCTUATION,
+    align_bracketings,
     gold_bracketing,
-    is_punctuation,
-    match_by_words,
+    marks_that_count,
     score_unlabelled,
 )
-from eigentree.evaluation.unlabelled import marks_that_count
 from eigentree.treebank.io.unlabelled import Bracketing, bracketing_of
 from tests.helpers import close
 from tests.strategies import trees
@@ -163,7 +163,7 @@ def test_parses_are_found_by_their_words():
     gold = golds(COOK, CAT, COOK, YES)
     first, second = spans("the cook slept", (0, 2)), spans("the cook slept .", (1, 3))
     other, cat = spans("who ?"), spans("the cat saw the old dog")
-    found = match_by_words(gold, [first, other, None, cat, second])
+    found = align_bracketings(gold, [first, other, None, cat, second])
     assert found.parsed == [second, cat, first, None]
     assert found.left_over == [1]
 

@@ -11,7 +11,9 @@ from eigentree.constituency.chart.marginals import Marginal
 from eigentree.constituency.result import Bracket, ParseResult
 from eigentree.dependency.parser import Arc, DependencyResult
 from eigentree.drawing.tree_svg import colour_of
-from eigentree.evaluation import gold_bracketing, score, score_attachment, score_unlabelled
+from eigentree.evaluation.attachment import score_attachment
+from eigentree.evaluation.parseval import score
+from eigentree.evaluation.unlabelled import gold_bracketing, score_unlabelled
 from eigentree.integrations import jupyter
 from eigentree.treebank.io.brackets import parse_tree
 from eigentree.treebank.io.unlabelled import bracketing_of

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 
 from eigentree.errors import SettingsError
-from eigentree.evaluation import score, score_attachment
+from eigentree.evaluation.attachment import score_attachment
+from eigentree.evaluation.parseval import score
 from eigentree.integrations.pandas import BracketRow, to_frame, to_rows
 from eigentree.treebank.io.brackets import parse_tree
 from tests.demo import any_length_parser, demo_parser

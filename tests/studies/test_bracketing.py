@@ -11,7 +11,8 @@ from eigentree.bracketing.learn.ccm import ConstituentContextOptions, learn_cons
 from eigentree.bracketing.parser import BracketingParser
 from eigentree.bracketing.root_split import gold_top_bracket
 from eigentree.errors import SettingsError, TreebankFormatError
-from eigentree.evaluation import baselines, gold_bracketing, score_unlabelled
+from eigentree.evaluation import baselines
+from eigentree.evaluation.unlabelled import gold_bracketing, score_unlabelled
 from eigentree.studies import bracketing
 from eigentree.studies.bracketing import make_bracketing_study, run_bracketing_study
 from eigentree.treebank.cleaning import CleaningOptions

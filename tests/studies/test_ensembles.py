@@ -17,7 +17,8 @@ from eigentree.constituency.ensemble.predictions import Reading
 from eigentree.constituency.ensemble.stacking import Question
 from eigentree.constituency.parser import Parser
 from eigentree.errors import SettingsError, TreebankFormatError
-from eigentree.evaluation import EVALB_COLLINS, score
+from eigentree.evaluation.parseval import score
+from eigentree.evaluation.settings import EVALB_COLLINS
 from eigentree.sentence_input import PreparedSentence
 from eigentree.studies import ensemble_answers, ensembles, make_study, read_study, run_study
 from eigentree.studies.ensemble_runs import groups_of, steps_of

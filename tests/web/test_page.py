@@ -12,8 +12,8 @@ from urllib.parse import parse_qs, quote, urlsplit
 import pytest
 
 from eigentree import calibrate, read_treebank
+from eigentree._core.printable import visible
 from eigentree.drawing.latex import trees_in_latex
-from eigentree.drawing.tree_text import visible
 from eigentree.treebank.io.brackets import format_tree, parse_tree
 from eigentree.treebank.io.conllu import read_conllu
 from eigentree.treebank.tree import Tree

@@ -26,10 +26,10 @@ from eigentree.bracketing.learn.ccm import (
     Step,
     learn_constituent_context,
 )
-from eigentree.evaluation import (
+from eigentree.evaluation import baselines
+from eigentree.evaluation.unlabelled import (
     PENN_PUNCTUATION,
     GoldBracketing,
-    baselines,
     gold_bracketing,
     score_unlabelled,
 )

@@ -26,7 +26,7 @@ from eigentree.bracketing.learn.tree_metric import MetricOptions, Moments, count
 from eigentree.bracketing.models import MetricModel
 from eigentree.bracketing.parser import BracketingOptions, BracketingParser
 from eigentree.bracketing.root_split import gold_top_bracket
-from eigentree.evaluation import GoldBracketing, gold_bracketing, score_unlabelled
+from eigentree.evaluation.unlabelled import GoldBracketing, gold_bracketing, score_unlabelled
 from eigentree.treebank.io.unlabelled import Bracketing, bracketing_of
 from eigentree.treebank.universal_tags import TagMap, tag_map
 from eigentree.words.brown import BrownOptions, learn_brown

@@ -26,9 +26,8 @@ from run import LENGTHS, Treebank, head, row
 from eigentree.bracketing.learn.ccm_from_metric import TEACHER
 from eigentree.bracketing.models import TaughtModel
 from eigentree.bracketing.parser import BracketingParser
-from eigentree.evaluation import GoldBracketing, score_unlabelled
 from eigentree.evaluation.baselines import binary_completion, left_branching, right_branching
-from eigentree.evaluation.unlabelled import CONVENTIONS
+from eigentree.evaluation.unlabelled import CONVENTIONS, GoldBracketing, score_unlabelled
 from eigentree.treebank.io.unlabelled import Bracketing, Pair, bracketing_of
 
 

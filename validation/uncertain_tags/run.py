@@ -20,7 +20,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from eigentree import Parser, Tree, read_treebank, score
 from eigentree.constituency.training import TrainingOptions
-from eigentree.evaluation import EVALB_COLLINS
+from eigentree.evaluation.settings import EVALB_COLLINS
 
 STATES = {"spectral": 24, "clustering": 24, "pcfg": 1}
 

@@ -22,7 +22,7 @@ import typer
 from eigentree.errors import EigentreeError, SettingsError, TreebankFormatError
 
 if TYPE_CHECKING:
-    from eigentree.evaluation.tables.scores import Table
+    from eigentree.evaluation.tables.table import TextTable
 
 Item = TypeVar("Item")
 
@@ -231,15 +231,15 @@ def result_console() -> Any:
     return _Console(highlight=False, markup=False, emoji=False, width=width)
 
 
-def show_table(table: Table) -> None:
+def show_table(table: TextTable) -> None:
     """Print a table of figures, with lines and colours on a terminal and plain elsewhere.
 
     Rows whose figure is the one to look at, F1 or an attachment score, are bold.
     """
     if not sys.stdout.isatty():
-        from eigentree.evaluation.tables.scores import plain_table
+        from eigentree.evaluation.tables.table import format_table
 
-        typer.echo(plain_table(table))
+        typer.echo(format_table(table))
         return
     from rich.console import Console
     from rich.table import Table as RichTable

@@ -123,7 +123,8 @@ def _draw_trees(
     scale: float,
     output_file: str,
 ) -> None:
-    from eigentree.drawing import draw_svg_page, draw_text
+    from eigentree.drawing.tree_svg import draw_svg_page
+    from eigentree.drawing.tree_text import draw_text
 
     if format == "latex-dependency":
         raise SettingsError(f"the format {format} draws CoNLL-U; the input holds bracketed trees")

@@ -19,7 +19,8 @@ from eigentree.constituency.parser import Parser, ParserOptions
 from eigentree.constituency.pruning_schedule import Attempt
 from eigentree.constituency.result import ParseResult
 from eigentree.errors import GrammarError
-from eigentree.evaluation import EVALB_COLLINS, score
+from eigentree.evaluation.parseval import score
+from eigentree.evaluation.settings import EVALB_COLLINS
 from eigentree.sentence_input import PreparedSentence
 from eigentree.treebank.tree import Tree
 from eigentree.types import Progress

@@ -11,19 +11,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from eigentree._core.printable import columns, visible
 from eigentree.drawing.tree_svg import (
     INK,
     LINE,
     WORD_INK,
     WORD_SIZE,
-    Figure,
+    Drawing,
     colour_of,
     page_of,
     plain,
     text_at,
     text_width,
 )
-from eigentree.drawing.tree_text import ASCII, BOXES, check_confidence, columns, visible
+from eigentree.drawing.tree_text import ASCII, BOXES, check_confidence
 from eigentree.errors import SettingsError, counted
 from eigentree.treebank.io.conllu import EMPTY, ROOT, Sentence
 
@@ -239,7 +240,7 @@ def draw_arcs_svg(trees: Sequence[Arcs]) -> str:
     return page_of(figures, spoken, legend=legend, definitions=_MARKER)
 
 
-def _figure(tree: Arcs) -> Figure:
+def _figure(tree: Arcs) -> Drawing:
     arcs = _laid_out(tree)
     n = len(tree.words)
     confidence = check_confidence(tree.confidence, n)
@@ -317,7 +318,7 @@ def _figure(tree: Arcs) -> Figure:
         f'<g font-size="{TAG_SIZE}" fill="{LINE}">\n{below}</g>\n'
     )
     right = max((c + w / 2 for c, w in zip(centres, widths, strict=True)), default=0.0)
-    return Figure(right, (tag_line if below else word_line) + 6, body)
+    return Drawing(right, (tag_line if below else word_line) + 6, body)
 
 
 def _ports(arcs: Sequence[_Arc], n_words: int) -> list[list[int]]:

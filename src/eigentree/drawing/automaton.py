@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from eigentree._core.printable import visible
 from eigentree.drawing.tree_svg import FONT, INK, LINE, MARGIN, WORD_INK, escaped, plain, text_width
-from eigentree.drawing.tree_text import visible
 from eigentree.errors import counted
-from eigentree.evaluation.tables.scores import Table, plain_table
+from eigentree.evaluation.tables.table import TextTable, format_table
 
 if TYPE_CHECKING:
     from eigentree.automata.state_graph import Prefix, State, StateGraph
@@ -118,11 +118,11 @@ def draw_graph_text(graph: StateGraph, title: str, *, least_share: float = LEAST
         for each in shown
     ]
     tables = [
-        Table("", ["state", "visits", "stop, %", "lost, %", "frequent prefixes"], states),
-        Table("", ["from", "symbol", "to", "count", "%"], steps),
+        TextTable("", ["state", "visits", "stop, %", "lost, %", "frequent prefixes"], states),
+        TextTable("", ["from", "symbol", "to", "count", "%"], steps),
     ]
     lines = [visible(title), *map(visible, _notes(graph)), ""]
-    lines += [plain_table(tables[0]), "", plain_table(tables[1])]
+    lines += [format_table(tables[0]), "", format_table(tables[1])]
     if len(shown) < len(graph.transitions):
         rest = [each for each in graph.transitions if graph.share(each) < least_share]
         lines.append(

@@ -11,8 +11,9 @@ import re
 from collections.abc import Sequence
 from typing import Literal, get_args
 
+from eigentree._core.printable import visible
 from eigentree.drawing.arcs import TO_ROOT, Arcs
-from eigentree.drawing.tree_text import shown_label, visible
+from eigentree.drawing.tree_text import shown_label
 from eigentree.treebank.io.conllu import ROOT
 from eigentree.treebank.tree import Tree
 
@@ -77,7 +78,7 @@ def arcs_in_latex(trees: Sequence[Arcs], *, fragment: bool = False) -> str:
 
 def _document(package: str, bodies: Sequence[str], fragment: bool) -> str:
     if fragment:
-        return "".join([f"% wants {_PACKAGES[package]}\n", *bodies])
+        return "".join([f"% requires {_PACKAGES[package]}\n", *bodies])
     head = f"{_DOCUMENT}{_PACKAGES[package]}\n\\begin{{document}}\n"
     return "".join([head, *bodies, "\\end{document}\n"])
 

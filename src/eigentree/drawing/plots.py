@@ -13,7 +13,7 @@ from html import escape
 from itertools import pairwise
 from typing import NamedTuple
 
-from eigentree.drawing.tree_text import columns, visible
+from eigentree._core.printable import columns, visible
 
 WIDTH, HEIGHT = 760, 430
 LEFT, RIGHT, BOTTOM = 58, 22, 50

@@ -1,15 +1,15 @@
-"""Reliability in a table and as a diagram: what was told against what came out."""
+"""Reliability diagrams: observed accuracy against mean predicted probability."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from eigentree.drawing.plots import Point, Series, plot
-from eigentree.evaluation.reliability import BINS, Reliability
-from eigentree.evaluation.tables.scores import Table
+from eigentree.evaluation.reliability import BINS
+from eigentree.evaluation.tables.reliability import ReliabilityRow
 
-# A picture alone has no page to give it colours; orange and blue stay apart for every eye.
+# A stand-alone picture has no page style.  Orange and blue are distinguishable with every kind of
+# colour vision.
 _STYLE = """<style>
 text { fill: #1b1f24; font: 12px system-ui, 'DejaVu Sans', 'Segoe UI', sans-serif }
 .grid { fill: none; stroke: #e3e6ea } .axis { fill: none; stroke: #59636e }
@@ -23,58 +23,35 @@ text { fill: #1b1f24; font: 12px system-ui, 'DejaVu Sans', 'Segoe UI', sans-seri
 <rect width="100%" height="100%" fill="#fff"/>"""
 
 
-class Row(NamedTuple):
-    """Some probabilities with their name; ``colour`` is that in the diagram."""
-
-    name: str
-    measured: Reliability
-    colour: int
-
-
-def reliability_table(rows: Sequence[Row]) -> Table:
-    """A line for each: number, mean, share right, errors, Brier score and log loss."""
-    header = ["", "number", "told, %", "right, %", "ECE", "adaptive ECE", "Brier", "log loss"]
-    lines = [
-        [
-            row.name,
-            f"{row.measured.size:,}",
-            f"{100 * row.measured.mean:.2f}",
-            f"{100 * row.measured.share:.2f}",
-            f"{row.measured.error:.4f}",
-            f"{row.measured.adaptive_error:.4f}",
-            f"{row.measured.brier:.4f}",
-            f"{row.measured.log_loss:.4f}",
-        ]
-        for row in rows
-    ]
-    return Table("", header, lines)
-
-
-def draw_reliability(rows: Sequence[Row], title: str) -> str:
-    """A reliability diagram as an SVG document.
+def draw_reliability(rows: Sequence[ReliabilityRow], title: str) -> str:
+    """Draw a reliability diagram as an SVG document.
 
     Parameters
     ----------
     rows
-        Each a line through its bins, at mean probability and share right.
+        One line each, through the mean probability and the accuracy of its bins.
     title
-        What was parsed by what.
+        What was parsed, and by which model.
     """
     diagonal = [Point(0.0, 0.0, ""), Point(1.0, 1.0, "")]
-    series = [Series("as told", diagonal, None, marks=False)]
+    series = [Series("perfect calibration", diagonal, None, marks=False)]
     for row in rows:
         points = [
-            Point(each.mean, each.share, f"{each.size:,}: told {each.mean:.3f}, {each.share:.3f}")
+            Point(
+                each.mean,
+                each.share,
+                f"{each.size:,}: predicted {each.mean:.3f}, accuracy {each.share:.3f}",
+            )
             for each in row.measured.bins
         ]
         series.append(Series(row.name, points, row.colour))
     drawn = plot(
         title,
-        f"What share is right of all that is told with a probability, in {BINS} bins of equal "
-        "width; on the diagonal probabilities are what they say.",
+        f"Accuracy against mean predicted probability in {BINS} bins of equal width. "
+        "Calibrated probabilities are on the diagonal.",
         series,
-        x_label="mean probability told",
-        y_label="share right",
+        x_label="mean predicted probability",
+        y_label="accuracy",
     )
     first, rest = drawn.split("\n", 1)
     return f"{first}\n{_STYLE}\n{rest}\n"

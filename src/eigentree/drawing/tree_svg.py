@@ -6,14 +6,8 @@ import html
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eigentree.drawing.tree_text import (
-    Confidence,
-    check_confidence,
-    columns,
-    lay_out,
-    shown_label,
-    visible,
-)
+from eigentree._core.printable import columns, visible
+from eigentree.drawing.tree_text import Confidence, check_confidence, lay_out, shown_label
 from eigentree.treebank.tree import Tree
 
 FONT = "'DejaVu Sans', 'Noto Sans', Verdana, 'Segoe UI', sans-serif"
@@ -29,7 +23,7 @@ INK, WORD_INK, LINE, LEADER = "#1f3a5f", "#111111", "#7d8897", "#c3cad3"
 LOW, MIDDLE, HIGH = (244, 165, 110), (242, 240, 230), (140, 190, 235)
 
 
-class Figure(NamedTuple):
+class Drawing(NamedTuple):
     """A drawing to be put on a page, which begins at 0 in both directions."""
 
     width: float
@@ -71,7 +65,7 @@ def draw_svg_page(
     return page_of(figures, spoken, legend=any(one is not None for one in values))
 
 
-def page_of(figures: Sequence[Figure], spoken: str, *, legend: bool, definitions: str = "") -> str:
+def page_of(figures: Sequence[Drawing], spoken: str, *, legend: bool, definitions: str = "") -> str:
     """Figures one below the other in one SVG document.
 
     Parameters
@@ -106,7 +100,7 @@ def page_of(figures: Sequence[Figure], spoken: str, *, legend: bool, definitions
     )
 
 
-def _figure(tree: Tree, confidence: Confidence | None) -> Figure:
+def _figure(tree: Tree, confidence: Confidence | None) -> Drawing:
     nodes = list(tree.nodes())
     values = check_confidence(confidence, len(nodes))
     labels = [shown_label(node) for node in nodes]
@@ -146,7 +140,7 @@ def _figure(tree: Tree, confidence: Confidence | None) -> Figure:
         f'<g font-size="{LABEL_SIZE}" font-weight="bold" fill="{INK}">\n{"".join(names)}</g>\n'
         f'<g font-size="{WORD_SIZE}" fill="{WORD_INK}">\n{"".join(words)}</g>\n'
     )
-    return Figure(right, word_line + 6, body)
+    return Drawing(right, word_line + 6, body)
 
 
 def _legend(left: float, top: float) -> str:

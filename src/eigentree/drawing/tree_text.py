@@ -7,10 +7,10 @@ print: control characters, and those that reorder text, are shown instead of sen
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
+from eigentree._core.printable import character_columns, columns, visible
 from eigentree.errors import SettingsError
 from eigentree.treebank.tree import Tree
 
@@ -47,42 +47,6 @@ class Placed(NamedTuple):
     depth: int
     centre: float
     children: list[int]  # places in the list of placed nodes, which is in the order of nodes()
-
-
-def visible(text: str) -> str:
-    """The text as it can be shown safely: what a terminal would obey becomes a picture of it.
-
-    That is control characters, line separators and those that reorder text.  An accent that
-    begins the text gets a dotted circle to stand on.
-    """
-    if text.isascii() and text.isprintable():
-        return text
-    shown = "".join(_picture(character) for character in text)
-    return f"◌{shown}" if shown and not _columns(shown[0]) else shown
-
-
-def _picture(character: str) -> str:
-    code = ord(character)
-    if code < 0x20:
-        return chr(0x2400 + code)
-    reorders = 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069
-    is_no_text = unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"}
-    return (
-        "\N{REPLACEMENT CHARACTER}"
-        if reorders or is_no_text or code & 0xFFFE == 0xFFFE
-        else character
-    )
-
-
-def columns(text: str) -> int:
-    """Columns that a text takes on a terminal: two for a wide character, none for an accent."""
-    return len(text) if text.isascii() else sum(map(_columns, text))
-
-
-def _columns(character: str) -> int:
-    if unicodedata.category(character) in {"Mn", "Me", "Cf"}:
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
 
 
 def shown_label(node: Tree, confidence: float | None = None) -> str:
@@ -238,10 +202,12 @@ def _draw_from_root(
     def write(line: int, centre: float, text: str) -> None:
         at = int(centre - columns(text) / 2 + 0.5)
         for character in text:
-            if _columns(character):
+            if character_columns(character):
                 canvas[line][at] = character
-                canvas[line][at + 1 : at + _columns(character)] = [""] * (_columns(character) - 1)
-                at += _columns(character)
+                canvas[line][at + 1 : at + character_columns(character)] = [""] * (
+                    character_columns(character) - 1
+                )
+                at += character_columns(character)
             else:
                 canvas[line][at - 1] += character
 

@@ -1,61 +1,55 @@
-"""Scores of parses: brackets and attachments against gold trees, and how sure the figures are."""
+"""Scores of parses against gold trees, with confidence intervals and significance tests.
 
-from eigentree.evaluation.attachment import (
-    AttachmentOptions,
-    AttachmentResult,
-    align_sentences,
-    score_attachment,
-)
-from eigentree.evaluation.parseval import Alignment, Outline, align_by_words, outlines, score
-from eigentree.evaluation.result import LabelScore, ParsevalResult, SentenceScore, Summary
-from eigentree.evaluation.scored_tree import is_punctuation
-from eigentree.evaluation.settings import EVALB_COLLINS, OWN, ParsevalOptions, read_parameters
-from eigentree.evaluation.significance import (
-    Interval,
-    PairedTest,
-    bootstrap_interval,
-    bootstrap_mean_interval,
-    corpus_f1,
-    paired_test,
-)
-from eigentree.evaluation.unlabelled import (
-    PENN_PUNCTUATION,
-    GoldBracketing,
-    UnlabelledResult,
-    gold_bracketing,
-    match_by_words,
-    score_unlabelled,
-)
+The public names are loaded on first use.
+"""
 
-__all__ = [
-    "EVALB_COLLINS",
-    "OWN",
-    "PENN_PUNCTUATION",
-    "Alignment",
-    "AttachmentOptions",
-    "AttachmentResult",
-    "GoldBracketing",
-    "Interval",
-    "LabelScore",
-    "Outline",
-    "PairedTest",
-    "ParsevalOptions",
-    "ParsevalResult",
-    "SentenceScore",
-    "Summary",
-    "UnlabelledResult",
-    "align_by_words",
-    "align_sentences",
-    "bootstrap_interval",
-    "bootstrap_mean_interval",
-    "corpus_f1",
-    "gold_bracketing",
-    "is_punctuation",
-    "match_by_words",
-    "outlines",
-    "paired_test",
-    "read_parameters",
-    "score",
-    "score_attachment",
-    "score_unlabelled",
-]
+from __future__ import annotations
+
+from eigentree._core.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        # Labelled brackets.
+        "score": "parseval",
+        "align_by_words": "parseval",
+        "AlignedTrees": "parseval",
+        "ParsevalOptions": "settings",
+        "EVALB_COLLINS": "settings",
+        "OWN": "settings",
+        "read_parameters": "settings",
+        "ParsevalResult": "result",
+        "ParsevalSummary": "result",
+        "SentenceScore": "result",
+        "LabelScore": "result",
+        # Attachment of dependents to heads.
+        "score_attachment": "attachment",
+        "align_sentences": "attachment",
+        "AttachmentOptions": "attachment",
+        "AttachmentResult": "attachment",
+        "AttachmentSummary": "attachment",
+        # Unlabelled brackets.
+        "score_unlabelled": "unlabelled",
+        "gold_bracketing": "unlabelled",
+        "align_bracketings": "unlabelled",
+        "GoldBracketing": "unlabelled",
+        "UnlabelledResult": "unlabelled",
+        "UnlabelledScore": "unlabelled",
+        "PENN_PUNCTUATION": "unlabelled",
+        # Baselines of unlabelled brackets.
+        "left_branching": "baselines",
+        "right_branching": "baselines",
+        "random_branching": "baselines",
+        "binary_completion": "baselines",
+        # Significance.
+        "bootstrap_interval": "significance",
+        "bootstrap_mean_interval": "significance",
+        "corpus_f1": "significance",
+        "paired_test": "significance",
+        "Interval": "significance",
+        "PairedTest": "significance",
+        # Calibration of probabilities.
+        "measure_reliability": "reliability",
+        "Reliability": "reliability",
+    },
+)

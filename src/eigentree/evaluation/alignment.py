@@ -7,7 +7,7 @@ from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 
-class Pairing(NamedTuple):
+class Alignment(NamedTuple):
     """Places, from 0, on the parsed side.
 
     ``places`` has one for each gold sentence, None where no parsed one is equal;
@@ -18,7 +18,7 @@ class Pairing(NamedTuple):
     left_over: list[int]
 
 
-def pair_equal(gold: Sequence[Hashable | None], parsed: Sequence[Hashable | None]) -> Pairing:
+def align_equal(gold: Sequence[Hashable | None], parsed: Sequence[Hashable | None]) -> Alignment:
     """Pair what is equal, such as the words of sentences; None is equal to nothing.
 
     Several that are equal are paired in their order, so that a missing one is taken to be the last.
@@ -31,4 +31,4 @@ def pair_equal(gold: Sequence[Hashable | None], parsed: Sequence[Hashable | None
     for each in gold:
         found = None if each is None else waiting.get(each)
         places.append(found.popleft() if found else None)
-    return Pairing(places, sorted(place for found in waiting.values() for place in found))
+    return Alignment(places, sorted(place for found in waiting.values() for place in found))

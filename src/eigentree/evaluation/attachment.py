@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from eigentree._core.display import Shown
 from eigentree.errors import SettingsError, counted
-from eigentree.evaluation.alignment import pair_equal
+from eigentree.evaluation.alignment import align_equal
 from eigentree.treebank.io.conllu import Sentence, Word
 
 Punctuation = Literal["unicode", "tags"]
@@ -294,7 +294,7 @@ def align_sentences(
         [None if sentence is None else tuple(sentence.forms()) for sentence in side]
         for side in (gold, parsed)
     ]
-    places, left_over = pair_equal(*keys)
+    places, left_over = align_equal(*keys)
     return [None if place is None else parsed[place] for place in places], left_over
 
 

@@ -28,9 +28,9 @@ from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from eigentree.errors import SettingsError
-from eigentree.evaluation.alignment import pair_equal
+from eigentree.evaluation.alignment import align_equal
 from eigentree.evaluation.result import LabelScore, ParsevalResult, SentenceScore, summarise
-from eigentree.evaluation.scored_tree import Side, is_punctuation, restore_quotes
+from eigentree.evaluation.scored_tree import ScoredTree, is_punctuation, restore_quotes
 from eigentree.evaluation.settings import OWN, ParsevalOptions
 from eigentree.treebank.tree import Span, Tree
 
@@ -100,25 +100,27 @@ def score(
     )
 
 
-class Outline(NamedTuple):
+class CountedBrackets(NamedTuple):
     """What counts of a tree: its words, and its brackets over them, parents before children."""
 
     words: list[str]
     brackets: list[Span]
 
 
-def outlines(trees: Iterable[Tree], options: ParsevalOptions = OWN) -> list[Outline]:
+def counted_brackets(
+    trees: Iterable[Tree], options: ParsevalOptions = OWN
+) -> list[CountedBrackets]:
     """What counts of each tree, for comparing each with many.
 
     Where two trees have the same words, their brackets are what `score` compares; else only
     `score` can tell whether and how they can be compared.
     """
     comparison = _Comparison(options)
-    sides = (Side(tree, options) for tree in trees)
-    return [Outline(side.words(), comparison.brackets(side)) for side in sides]
+    sides = (ScoredTree(tree, options) for tree in trees)
+    return [CountedBrackets(side.words(), comparison.brackets(side)) for side in sides]
 
 
-class Alignment(NamedTuple):
+class AlignedTrees(NamedTuple):
     """Parsed trees in the order of the gold trees.
 
     ``parsed`` has one entry for each gold tree, None where no tree has its words;
@@ -131,18 +133,18 @@ class Alignment(NamedTuple):
 
 def align_by_words(
     gold: Sequence[Tree | None], parsed: Sequence[Tree | None], options: ParsevalOptions = OWN
-) -> Alignment:
+) -> AlignedTrees:
     """Find for each gold tree the parsed tree with the same words, in whatever order they come.
 
     Only the words that `options` compares must agree.  Equal sentences are paired in their
     order, so a missing copy of a repeated sentence is taken to be the last one.
     """
     keys = [
-        [None if tree is None else tuple(Side(tree, options).words()) for tree in side]
+        [None if tree is None else tuple(ScoredTree(tree, options).words()) for tree in side]
         for side in (gold, parsed)
     ]
-    places, left_over = pair_equal(*keys)
-    return Alignment([None if place is None else parsed[place] for place in places], left_over)
+    places, left_over = align_equal(*keys)
+    return AlignedTrees([None if place is None else parsed[place] for place in places], left_over)
 
 
 class _Comparison:
@@ -221,8 +223,8 @@ class _Comparison:
             shown = ", ".join(name or "the nameless one" for name in names)
             yield f"outermost brackets not counted: {shown} ({gold} gold, {parsed} parsed trees)"
 
-    def _side(self, tree: Tree, name: str) -> Side:
-        side = Side(tree, self.options)
+    def _side(self, tree: Tree, name: str) -> ScoredTree:
+        side = ScoredTree(tree, self.options)
         self.n_left_out += len(side.kept) - sum(side.kept)
         if name == "gold" and not self.n_left_out:
             self.counted_marks.update(tag for word, tag in side.tokens if is_punctuation(word))
@@ -231,7 +233,11 @@ class _Comparison:
         return side
 
     def _failed(
-        self, base: SentenceScore, one: Side | None, status: Literal["error", "missing"], why: str
+        self,
+        base: SentenceScore,
+        one: ScoredTree | None,
+        status: Literal["error", "missing"],
+        why: str,
     ) -> SentenceScore:
         base = base._replace(status=status, reason=why)
         if self.options.missing == "skip" or one is None:
@@ -254,7 +260,7 @@ class _Comparison:
     def _is_same(self, one: str, other: str, partners: dict[str, tuple[str, ...]]) -> bool:
         return one == other or other in partners.get(one, ())
 
-    def brackets(self, side: Side) -> list[Span]:
+    def brackets(self, side: ScoredTree) -> list[Span]:
         before = list(accumulate(side.kept, initial=0))
         spans = []
         for label, start, end in side.all_brackets:

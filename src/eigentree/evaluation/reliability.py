@@ -69,7 +69,9 @@ class Reliability(NamedTuple):
     bins: tuple[Bin, ...]
 
 
-def reliability(probability: ArrayLike, right: ArrayLike, *, n_bins: int = BINS) -> Reliability:
+def measure_reliability(
+    probability: ArrayLike, right: ArrayLike, *, n_bins: int = BINS
+) -> Reliability:
     """Measure probabilities by what came out.
 
     Parameters

@@ -63,7 +63,7 @@ class LabelScore(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class ParsevalSummary:
     """Sums and fractions over sentences; None where there was nothing to divide by.
 
     The fractions are over the sentences that count: the compared ones, and the others as well
@@ -101,8 +101,8 @@ class ParsevalResult(Shown):
 
     options: ParsevalOptions
     sentences: tuple[SentenceScore, ...]
-    all: Summary
-    short: Summary | None
+    all: ParsevalSummary
+    short: ParsevalSummary | None
     labels: dict[str, LabelScore]
     fallbacks: int | None
     notes: tuple[str, ...]
@@ -140,8 +140,8 @@ class ParsevalResult(Shown):
         }
 
 
-def summarise(sentences: Sequence[SentenceScore], options: ParsevalOptions) -> Summary:
-    """Sum up records of sentences; see `Summary` for what is over what."""
+def summarise(sentences: Sequence[SentenceScore], options: ParsevalOptions) -> ParsevalSummary:
+    """Sum up records of sentences; see `ParsevalSummary` for what is over what."""
     compared = [one for one in sentences if one.status == "ok"]
     counted = _counted(sentences, options)
     gold, parsed, matched, words, tags = (
@@ -150,7 +150,7 @@ def summarise(sentences: Sequence[SentenceScore], options: ParsevalOptions) -> S
     )
     missing = sum(one.status == "missing" for one in sentences)
     f1 = [one.f1 for one in counted if one.f1 is not None]
-    return Summary(
+    return ParsevalSummary(
         sentences=len(sentences),
         compared=len(compared),
         errors=sum(one.status == "error" for one in sentences),

@@ -25,7 +25,7 @@ def is_punctuation(word: str) -> bool:
     )
 
 
-class Side:
+class ScoredTree:
     """One tree as its tokens, which of them count, and its brackets over all tokens."""
 
     def __init__(self, tree: Tree, options: ParsevalOptions) -> None:
@@ -73,7 +73,7 @@ class Side:
         ]
 
 
-def restore_quotes(gold: Side, parsed: Side, options: ParsevalOptions) -> None:
+def restore_quotes(gold: ScoredTree, parsed: ScoredTree, options: ParsevalOptions) -> None:
     """Let a quote mark count again that one side alone left out for its tag.
 
     Quotes at the same place, in words that count before them, are taken for the same one.

@@ -128,7 +128,7 @@ class SentenceSpans(NamedTuple):
         return 2 * (self.matched - 1) / (gold + parsed) if gold + parsed else 1.0
 
 
-class Figure(NamedTuple):
+class UnlabelledScore(NamedTuple):
     """A score under one convention over the sentences up to one length.
 
     Attributes
@@ -168,14 +168,14 @@ class UnlabelledResult(Shown):
     """Sentences and figures, in the order of conventions and, within, of lengths."""
 
     sentences: tuple[SentenceSpans, ...]
-    figures: tuple[Figure, ...]
+    figures: tuple[UnlabelledScore, ...]
 
     @property
     def problems(self) -> list[SentenceSpans]:
         """The sentences without a parse that can be compared."""
         return [one for one in self.sentences if one.status != "ok"]
 
-    def figure(self, convention: Convention, longest: int | None) -> Figure:
+    def figure(self, convention: Convention, longest: int | None) -> UnlabelledScore:
         """The figure of one convention and length; KeyError where it wasn't asked for."""
         for one in self.figures:
             if (one.convention, one.longest) == (convention, longest):
@@ -249,7 +249,7 @@ def score_unlabelled(
     return UnlabelledResult(sentences, figures)
 
 
-class Matched(NamedTuple):
+class AlignedBracketings(NamedTuple):
     """Bracketings in the order of the gold trees.
 
     ``parsed`` has None where none has the words of a gold tree; ``left_over`` has the places,
@@ -260,7 +260,9 @@ class Matched(NamedTuple):
     left_over: list[int]
 
 
-def match_by_words(gold: Sequence[GoldBracketing], parsed: Sequence[Bracketing | None]) -> Matched:
+def align_bracketings(
+    gold: Sequence[GoldBracketing], parsed: Sequence[Bracketing | None]
+) -> AlignedBracketings:
     """Find for each gold tree the bracketing with its words, in whatever order they come.
 
     Those with all words of a sentence, then those with the words that count, are paired in
@@ -274,7 +276,9 @@ def match_by_words(gold: Sequence[GoldBracketing], parsed: Sequence[Bracketing |
     for own in gold:
         places = waiting.get(own.text) or waiting.get(own.words)
         chosen.append(parsed[places.popleft()] if places else None)
-    return Matched(chosen, sorted(place for places in waiting.values() for place in places))
+    return AlignedBracketings(
+        chosen, sorted(place for places in waiting.values() for place in places)
+    )
 
 
 def marks_that_count(gold: Iterable[GoldBracketing]) -> Counter[str]:
@@ -313,11 +317,13 @@ def _figure(
     sentences: Sequence[SentenceSpans],
     seed: int,
     n_samples: int,
-) -> Figure:
+) -> UnlabelledScore:
     within = [
         one for one in sentences if one.length > 1 and (longest is None or one.length <= longest)
     ]
-    figure = Figure(convention, longest, len(within), sum(one.gold == 1 for one in within), None)
+    figure = UnlabelledScore(
+        convention, longest, len(within), sum(one.gold == 1 for one in within), None
+    )
     if not within:
         return figure
     if convention == "sentence":

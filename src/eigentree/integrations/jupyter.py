@@ -10,16 +10,20 @@ import html
 from collections.abc import Sequence
 from itertools import islice
 
+from eigentree._core.printable import visible
 from eigentree.bracketing.parser import BracketingResult
 from eigentree.constituency.result import ParseResult, node_confidences
 from eigentree.dependency.parser import DependencyResult
 from eigentree.drawing.arcs import Arcs, draw_arcs_svg, draw_arcs_text
 from eigentree.drawing.tree_svg import draw_svg
-from eigentree.drawing.tree_text import draw_text, visible
-from eigentree.evaluation import AttachmentResult, ParsevalResult, UnlabelledResult
+from eigentree.drawing.tree_text import draw_text
+from eigentree.evaluation.attachment import AttachmentResult
+from eigentree.evaluation.result import ParsevalResult
 from eigentree.evaluation.tables.attachment import ScoredAttachment, attachment_table
-from eigentree.evaluation.tables.scores import Scored, Table, score_table
+from eigentree.evaluation.tables.scores import Scored, score_table
+from eigentree.evaluation.tables.table import TextTable
 from eigentree.evaluation.tables.unlabelled import tables
+from eigentree.evaluation.unlabelled import UnlabelledResult
 from eigentree.treebank.tree import Tree
 
 MOST_NODES = 1000
@@ -88,7 +92,7 @@ def _text(drawing: str) -> str:
     return f"<pre>{html.escape(chr(10).join(shown))}</pre>"
 
 
-def _table(table: Table) -> str:
+def _table(table: TextTable) -> str:
     caption = f"<caption>{_cell(table.title)}</caption>" if table.title else ""
     head = "".join(f"<th>{_cell(name)}</th>" for name in table.header)
     body = "".join(_row(row) for row in table.rows)

@@ -12,7 +12,8 @@ from eigentree._core.optional import needed
 from eigentree.constituency.result import ParseResult, node_confidences
 from eigentree.dependency.parser import DependencyResult
 from eigentree.errors import SettingsError
-from eigentree.evaluation import AttachmentResult, ParsevalResult
+from eigentree.evaluation.attachment import AttachmentResult
+from eigentree.evaluation.result import ParsevalResult
 from eigentree.treebank.io.brackets import format_tree
 from eigentree.treebank.tree import spans_of_nodes
 

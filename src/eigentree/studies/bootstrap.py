@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from eigentree.evaluation import Interval, bootstrap_interval, corpus_f1, paired_test
+from eigentree.evaluation.significance import Interval, bootstrap_interval, corpus_f1, paired_test
 
 # One row of counts a sentence, matched, gold and parsed; None where it could not be compared.
 Counts = Sequence[Sequence[int] | NDArray[np.int64] | None]

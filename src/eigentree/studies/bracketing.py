@@ -25,8 +25,14 @@ from eigentree.bracketing.parser import BracketingParser
 from eigentree.bracketing.root_split import RULES, gold_top_bracket
 from eigentree.constituency.settings import Name, Table, distinct, refuse
 from eigentree.errors import TreebankFormatError
-from eigentree.evaluation import GoldBracketing, baselines, gold_bracketing, score_unlabelled
-from eigentree.evaluation.unlabelled import CONVENTIONS, match_by_words
+from eigentree.evaluation import baselines
+from eigentree.evaluation.unlabelled import (
+    CONVENTIONS,
+    GoldBracketing,
+    align_bracketings,
+    gold_bracketing,
+    score_unlabelled,
+)
 from eigentree.studies.trials import (
     Record,
     Trial,
@@ -471,7 +477,7 @@ def _attempt(settings: Mapping[str, Any], model: InducedModel, data: _Data) -> R
     for name, test in data.tests.items():
         parses: list[Bracketing | None]
         if model.brackets is not None:
-            parses = match_by_words(test.gold, _read(model.brackets, model.notation)).parsed
+            parses = align_bracketings(test.gold, _read(model.brackets, model.notation)).parsed
         else:
             tree_of = trees[model.method]
             parses = [Bracketing(one.words, tree_of(one)) for one in test.gold]

@@ -27,7 +27,8 @@ from eigentree.constituency.ensemble.diversity import Pairs
 from eigentree.constituency.ensemble.parser import EnsembleParser
 from eigentree.constituency.ensemble.predictions import Reader, Reading, given_up
 from eigentree.errors import SettingsError
-from eigentree.evaluation import EVALB_COLLINS, score
+from eigentree.evaluation.parseval import score
+from eigentree.evaluation.settings import EVALB_COLLINS
 from eigentree.linalg.threads import one_thread
 from eigentree.sentence_input import PreparedSentence, prepare, split_long
 from eigentree.studies.ensemble_runs import Entrant, groups_of, steps_of

@@ -19,7 +19,7 @@ from eigentree.constituency.ensemble.diversity import Pairs, diversity_of
 from eigentree.constituency.ensemble.model_folder import member_path
 from eigentree.constituency.ensemble.training import train_ensemble
 from eigentree.constituency.parser import Parser
-from eigentree.evaluation import SentenceScore
+from eigentree.evaluation.result import SentenceScore
 from eigentree.linalg.threads import one_thread
 from eigentree.studies.ensemble_answers import Piece, answered
 from eigentree.studies.ensemble_runs import Entrant, groups_of, steps_of

@@ -31,8 +31,9 @@ from eigentree._core.random import generator
 from eigentree.constituency.parser import Parser
 from eigentree.constituency.training import TrainingOptions, train
 from eigentree.errors import ModelFileError, TreebankFormatError, counted
-from eigentree.evaluation import EVALB_COLLINS, SentenceScore, score
-from eigentree.evaluation.result import summarise
+from eigentree.evaluation.parseval import score
+from eigentree.evaluation.result import SentenceScore, summarise
+from eigentree.evaluation.settings import EVALB_COLLINS
 from eigentree.treebank.cleaning import CleaningOptions, clean
 from eigentree.treebank.io.text_files import write_whole
 from eigentree.treebank.reader import read_treebank

@@ -211,15 +211,15 @@ def _brackets(parser: Any, index: int, words: list[str], tags: list[str]) -> dic
 
 
 def _evaluate(_: Any, gold: str, parsed: str) -> dict[str, Any]:
-    from eigentree.evaluation import EVALB_COLLINS
+    from eigentree.evaluation.settings import EVALB_COLLINS
     from eigentree.evaluation.tables.scores import as_json as report
-    from eigentree.evaluation.tables.scoring import TreeFile, scored
+    from eigentree.evaluation.tables.scoring import TreeFile, score_files
 
     reference, given = (
         TreeFile.of_lines(text.splitlines(keepends=True), name)
         for name, text in (("gold", gold), ("parsed", parsed))
     )
-    return report("gold", [scored(reference, given, EVALB_COLLINS)], None)
+    return report("gold", [score_files(reference, given, EVALB_COLLINS)], None)
 
 
 def _symbols(parser: Any) -> list[dict[str, Any]]:

@@ -49,13 +49,13 @@ def test_report(files, capsys):
     for row in (
         "up to 3 all",
         "sentences of two words or more 2 3",
-        "of them without a span to find 1 1",
+        "of these, without a gold span 1 1",
         "F1 of parses, % 80.00 71.43",
         "F1 of parses, % 50.00 52.38",
         "F1 of left-branching, % 100.00 66.67",
         "F1 of right-branching, % 66.67 66.67",
         "F1 of best binary, % 100.00 93.33",
-        "left out as punctuation: words of punctuation by Unicode",
+        "left out as punctuation: words of Unicode punctuation",
         "gold:2: sentence 2: no parse",
     ):
         assert row.split() in cells(out), row
@@ -97,7 +97,7 @@ def test_alignment(files, capsys):
     names = files(gold=GOLD, parsed=f"{cat}\n(who ?)\n{cook}\n")
     assert run(*names, "--notation", "plain", "--align") == 1
     out = capsys.readouterr().out
-    assert "parsed: 1 parse has the words of no gold tree that is left, on line 2" in out
+    assert "parsed: 1 parse has words that match no remaining gold tree, on line 2" in out
     assert ["F1", "of", "parses,", "%", "71.43", "71.43", "71.43", "71.43", "71.43"] in cells(out)
 
 
@@ -106,7 +106,7 @@ def test_files_of_different_length(files, capsys):
     assert run(*files(gold=GOLD, parsed=f"{first}\n\n{third}\n"), "--samples", "0") == 0
     assert "gold:2: sentence 2: no parse" in capsys.readouterr().out
     assert run(*files(gold=GOLD, parsed=f"{first}\n{second}\n"), "--samples", "0") == 1
-    assert "parsed has 2 parses and gold 3, paired from the first on" in capsys.readouterr().out
+    assert "parsed has 2 parses and gold 3, paired in order" in capsys.readouterr().out
 
 
 def test_malformed_lines_cost_one_sentence(files, capsys):
@@ -131,7 +131,7 @@ def test_gold_trees_that_cannot_be_used(files, capsys):
 def test_punctuation_that_counts_is_told_of(files, capsys):
     names = files(gold=GOLD, parsed=GOLD)
     assert run(*names, "--punctuation-tags", "PU") == 0
-    assert "3 words that count are punctuation by Unicode: ." in capsys.readouterr().out
+    assert "3 counted words are Unicode punctuation: ." in capsys.readouterr().out
     assert run(*names, "--punctuation", "penn") == 0
     assert "by Unicode" not in capsys.readouterr().out
 

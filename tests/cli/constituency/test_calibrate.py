@@ -41,7 +41,7 @@ def parsed(folder: Path, *options: str | Path) -> tuple[str, str]:
 
 def test_the_table_tells_raw_and_calibrated_of_both_ways(folder):
     header, *rows = (folder / "table").read_text("utf-8").splitlines()
-    assert header.split()[:2] == ["number", "told,"]
+    assert header.split()[:2] == ["number", "confidence,"]
     names = [row.split("  ")[0] for row in rows]
     assert names == [
         f"{way} {of}, {kind}"
@@ -200,7 +200,7 @@ def test_reliability_in_a_table_a_picture_and_json(folder, tmp_path):
     assert names == ["brackets, raw", "brackets, calibrated", "trees, raw", "trees, calibrated"]
     drawn = xml.etree.ElementTree.parse(picture).getroot()
     texts = {text.text for text in drawn.iter("{http://www.w3.org/2000/svg}text")}
-    assert texts >= {*names, "share right"}
+    assert texts >= {*names, "accuracy"}
     code, out, _ = run_verb("reliability", model, trees, "-q", "--json")
     told = json.loads(out)
     assert told["way"] == "tagged"

@@ -18,7 +18,8 @@ from eigentree.cli.constituency import ensemble
 from eigentree.constituency.ensemble.config import DEFAULT, read_description
 from eigentree.constituency.ensemble.parser import EnsembleParser
 from eigentree.constituency.parser import Parser
-from eigentree.evaluation import EVALB_COLLINS, score
+from eigentree.evaluation.parseval import score
+from eigentree.evaluation.settings import EVALB_COLLINS
 from eigentree.treebank.io.brackets import format_tree, parse_tree
 from eigentree.treebank.reader import read_treebank
 from tests.demo import HELD_OUT, TREEBANK, blocks_of, demo_parser, demo_trees, run_verb

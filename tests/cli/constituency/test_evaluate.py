@@ -54,7 +54,7 @@ def test_report_of_one_system(files, capsys):
         "tagging accuracy, % 85.71 85.71",
         "crossing brackets a sentence 0.33 0.33",
         "left out: TOP -NONE- , : `` '' .",
-        "held equal: ADVP = PRT",
+        "equivalent labels: ADVP = PRT",
         'outermost bracket: not counted if "" ROOT TOP VROOT',
         "outermost brackets not counted: the nameless one (3 gold, 0 parsed trees)",
     ):
@@ -80,7 +80,7 @@ def test_missing_parses_are_told_but_no_failure(files, capsys):
 def test_different_numbers_of_trees(files, capsys):
     names = files(gold=GOLD, parsed="".join(FIRST.splitlines(keepends=True)[1:]))
     assert run("evaluate", *names, "--samples", "50") == 1
-    assert "parsed has 2 trees and gold 3, paired from the first on" in capsys.readouterr().out
+    assert "parsed has 2 trees and gold 3, paired in order" in capsys.readouterr().out
     assert run("evaluate", *names, "--samples", "50", "--align") == 0
     assert "gold:1: sentence 1: no parse" in capsys.readouterr().out
 
@@ -89,7 +89,7 @@ def test_alignment_tells_what_is_left_over(files, capsys):
     parsed = "(S (NN hail))\n" + "".join(reversed(FIRST.splitlines(keepends=True)))
     assert run("evaluate", *files(gold=GOLD, parsed=parsed), "--samples", "50", "--align") == 1
     out = capsys.readouterr().out
-    assert "1 tree has the words of no gold tree that is left, on line 1" in out
+    assert "1 tree has words that match no remaining gold tree, on line 1" in out
     assert ["compared", "3", "3"] in cells(out)
 
 
@@ -110,7 +110,7 @@ def test_two_systems_side_by_side_with_labels(files, capsys):
     assert run("evaluate", *names, "--mode", "own", "--labels", "--samples", "200") == 0
     out = capsys.readouterr().out
     assert "A: first\nB: second\n" in out
-    assert "B less A: +17.65 points of F1" in out
+    assert "B - A: +17.65 points of F1" in out
     assert ["NP", "3", "2", "66.67", "100.00", "80.00"] in [
         line.split() for line in out.splitlines()
     ]

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from eigentree.constituency.ensemble.diversity import Candidates, compare, diversity, oracle
 from eigentree.errors import SettingsError
-from eigentree.evaluation import EVALB_COLLINS, OWN, outlines, score
+from eigentree.evaluation.parseval import counted_brackets, score
+from eigentree.evaluation.settings import EVALB_COLLINS, OWN
 from eigentree.treebank.io.brackets import parse_tree
 from eigentree.treebank.tree import Tree, with_tags
 from tests.helpers import close
@@ -137,6 +138,6 @@ def test_a_label_equal_to_two_others_is_refused():
 
 
 def test_outlines_hold_what_counts():
-    (found,) = outlines(trees("(TOP (S-X (A (, ,)) (B (t a) (t b))))"), EVALB_COLLINS)
+    (found,) = counted_brackets(trees("(TOP (S-X (A (, ,)) (B (t a) (t b))))"), EVALB_COLLINS)
     assert found.words == ["a", "b"]
     assert found.brackets == [("S", 0, 2), ("B", 0, 2)]

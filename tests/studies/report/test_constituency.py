@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from eigentree._core.printable import visible
 from eigentree.drawing.plots import Point, Series, plot
-from eigentree.drawing.tree_text import visible
 from eigentree.studies import make_study, read_study, run_study
 from eigentree.studies.report.constituency import as_html, as_markdown, percent, seconds, summary
 from tests.demo import HELD_OUT, TREEBANK

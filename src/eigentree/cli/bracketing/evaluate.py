@@ -13,7 +13,7 @@ from eigentree.cli.bracketing import train_parse
 from eigentree.errors import SettingsError, counted
 
 if TYPE_CHECKING:
-    from eigentree.evaluation import GoldBracketing, UnlabelledResult
+    from eigentree.evaluation.unlabelled import GoldBracketing, UnlabelledResult
     from eigentree.treebank.io.brackets import OnError
     from eigentree.treebank.io.unlabelled import Bracketing, Notation, Pair
 
@@ -88,9 +88,8 @@ def evaluate(
     Words of gold trees and parses must agree, with punctuation or without.  Sentences that
     can't be compared are listed and count as wrong, and the exit code is 1.
     """
-    from eigentree.evaluation import PENN_PUNCTUATION, score_unlabelled
     from eigentree.evaluation.tables import unlabelled as report
-    from eigentree.evaluation.unlabelled import LENGTHS
+    from eigentree.evaluation.unlabelled import LENGTHS, PENN_PUNCTUATION, score_unlabelled
 
     if [gold, parsed].count("-") > 1:
         raise typer.BadParameter("only one of the files can be standard input")
@@ -164,7 +163,7 @@ def _name(path: str) -> str:
 def _read_gold(
     path: str, tags: Sequence[str] | None, empty_labels: Sequence[str], on_error: OnError
 ) -> _Gold:
-    from eigentree.evaluation import gold_bracketing
+    from eigentree.evaluation.unlabelled import gold_bracketing
     from eigentree.treebank.io.text_files import open_text
     from eigentree.treebank.reader import read_trees
 
@@ -208,27 +207,27 @@ def _read_parsed(
 
 def _paired(gold: _Gold, given: _Parsed, align: bool) -> tuple[list[Bracketing | None], list[str]]:
     """A parse, or None, for each gold tree, and what was remarkable in reading and pairing."""
-    from eigentree.evaluation import match_by_words
-    from eigentree.evaluation.tables.scoring import by_lines
+    from eigentree.evaluation.tables.scoring import align_by_lines
+    from eigentree.evaluation.unlabelled import align_bracketings
 
     remarks = [*gold.remarks, *given.remarks]
     if align:
-        parses, left_over = match_by_words(gold.sentences, given.parses)
+        parses, left_over = align_bracketings(gold.sentences, given.parses)
         if left_over:
             lines = ", ".join(str(given.lines[place]) for place in left_over)
             parses_with = counted(len(left_over), "parse has", "parses have")
             remarks.append(
-                f"{given.name}: {parses_with} the words of no gold tree that is left, "
+                f"{given.name}: {parses_with} words that match no remaining gold tree, "
                 f"on {'line' if len(left_over) == 1 else 'lines'} {lines}"
             )
         return parses, remarks
     parses = given.parses
     if len(parses) != gold.n_trees:
-        parses = by_lines(parses, given.lines, given.n_lines, gold.n_trees)
+        parses = align_by_lines(parses, given.lines, given.n_lines, gold.n_trees)
     if len(parses) != gold.n_trees:
         remarks.append(
             f"{given.name} has {counted(len(parses), 'parse')} and {gold.name} {gold.n_trees}, "
-            "paired from the first on; --align pairs them by their words"
+            "paired in order; --align pairs them by their words"
         )
         parses = [*parses, *[None] * gold.n_trees]
     return [parses[place] for place in gold.order], remarks
@@ -239,7 +238,7 @@ def _baselines(
 ) -> dict[str, UnlabelledResult]:
     from eigentree._core.random import generator
     from eigentree.evaluation import baselines as trivial
-    from eigentree.evaluation import score_unlabelled
+    from eigentree.evaluation.unlabelled import score_unlabelled
     from eigentree.treebank.io.unlabelled import Bracketing
 
     rng = generator(seed, 0)

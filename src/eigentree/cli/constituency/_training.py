@@ -140,7 +140,8 @@ def tell_iterations(run: dict[str, Any], n_trees: int, quiet: bool) -> None:
 
 def score_on(parser: Parser, dev: str, held_out: list[tuple[Tree, Tree]], quiet: bool) -> None:
     """Parse the held-out trees by their own tags, and by the tagger's, and score both."""
-    from eigentree.evaluation import EVALB_COLLINS, score
+    from eigentree.evaluation.parseval import score
+    from eigentree.evaluation.settings import EVALB_COLLINS
 
     warn_of_compilation(quiet=quiet)
     gold, clean = ([pair[side] for pair in held_out] for side in (0, 1))

@@ -41,9 +41,9 @@ def calibrate(
     from eigentree.constituency.calibration import Calibration, Way
     from eigentree.constituency.ensemble.model_folder import save_calibrations
     from eigentree.constituency.ensemble.parser import EnsembleParser
-    from eigentree.drawing.reliability import Row
     from eigentree.errors import SettingsError
-    from eigentree.evaluation.reliability import reliability
+    from eigentree.evaluation.reliability import measure_reliability
+    from eigentree.evaluation.tables.reliability import ReliabilityRow
 
     keep_inputs(output, [held_out])
     is_ensemble = Path(model).is_dir()
@@ -56,7 +56,7 @@ def calibrate(
     trees = [clean for _, clean in held_out_trees(held_out, parser.cleaning, on_error)]
     warn_of_compilation(quiet=quiet)
     found: dict[Way, Calibration] = {}
-    rows: list[Row] = []
+    rows: list[ReliabilityRow] = []
     for way in ways_of(parser):
         results = parser.parse_many(asked(trees, way))
         told = track(results, f"parsing {held_out}, {way}", len(trees), quiet=quiet)
@@ -64,8 +64,14 @@ def calibrate(
         found[way] = judgement.calibration()
         for colour, (name, judged) in enumerate(judgement._asdict().items()):
             raw, fitted = judged.raw, judged.cross_fitted()
-            rows.append(Row(f"{way} {name}, raw", reliability(raw, judged.right), colour))
-            rows.append(Row(f"{way} {name}, calibrated", reliability(fitted, judged.right), colour))
+            rows.append(
+                ReliabilityRow(f"{way} {name}, raw", measure_reliability(raw, judged.right), colour)
+            )
+            rows.append(
+                ReliabilityRow(
+                    f"{way} {name}, calibrated", measure_reliability(fitted, judged.right), colour
+                )
+            )
     show(rows)
     if isinstance(parser, EnsembleParser):
         save_calibrations(Path(output), found)

@@ -274,7 +274,8 @@ def _scores(
     import numpy as np
 
     from eigentree.constituency.ensemble.diversity import compare
-    from eigentree.evaluation import EVALB_COLLINS, score
+    from eigentree.evaluation.parseval import score
+    from eigentree.evaluation.settings import EVALB_COLLINS
     from eigentree.sentence_input import PreparedSentence
 
     described = parser.network.description

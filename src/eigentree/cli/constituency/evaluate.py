@@ -17,7 +17,8 @@ from eigentree.cli._common import (
 )
 
 if TYPE_CHECKING:
-    from eigentree.evaluation import PairedTest, ParsevalOptions
+    from eigentree.evaluation.settings import ParsevalOptions
+    from eigentree.evaluation.significance import PairedTest
     from eigentree.evaluation.tables.scores import Scored
     from eigentree.evaluation.tables.scoring import TreeFile
 
@@ -71,7 +72,7 @@ def evaluate(
 
     Sentences that can't be compared are listed, the others are scored, and the exit code is 1.
     """
-    from eigentree.evaluation.tables.scoring import scored
+    from eigentree.evaluation.tables.scoring import score_files
 
     options = _options(mode, parameters, cut_off, count_roots, separators)
     files = [parsed] if second is None else [parsed, second]
@@ -80,7 +81,9 @@ def evaluate(
     keep_inputs(per_sentence or "-", [gold, *files, *([] if parameters is None else [parameters])])
     reference = _read(gold, on_error)
     systems = [
-        scored(reference, _read(file, on_error), options, align=align, samples=samples, seed=seed)
+        score_files(
+            reference, _read(file, on_error), options, align=align, samples=samples, seed=seed
+        )
         for file in files
     ]
     test = _paired(systems, samples, seed) if len(systems) > 1 else None
@@ -109,7 +112,7 @@ def _options(
 ) -> ParsevalOptions:
     from dataclasses import replace
 
-    from eigentree.evaluation import EVALB_COLLINS, OWN, read_parameters
+    from eigentree.evaluation.settings import EVALB_COLLINS, OWN, read_parameters
 
     if parameters is not None and mode == "own":
         raise typer.BadParameter("a parameter file belongs to mode evalb")
@@ -136,7 +139,7 @@ def _read(path: str, on_error: Literal["raise", "skip"]) -> TreeFile:
 
 def _paired(systems: Sequence[Scored], samples: int, seed: int) -> PairedTest | None:
     """The test over the sentences that count for both systems; None when there are none."""
-    from eigentree.evaluation import paired_test
+    from eigentree.evaluation.significance import paired_test
 
     counted = [{one.number: one for one in system.result.counted()} for system in systems]
     both = sorted(set(counted[0]) & set(counted[1]))

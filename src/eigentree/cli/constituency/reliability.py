@@ -19,10 +19,10 @@ from eigentree.cli.constituency._output import open_parser, warn_of_compilation
 from eigentree.cli.constituency._training import OnErrorOption, held_out_trees
 
 if TYPE_CHECKING:
-    from eigentree.drawing.reliability import Row
+    from eigentree.evaluation.tables.reliability import ReliabilityRow
 
 
-def reliability(
+def measure_reliability(
     model: Annotated[
         str, typer.Argument(help="A model file made by train, or the folder of an ensemble.")
     ],
@@ -46,8 +46,9 @@ def reliability(
     """
     from eigentree.constituency.calibrate import asked, judge
     from eigentree.constituency.calibration import Way
-    from eigentree.drawing.reliability import Row, draw_reliability
-    from eigentree.evaluation.reliability import reliability as measure
+    from eigentree.drawing.reliability import draw_reliability
+    from eigentree.evaluation.reliability import measure_reliability
+    from eigentree.evaluation.tables.reliability import ReliabilityRow
 
     check_inputs([trees])
     keep_inputs(picture or "-", [model, trees])
@@ -57,12 +58,14 @@ def reliability(
     way: Way = "untagged" if ignore_tags else "tagged"
     results = parser.parse_many(asked(gold, way))
     judgement = judge(track(results, f"parsing {trees}", len(gold), quiet=quiet), gold)
-    rows: list[Row] = []
+    rows: list[ReliabilityRow] = []
     for place, (name, judged) in enumerate(judgement._asdict().items()):
-        rows.append(Row(f"{name}, raw", measure(judged.raw, judged.right), 2 * place))
+        rows.append(
+            ReliabilityRow(f"{name}, raw", measure_reliability(judged.raw, judged.right), 2 * place)
+        )
         if judged.calibrated is not None:
-            measured = measure(judged.calibrated, judged.right)
-            rows.append(Row(f"{name}, calibrated", measured, 2 * place + 1))
+            measured = measure_reliability(judged.calibrated, judged.right)
+            rows.append(ReliabilityRow(f"{name}, calibrated", measured, 2 * place + 1))
     if picture is not None:
         drawn = draw_reliability(rows, f"{model} on {trees}, {way}")
         write_picture(drawn, picture, as_png=picture.lower().endswith(".png"))
@@ -76,9 +79,9 @@ def reliability(
         show(rows)
 
 
-def show(rows: list[Row]) -> None:
+def show(rows: list[ReliabilityRow]) -> None:
     """Print a table of reliability."""
-    from eigentree.drawing.reliability import reliability_table
-    from eigentree.evaluation.tables.scores import plain_table
+    from eigentree.evaluation.tables.reliability import reliability_table
+    from eigentree.evaluation.tables.table import format_table
 
-    typer.echo(plain_table(reliability_table(rows)))
+    typer.echo(format_table(reliability_table(rows)))

@@ -22,8 +22,8 @@ from eigentree.cli.dependency.train import train
 from eigentree.errors import counted
 
 if TYPE_CHECKING:
-    from eigentree.evaluation import AttachmentOptions, Interval, PairedTest
-    from eigentree.evaluation.attachment import Measure
+    from eigentree.evaluation.attachment import AttachmentOptions, Measure
+    from eigentree.evaluation.significance import Interval, PairedTest
     from eigentree.evaluation.tables.attachment import ScoredAttachment
     from eigentree.treebank.io.conllu import Sentence
 
@@ -85,7 +85,7 @@ def evaluate(
 
     Sentences that can't be compared are listed, the others are scored, and the exit code is 1.
     """
-    from eigentree.evaluation import AttachmentOptions
+    from eigentree.evaluation.attachment import AttachmentOptions
 
     options = AttachmentOptions(punctuation, tuple(punctuation_tags.split()), subtypes)
     files = [parsed] if second is None else [parsed, second]
@@ -144,7 +144,8 @@ def _read(path: str, on_error: Literal["raise", "skip"]) -> _File:
 def _score(
     gold: _File, parsed: _File, options: AttachmentOptions, align: bool, samples: int, seed: int
 ) -> ScoredAttachment:
-    from eigentree.evaluation import align_sentences, bootstrap_interval, score_attachment
+    from eigentree.evaluation.attachment import align_sentences, score_attachment
+    from eigentree.evaluation.significance import bootstrap_interval
     from eigentree.evaluation.tables.attachment import ScoredAttachment
 
     remarks = [
@@ -165,7 +166,7 @@ def _score(
     elif len(sentences) != len(gold.sentences):
         remarks.append(
             f"{parsed.name} has {counted(len(sentences), 'sentence')} and {gold.name} "
-            f"{len(gold.sentences)}, paired from the first on; --align pairs them by their words"
+            f"{len(gold.sentences)}, paired in order; --align pairs them by their words"
         )
         n_gold = len(gold.sentences)
         sentences = [*sentences, *[None] * n_gold][:n_gold]
@@ -186,8 +187,8 @@ def _score(
 
 def _paired(systems: Sequence[ScoredAttachment], samples: int, seed: int) -> dict[str, PairedTest]:
     """Tests over all words of the sentences that count for both systems; none without any."""
-    from eigentree.evaluation import paired_test
     from eigentree.evaluation.attachment import sentence_counts
+    from eigentree.evaluation.significance import paired_test
 
     scored = [{one.number: one for one in system.result.counted()} for system in systems]
     both = sorted(set(scored[0]) & set(scored[1]))

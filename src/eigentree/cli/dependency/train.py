@@ -192,7 +192,7 @@ def _tell_result(parser: DependencyParser, output: str, quiet: bool) -> None:
 def _score(parser: DependencyParser, sentences: Sequence[Sentence], quiet: bool) -> None:
     """Tell the scores on held-out trees: with gold tags, and from words alone."""
     from eigentree.cli._common import track
-    from eigentree.evaluation import score_attachment
+    from eigentree.evaluation.attachment import score_attachment
     from eigentree.treebank.tag_schemes import tags_of
 
     columns = [("gold tags", True), *([("words alone", False)] if parser.tagger else [])]

@@ -19,7 +19,8 @@ from typing import NamedTuple
 import numpy as np
 
 from eigentree.errors import SettingsError
-from eigentree.evaluation import EVALB_COLLINS, ParsevalOptions, outlines, score
+from eigentree.evaluation.parseval import counted_brackets, score
+from eigentree.evaluation.settings import EVALB_COLLINS, ParsevalOptions
 from eigentree.treebank.tree import Tree
 from eigentree.types import Floats, Longs
 
@@ -233,7 +234,7 @@ def compare(one: Sequence[Tree], other: Sequence[Tree], options: ParsevalOptions
     numbers: dict[tuple[str, int, int, int], int] = {}
     sentences: dict[tuple[str, ...], int] = {}
     sentence = []
-    for row, (words, brackets) in enumerate(outlines(trees, options)):
+    for row, (words, brackets) in enumerate(counted_brackets(trees, options)):
         sentence.append(sentences.setdefault(tuple(words), len(sentences)))
         n_before: Counter[tuple[str, int, int]] = Counter()
         for label, start, end in brackets:

@@ -21,7 +21,7 @@ from eigentree.constituency.ensemble.diversity import compare
 from eigentree.constituency.ensemble.features import FeatureOptions, FeatureTable, frequent_words
 from eigentree.constituency.ensemble.maxent import MaxEnt, MaxEntOptions, Quality, fit
 from eigentree.errors import ModelFileError, SettingsError
-from eigentree.evaluation import EVALB_COLLINS, ParsevalOptions
+from eigentree.evaluation.settings import EVALB_COLLINS, ParsevalOptions
 from eigentree.model_file import header_problem
 from eigentree.treebank.binarise import HeadFinder
 from eigentree.treebank.tree import Tree

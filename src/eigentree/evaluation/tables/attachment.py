@@ -1,21 +1,23 @@
-"""Attachment scores as tables for people, as tab-separated values and as JSON."""
+"""Attachment scores as text tables, tab-separated values and JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from eigentree.evaluation import AttachmentOptions, AttachmentResult, Interval, PairedTest
-from eigentree.evaluation.tables.scores import LISTED_PROBLEMS, Table, percent
+from eigentree.evaluation.attachment import AttachmentOptions, AttachmentResult
+from eigentree.evaluation.significance import Interval, PairedTest
+from eigentree.evaluation.tables.scores import LISTED_PROBLEMS
+from eigentree.evaluation.tables.table import TextTable, percent
 
 BARE = "without punctuation"
 
 
 class ScoredAttachment(NamedTuple):
-    """One system's result, with what belongs beside it in a report.
+    """The result of one system, with its intervals, file positions and remarks.
 
     ``intervals`` are by measure, ``uas`` and ``las``, each over all words and over those that
-    are no punctuation; empty when no sentence counts.  ``places`` are the file and line of each
+    are not punctuation; empty when no sentence counts.  ``places`` are the file and line of each
     gold sentence.
     """
 
@@ -27,18 +29,18 @@ class ScoredAttachment(NamedTuple):
 
 
 def describe_attachment(options: AttachmentOptions) -> list[tuple[str, str]]:
-    """The settings in words, as pairs of what and how."""
+    """The settings in words, as pairs of setting and value."""
     tags = " ".join(options.punctuation_tags) or "none"
     by_tags = f"words with one of the gold tags {tags}"
     is_unicode = options.punctuation == "unicode"
     return [
-        ("punctuation", "forms of Unicode punctuation alone" if is_unicode else by_tags),
+        ("punctuation", "forms of Unicode punctuation only" if is_unicode else by_tags),
         ("relations", "with subtypes" if options.subtypes else "up to the first colon"),
         ("sentence without a parse", "all its words count as wrong"),
     ]
 
 
-def attachment_table(systems: Sequence[ScoredAttachment]) -> Table:
+def attachment_table(systems: Sequence[ScoredAttachment]) -> TextTable:
     """The summaries of one or more systems side by side."""
     header = [""]
     figures: list[list[str]] = []
@@ -47,7 +49,7 @@ def attachment_table(systems: Sequence[ScoredAttachment]) -> Table:
         header += [f"{name}all words", f"{name}{BARE}"]
         figures += [list(_figures(system, side)) for side in range(2)]
     rows = [list(row) for row in zip(_TITLES, *figures, strict=True)]
-    return Table("", header, rows)
+    return TextTable("", header, rows)
 
 
 _TITLES = (
@@ -80,8 +82,8 @@ def _figures(system: ScoredAttachment, side: int) -> Iterator[str]:
     )
 
 
-def relation_table(system: ScoredAttachment) -> Table:
-    """Recall, precision and F1 of each relation over all words, the most frequent one first."""
+def relation_table(system: ScoredAttachment) -> TextTable:
+    """Recall, precision and F1 of each relation over all words, most frequent first."""
     rows = []
     for name, found in system.result.relations.items():
         recall = found.matched / found.gold if found.gold else None
@@ -90,17 +92,19 @@ def relation_table(system: ScoredAttachment) -> Table:
         figures = map(percent, (recall, precision, f1))
         rows.append([name, str(found.gold), str(found.parsed), *figures])
     header = ["relation", "gold", "parsed", "recall, %", "precision, %", "F1, %"]
-    return Table(system.name, header, rows)
+    return TextTable(system.name, header, rows)
 
 
-def attachment_problems(system: ScoredAttachment, most: int = LISTED_PROBLEMS) -> Iterator[str]:
-    """The sentences that couldn't be compared, one a line, and how many more there are."""
+def attachment_problems(
+    system: ScoredAttachment, max_lines: int = LISTED_PROBLEMS
+) -> Iterator[str]:
+    """List the sentences that could not be compared, one per line, and count the rest."""
     problems = system.result.problems
-    for one in problems[:most]:
+    for one in problems[:max_lines]:
         which = f"sentence {one.number}" if one.sent_id is None else f"sentence {one.sent_id}"
         yield f"{system.places[one.number - 1]}: {which}: {one.reason}"
-    if len(problems) > most:
-        yield f"and {len(problems) - most} more; --per-sentence and --json have them all"
+    if len(problems) > max_lines:
+        yield f"and {len(problems) - max_lines} more; --per-sentence and --json list all of them"
 
 
 _SENTENCE_COLUMNS = (
@@ -124,7 +128,7 @@ def attachment_rows(systems: Sequence[ScoredAttachment]) -> Iterator[str]:
 def attachment_json(
     gold: str, systems: Sequence[ScoredAttachment], tests: dict[str, PairedTest]
 ) -> dict[str, Any]:
-    """Everything but the sentences that compared well; fractions, not percent."""
+    """The scores and the sentences that could not be compared; fractions, not percent."""
     return {
         "gold": gold,
         "systems": [

@@ -1,20 +1,21 @@
-"""Scores as tables for people, as tab-separated values and as JSON."""
+"""Scores as text tables, tab-separated values and JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from eigentree.drawing.tree_text import columns
 from eigentree.errors import counted
-from eigentree.evaluation import Interval, PairedTest, ParsevalOptions, ParsevalResult, Summary
+from eigentree.evaluation.result import ParsevalResult, ParsevalSummary
+from eigentree.evaluation.settings import ParsevalOptions
+from eigentree.evaluation.significance import Interval, PairedTest
+from eigentree.evaluation.tables.table import NOT_DEFINED, TextTable, percent
 
-NOT_DEFINED = "n/a"
 LISTED_PROBLEMS = 20
 
 
 class Scored(NamedTuple):
-    """One system's result, with what belongs beside it in a report.
+    """The result of one system, with its interval, file positions and remarks.
 
     ``interval`` is None when no sentence counts.  ``places`` are the
     file and line of each gold tree.
@@ -27,35 +28,29 @@ class Scored(NamedTuple):
     remarks: Sequence[str] = ()
 
 
-class Table(NamedTuple):
-    """Cells of a table; the first column is text, the others are figures."""
-
-    title: str
-    header: list[str]
-    rows: list[list[str]]
-
-
 def describe(options: ParsevalOptions) -> list[tuple[str, str]]:
-    """The settings in words, as pairs of what and how."""
+    """The settings in words, as pairs of setting and value."""
     labels = " ".join(options.delete_labels) or "no labels"
     punctuation = ", and words of punctuation" if options.drop_punctuation else ""
-    told = [("settings", options.name), ("left out", labels + punctuation)]
+    described = [("settings", options.name), ("left out", labels + punctuation)]
     pairs = options.equal_labels + options.equal_words
     if pairs:
-        told.append(("held equal", ", ".join(" = ".join(pair) for pair in pairs)))
+        described.append(("equivalent labels", ", ".join(" = ".join(pair) for pair in pairs)))
     if options.quote_labels:
-        told.append(("quote tags", " ".join(options.quote_labels)))
+        described.append(("quote tags", " ".join(options.quote_labels)))
     if options.label_separators:
-        told.append(("labels end at", " ".join(options.label_separators)))
-    told.append(("compared", "labelled brackets" if options.labelled else "brackets alone"))
+        described.append(("labels end at", " ".join(options.label_separators)))
+    described.append(
+        ("compared", "labelled brackets" if options.labelled else "brackets without labels")
+    )
     names = " ".join(name or '""' for name in options.root_labels)
-    told.append(("outermost bracket", f"not counted if {names}" if names else "counted"))
+    described.append(("outermost bracket", f"not counted if {names}" if names else "counted"))
     how = {"skip": "not counted", "miss": "all its brackets count as not found"}
-    told.append(("sentence without a parse", how[options.missing]))
-    return told
+    described.append(("sentence without a parse", how[options.missing]))
+    return described
 
 
-def score_table(systems: Sequence[Scored]) -> Table:
+def score_table(systems: Sequence[Scored]) -> TextTable:
     """The summaries of one or more systems side by side."""
     header = [""]
     columns_of: list[list[str]] = []
@@ -69,7 +64,7 @@ def score_table(systems: Sequence[Scored]) -> Table:
     rows = [
         [title, *cells] for title, *cells in zip(_TITLES, *columns_of, strict=True) if any(cells)
     ]
-    return Table("", header, rows)
+    return TextTable("", header, rows)
 
 
 _TITLES = (
@@ -96,7 +91,7 @@ _TITLES = (
 )
 
 
-def _figures(system: Scored, summary: Summary, interval: Interval | None) -> Iterator[str]:
+def _figures(system: Scored, summary: ParsevalSummary, interval: Interval | None) -> Iterator[str]:
     yield from map(str, (summary.sentences, summary.compared, summary.errors, summary.missing))
     yield str(summary.flat)
     fallbacks = system.result.fallbacks
@@ -118,8 +113,8 @@ def _figures(system: Scored, summary: Summary, interval: Interval | None) -> Ite
     yield from map(percent, (summary.no_crossing, summary.two_or_fewer_crossing))
 
 
-def label_table(system: Scored) -> Table:
-    """Recall, precision and F1 of each label, the most frequent one first."""
+def label_table(system: Scored) -> TextTable:
+    """Recall, precision and F1 of each label, most frequent first."""
     rows = []
     for label, found in system.result.labels.items():
         recall = found.recalled / found.gold if found.gold else None
@@ -129,7 +124,7 @@ def label_table(system: Scored) -> Table:
         figures = map(percent, (recall, precision, f1))
         rows.append([label or '""', str(found.gold), str(found.parsed), *figures])
     header = ["label", "gold", "parsed", "recall, %", "precision, %", "F1, %"]
-    return Table(system.name, header, rows)
+    return TextTable(system.name, header, rows)
 
 
 def comparison(test: PairedTest, first: str, second: str, measure: str = "F1") -> str:
@@ -137,40 +132,20 @@ def comparison(test: PairedTest, first: str, second: str, measure: str = "F1") -
     points = 100 * test.difference
     low, high = (100 * end for end in test.interval)
     return (
-        f"{second} less {first}: {points:+.2f} points of {measure}, 95 % interval {low:+.2f} to "
+        f"{second} - {first}: {points:+.2f} points of {measure}, 95 % interval {low:+.2f} to "
         f"{high:+.2f}; p = {test.p_bootstrap:.4f} by the paired bootstrap, "
         f"{test.p_randomisation:.4f} by approximate randomisation, over "
         f"{counted(test.sentences, 'sentence')}"
     )
 
 
-def problem_lines(system: Scored, most: int = LISTED_PROBLEMS) -> Iterator[str]:
-    """The sentences that couldn't be compared, one a line, and how many more there are."""
+def problem_lines(system: Scored, max_lines: int = LISTED_PROBLEMS) -> Iterator[str]:
+    """List the sentences that could not be compared, one per line, and count the rest."""
     problems = system.result.problems
-    for one in problems[:most]:
+    for one in problems[:max_lines]:
         yield f"{system.places[one.number - 1]}: sentence {one.number}: {one.reason}"
-    if len(problems) > most:
-        yield f"and {len(problems) - most} more; --per-sentence and --json have them all"
-
-
-def percent(fraction: float | None) -> str:
-    """A fraction in percent with two places, n/a for None."""
-    return NOT_DEFINED if fraction is None else f"{100 * fraction:.2f}"
-
-
-def plain_table(table: Table) -> str:
-    """A table in aligned columns, the first to the left and the others to the right."""
-    lines = [table.header, *table.rows]
-    widths = [max(map(columns, cells)) for cells in zip(*lines, strict=True)]
-    shown = []
-    for first, *others in lines:
-        cells = [first + " " * (widths[0] - columns(first))]
-        cells += [
-            " " * (width - columns(cell)) + cell
-            for cell, width in zip(others, widths[1:], strict=True)
-        ]
-        shown.append("  ".join(cells).rstrip())
-    return "\n".join([*([table.title] if table.title else []), *shown])
+    if len(problems) > max_lines:
+        yield f"and {len(problems) - max_lines} more; --per-sentence and --json list all of them"
 
 
 _SENTENCE_COLUMNS = (
@@ -194,7 +169,7 @@ def sentence_rows(systems: Sequence[Scored]) -> Iterator[str]:
 
 
 def as_json(gold: str, systems: Sequence[Scored], test: PairedTest | None) -> dict[str, Any]:
-    """Everything but the sentences that compared well; fractions, not percent."""
+    """The scores and the sentences that could not be compared; fractions, not percent."""
     return {
         "gold": gold,
         "systems": [

@@ -1,4 +1,4 @@
-"""Files of trees brought together and scored, with remarks on what didn't fit."""
+"""Scores of files of parsed trees, with remarks on sentences that could not be paired."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple, TypeVar
 
 from eigentree.errors import counted
-from eigentree.evaluation import ParsevalOptions, align_by_words, bootstrap_interval, score
+from eigentree.evaluation.parseval import align_by_words, score
+from eigentree.evaluation.settings import ParsevalOptions
+from eigentree.evaluation.significance import bootstrap_interval
 from eigentree.evaluation.tables.scores import Scored
 from eigentree.treebank.io.brackets import OnError
 from eigentree.treebank.reader import read_trees
@@ -14,12 +16,12 @@ from eigentree.treebank.tree import Tree
 
 Item = TypeVar("Item")
 
-# Draws for intervals, where nobody says how many.
+# Default number of bootstrap samples.
 SAMPLES = 10_000
 
 
 class TreeFile(NamedTuple):
-    """The trees of a file in their order, None for "no parse", and where each begins.
+    """The trees of a file in order, None for "no parse", and the line where each begins.
 
     ``problems`` are the malformed ones.
     """
@@ -32,7 +34,7 @@ class TreeFile(NamedTuple):
 
     @classmethod
     def of_lines(cls, lines: Iterable[str], name: str, on_error: OnError = "raise") -> TreeFile:
-        """Read trees as they stand: what to leave out of them is for the settings to say.
+        """Read trees unchanged; the settings of the comparison decide what is left out.
 
         Raises
         ------
@@ -50,7 +52,7 @@ class TreeFile(NamedTuple):
         )
 
 
-def scored(
+def score_files(
     gold: TreeFile,
     parsed: TreeFile,
     options: ParsevalOptions,
@@ -65,11 +67,11 @@ def scored(
     ----------
     gold, parsed
     options
-        How brackets are compared.
+        Settings of the comparison.
     align
-        Pair sentences by their words, not their order.
+        Pair sentences by their words instead of their order.
     samples, seed
-        Of the bootstrap.
+        Number of samples and seed of the bootstrap.
     """
     remarks = [
         f"{file.name}: {counted(len(file.problems), 'malformed tree')}"
@@ -83,16 +85,16 @@ def scored(
             lines = ", ".join(str(parsed.lines[place]) for place in left_over)
             trees_with = counted(len(left_over), "tree has", "trees have")
             remarks.append(
-                f"{parsed.name}: {trees_with} the words of no gold tree that is left, "
+                f"{parsed.name}: {trees_with} words that match no remaining gold tree, "
                 f"on {'line' if len(left_over) == 1 else 'lines'} {lines}"
             )
     elif len(trees) != len(gold.trees):
-        trees = by_lines(trees, parsed.lines, parsed.n_lines, len(gold.trees))
+        trees = align_by_lines(trees, parsed.lines, parsed.n_lines, len(gold.trees))
         if len(trees) != len(gold.trees):
             remarks.append(
                 f"{parsed.name} has {counted(len(trees), 'tree')} and {gold.name} "
                 f"{len(gold.trees)}, paired "
-                "from the first on; --align pairs them by their words"
+                "in order; --align pairs them by their words"
             )
             trees = [*trees, *[None] * len(gold.trees)][: len(gold.trees)]
     result = score(gold.trees, trees, options)
@@ -106,12 +108,12 @@ def scored(
     )
 
 
-def by_lines(
+def align_by_lines(
     parsed: list[Item | None], lines: Sequence[int], n_lines: int, n_gold: int
 ) -> list[Item | None]:
-    """Let empty lines stand for missing parses where that alone explains the number of parses.
+    """Read empty lines as missing parses if that explains the number of parses.
 
-    Parsers that print one tree a line often leave the line empty when they find none.
+    Parsers that print one tree per line often print an empty line when they find none.
     """
     if n_lines != n_gold or len(set(lines)) < len(lines):
         return parsed

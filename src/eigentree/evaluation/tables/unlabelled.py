@@ -1,48 +1,55 @@
-"""Unlabelled scores as tables for people and as tab-separated values."""
+"""Unlabelled scores as text tables and tab-separated values."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
 from eigentree.errors import counted
-from eigentree.evaluation import GoldBracketing, UnlabelledResult
-from eigentree.evaluation.tables.scores import LISTED_PROBLEMS, Table, percent, plain_table
-from eigentree.evaluation.unlabelled import CONVENTIONS, Convention, Figure, marks_that_count
+from eigentree.evaluation.tables.scores import LISTED_PROBLEMS
+from eigentree.evaluation.tables.table import TextTable, format_table, percent
+from eigentree.evaluation.unlabelled import (
+    CONVENTIONS,
+    Convention,
+    GoldBracketing,
+    UnlabelledResult,
+    UnlabelledScore,
+    marks_that_count,
+)
 
 _TITLES: dict[Convention, str] = {
-    "klein-manning": "klein-manning: F1 of all spans, that of the sentence among them",
-    "sentence": "sentence: mean of sentence F1, without the span of the sentence",
+    "klein-manning": "klein-manning: F1 of all spans, including the whole sentence",
+    "sentence": "sentence: mean of sentence F1, excluding the whole sentence",
 }
 _COLUMNS = ("sentence", "place", "status", "length", "matched", "gold", "parsed", "f1", "reason")
 
 
 def describe(tags: Sequence[str] | None, empty_labels: Sequence[str]) -> list[tuple[str, str]]:
-    """The settings in words, as pairs of what and how."""
-    marks = "words of punctuation by Unicode" if tags is None else " ".join(tags) or "nothing"
+    """The settings in words, as pairs of setting and value."""
+    marks = "words of Unicode punctuation" if tags is None else " ".join(tags) or "nothing"
     return [
         ("left out as punctuation", marks),
         ("left out as empty", " ".join(empty_labels) or "nothing"),
-        ("spans that count", "of two words or more, each once; length is in words left"),
+        ("spans that count", "two words or more, each once; length counts the remaining words"),
         ("sentences of one word", "not counted"),
-        ("no gold span but the sentence's", "1 if the parse has none either, else 0"),
+        ("no gold span but the whole sentence", "1 if the parse has no other span, else 0"),
         ("sentence without a parse", "all its spans count as not found"),
     ]
 
 
 def notes(gold: Sequence[GoldBracketing]) -> list[str]:
-    """What deserves telling of the settings."""
+    """Remarks on settings that look wrong for the gold trees."""
     marks = marks_that_count(gold)
     if not marks:
         return []
     shown = " ".join(word for word, _ in marks.most_common(5))
-    words = counted(marks.total(), "word that counts is", "words that count are")
-    return [f"{words} punctuation by Unicode: {shown}"]
+    words = counted(marks.total(), "counted word is", "counted words are")
+    return [f"{words} Unicode punctuation: {shown}"]
 
 
-def tables(results: Mapping[str, UnlabelledResult]) -> list[Table]:
+def tables(results: Mapping[str, UnlabelledResult]) -> list[TextTable]:
     """A table for each convention, with a column for each length.
 
-    The first result comes with all its figures, the others with their F1 alone.
+    The first result is shown in full, the others with their F1 only.
     """
     first = next(iter(results.values()))
     made = []
@@ -51,7 +58,7 @@ def tables(results: Mapping[str, UnlabelledResult]) -> list[Table]:
         header = ["", *("all" if one.longest is None else f"up to {one.longest}" for one in own)]
         rows = [
             ["sentences of two words or more", *(str(one.sentences) for one in own)],
-            ["of them without a span to find", *(str(one.trivial) for one in own)],
+            ["of these, without a gold span", *(str(one.trivial) for one in own)],
         ]
         for name, result in results.items():
             figures = [result.figure(convention, one.longest) for one in own]
@@ -63,11 +70,11 @@ def tables(results: Mapping[str, UnlabelledResult]) -> list[Table]:
             if convention == "klein-manning":
                 rows.append(["  recall, %", *(percent(one.recall) for one in figures)])
                 rows.append(["  precision, %", *(percent(one.precision) for one in figures)])
-        made.append(Table(_TITLES[convention], header, rows))
+        made.append(TextTable(_TITLES[convention], header, rows))
     return made
 
 
-def _interval(figure: Figure) -> str:
+def _interval(figure: UnlabelledScore) -> str:
     if figure.interval is None:
         return percent(None)
     return f"{100 * figure.interval.low:.1f}-{100 * figure.interval.high:.1f}"
@@ -78,9 +85,9 @@ def lines(
     settings: Sequence[tuple[str, str]],
     remarks: Sequence[str],
 ) -> Iterator[str]:
-    """The whole report, parts separated by empty lines."""
+    """The lines of the report; its parts are separated by empty lines."""
     for table in tables(results):
-        yield "\n" + plain_table(table)
+        yield "\n" + format_table(table)
     yield ""
     yield from (f"{what}: {how}" for what, how in settings)
     if remarks:
@@ -89,19 +96,20 @@ def lines(
 
 
 def problems(
-    result: UnlabelledResult, places: Sequence[str], most: int = LISTED_PROBLEMS
+    result: UnlabelledResult, places: Sequence[str], max_lines: int = LISTED_PROBLEMS
 ) -> Iterator[str]:
-    """The sentences without a parse that can be compared, one a line, and how many more."""
-    for one in result.problems[:most]:
+    """List the sentences without a comparable parse, one per line, and count the rest."""
+    for one in result.problems[:max_lines]:
         yield f"{places[one.number - 1]}: sentence {one.number}: {one.reason}"
-    if len(result.problems) > most:
-        yield f"and {len(result.problems) - most} more; --per-sentence and --json have them all"
+    if len(result.problems) > max_lines:
+        rest = len(result.problems) - max_lines
+        yield f"and {rest} more; --per-sentence and --json list all of them"
 
 
 def sentence_rows(result: UnlabelledResult, places: Sequence[str]) -> Iterator[str]:
     """A line of tab-separated values for each sentence, after a header.
 
-    Spans are counted with the sentence's own; F1 is without it, and empty for one word.
+    Counts of spans include the whole sentence; F1 excludes it and is empty for one word.
     """
     yield "\t".join(_COLUMNS)
     for one, place in zip(result.sentences, places, strict=True):

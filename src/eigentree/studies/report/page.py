@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from importlib.resources import files
 from typing import Any, NamedTuple
 
-from eigentree.drawing.tree_text import visible
+from eigentree._core.printable import visible
 from eigentree.studies.report.tables import Section, Table
 
 

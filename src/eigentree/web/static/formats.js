@@ -37,7 +37,7 @@ export function qtree(root) {
     tag: (label, word) => `[.{${label}} {${word}} ]`,
     end: " ]",
   });
-  return `% wants \\usepackage{tikz-qtree}\n\\begin{tikzpicture}\n\\Tree ${inner}\n\\end{tikzpicture}\n`;
+  return `% requires \\usepackage{tikz-qtree}\n\\begin{tikzpicture}\n\\Tree ${inner}\n\\end{tikzpicture}\n`;
 }
 
 /** LaTeX for the package forest; words stand in a line at the bottom. */
@@ -47,7 +47,7 @@ export function forest(root) {
     tag: (label, word) => `[{${label}} [{${word}}, tier=word]]`,
     end: "]",
   });
-  return `% wants \\usepackage{forest}\n\\begin{forest}\n${inner}\n\\end{forest}\n`;
+  return `% requires \\usepackage{forest}\n\\begin{forest}\n${inner}\n\\end{forest}\n`;
 }
 
 const DEEPEST = 40; // columns of indentation

@@ -1,0 +1,42 @@
+"""Text that is safe to print, and the terminal columns that it occupies."""
+
+from __future__ import annotations
+
+import unicodedata
+
+
+def visible(text: str) -> str:
+    """Replace characters that a terminal or browser would interpret by visible symbols.
+
+    These are control characters, line separators and characters that reorder text.  A combining
+    character at the start is placed on a dotted circle.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    shown = "".join(_symbol(character) for character in text)
+    return f"◌{shown}" if shown and not character_columns(shown[0]) else shown
+
+
+def _symbol(character: str) -> str:
+    code = ord(character)
+    if code < 0x20:
+        return chr(0x2400 + code)
+    reorders = 0x202A <= code <= 0x202E or 0x2066 <= code <= 0x2069
+    is_control = unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"}
+    return (
+        "\N{REPLACEMENT CHARACTER}"
+        if reorders or is_control or code & 0xFFFE == 0xFFFE
+        else character
+    )
+
+
+def columns(text: str) -> int:
+    """Terminal columns of a text: wide characters count two, combining characters none."""
+    return len(text) if text.isascii() else sum(map(character_columns, text))
+
+
+def character_columns(character: str) -> int:
+    """Terminal columns of one character: 0, 1 or 2."""
+    if unicodedata.category(character) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
