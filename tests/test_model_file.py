@@ -328,7 +328,7 @@ def test_the_version_before_is_read(saved: Path) -> None:
 
 
 def test_another_kind(saved: Path) -> None:
-    with pytest.raises(ModelFileError, match="kind 'parser', where 'ensemble' is wanted"):
+    with pytest.raises(ModelFileError, match="kind 'parser'; expected 'ensemble'"):
         open_model(saved, kind="ensemble")
 
 

@@ -26,9 +26,10 @@ from eigentree import (
     score,
     score_attachment,
 )
+from eigentree.base import available_models
 from eigentree.cli.models import in_markdown
 from eigentree.constituency.training import TrainingOptions
-from eigentree.data.catalogue import CONSTITUENTS, DEPENDENCIES, FOLDER, bundled
+from eigentree.data.catalogue import CONSTITUENTS, DEPENDENCIES, FOLDER
 from eigentree.dependency.learn.arc_labels import ArcLabelOptions, train_arc_labels
 from eigentree.dependency.training import (
     DependencyTrainingOptions,
@@ -231,7 +232,7 @@ def parsed_like(
 
 def page() -> str:
     """What ``docs/models.md`` says after its introduction."""
-    return "\n".join(in_markdown(model) for model in bundled())
+    return "\n".join(in_markdown(model) for model in available_models())
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ def counted(number: int, noun: str, several: str | None = None) -> str:
 
 
 class EigentreeError(Exception):
-    """Anything that eigentree refuses, with a message meant for the person who caused it."""
+    """The base of all errors of eigentree, with a message for the user."""
 
 
 class TreebankFormatError(EigentreeError):
@@ -33,9 +33,13 @@ class ModelFileError(EigentreeError):
     """A model file that is damaged, foreign or of another version."""
 
 
-class SettingsError(EigentreeError):
-    """An option, or a combination of options, that has no meaning."""
+class SettingsError(EigentreeError, ValueError):
+    """An argument or option, or a combination of them, that is invalid."""
 
 
 class TensorError(EigentreeError):
     """A tensor that can't be decomposed, or a start that doesn't suit it."""
+
+
+class WorkerError(EigentreeError):
+    """A worker process that exited before its work was done."""

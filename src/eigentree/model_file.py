@@ -20,21 +20,21 @@ import mmap
 import os
 import stat
 import struct
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, TypeGuard
+from typing import TYPE_CHECKING, Any, BinaryIO, Generic, NamedTuple, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eigentree import __version__
-from eigentree.data.catalogue import names, resolved
+from eigentree.data.catalogue import model_names, resolve_model
 from eigentree.errors import EigentreeError, ModelFileError
 from eigentree.treebank.io.text_files import write_whole
 
 if TYPE_CHECKING:
-    from pydantic import ValidationError
+    from pydantic import BaseModel, ValidationError
 
 FORMAT = "eigentree model"
 # 2: grammars may hold rules that were never seen.
@@ -67,6 +67,10 @@ _CODES = {
     "BOOL": "|b1",
 }
 _CODE_OF = {np.dtype(name): code for code, name in _CODES.items()}
+
+
+Model = TypeVar("Model")
+Header = TypeVar("Header", bound="BaseModel")
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +111,74 @@ def header_problem(error: ValidationError) -> str:
     """What is wrong with a header, from the first of pydantic's complaints."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
-    return f"header's {where}: {first['msg']}"
+    return f"header's {where}: {first['msg'].removeprefix('Value error, ')}"
+
+
+class Parts(NamedTuple):
+    """What a model is in its file; see `save_model`."""
+
+    header: Mapping[str, Any]
+    arrays: Mapping[str, NDArray[Any]]
+    blobs: Mapping[str, bytes] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Codec(Generic[Model, Header]):
+    """How models of one kind are written to files and read from them.
+
+    Attributes
+    ----------
+    kind
+        The header's ``kind``.
+    header
+        The pydantic model of the header, by which it is checked.
+    to_parts
+        The parts of a model's file; `Codec.save` adds the kind.
+    from_parts
+        The model from the checked header and the file, which also has the header as it was
+        written.  It may raise any `LookupError`, `TypeError`, `ValueError` or `EigentreeError`
+        for parts that don't belong together.
+    """
+
+    kind: str
+    header: type[Header]
+    to_parts: Callable[[Model], Parts]
+    from_parts: Callable[[Header, ModelFile], Model]
+
+    def save(self, model: Model, path: str | Path) -> None:
+        """Write a model, whole or not at all.
+
+        Raises
+        ------
+        ModelFileError
+            As of `save_model`.
+        """
+        header, arrays, blobs = self.to_parts(model)
+        save_model(path, {"kind": self.kind, **header}, arrays, blobs)
+
+    def load(self, path: str | Path, *, verify: bool = True) -> Model:
+        """Read a model and check that its parts belong together.
+
+        Raises
+        ------
+        ModelFileError
+            As of `open_model`, and when the header or the parts are not those of such a model.
+        """
+        return self.decode(open_model(path, kind=self.kind, verify=verify))
+
+    def decode(self, file: ModelFile) -> Model:
+        """The model of a file that is already open; raises `ModelFileError` as `load` does."""
+        from pydantic import ValidationError
+
+        try:
+            return self.from_parts(self.header.model_validate(file.header), file)
+        except ValidationError as error:
+            raise ModelFileError(f"{file.path}: its {header_problem(error)}") from error
+        except EigentreeError as error:
+            raise ModelFileError(f"{file.path}: {error}") from error
+        except (LookupError, TypeError, ValueError, ArithmeticError) as error:
+            what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
+            raise ModelFileError(f"{file.path}: the model's parts don't fit: {what}") from error
 
 
 def save_model(
@@ -203,7 +274,7 @@ def open_model(path: str | Path, *, kind: str | None = None, verify: bool = True
     ModelFileError
         When the file is missing, damaged, not a model, of another version or another kind.
     """
-    path = resolved(path)
+    path = resolve_model(path)
     try:
         # A pipe or a folder would block or fail later, with less to say.
         if not stat.S_ISREG(os.stat(path).st_mode):
@@ -214,7 +285,7 @@ def open_model(path: str | Path, *, kind: str | None = None, verify: bool = True
         why = error.strerror or error
         # A bare name may be a slip in one of the package's.
         ours = len(path.parts) == 1 and not path.suffix and isinstance(error, FileNotFoundError)
-        hint = f"; {' and '.join(names())} come with eigentree" if ours else ""
+        hint = f"; {' and '.join(model_names())} come with eigentree" if ours else ""
         raise ModelFileError(f"{path}: can't be read: {why}{hint}") from error
 
 
@@ -230,7 +301,7 @@ def _read(path: Path, file: BinaryIO, kind: str | None, verify: bool) -> ModelFi
         found = header.get("kind")
         verbs = _VERBS.get(str(found))
         raise ModelFileError(
-            f"{path}: holds a model of kind {found!r}, where {kind!r} is wanted"
+            f"{path}: is a model of kind {found!r}; expected {kind!r}"
             + ("" if verbs is None else f"; it is for {verbs}")
         )
     mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)

@@ -132,7 +132,7 @@ def test_model_files_that_do_not_fit_are_refused(rng, tmp_path):
         ({"symbols": ["a"]}, arrays, "axis 0 of operators is symbols, which must be 1"),
         ({"symbols": 3}, arrays, "its header's symbols"),
         ({}, {"initial": model.initial}, "lacks 'final'"),
-        ({"kind": "parser"}, arrays, f"where '{KIND}' is wanted"),
+        ({"kind": "parser"}, arrays, f"expected '{KIND}'"),
     ):
         save_model(path, header | changed, kept)
         with pytest.raises(ModelFileError, match=message):

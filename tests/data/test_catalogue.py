@@ -9,9 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 from eigentree import DependencyParser, ModelFileError, Parser
+from eigentree.base import available_models
 from eigentree.cli.app import app
 from eigentree.cli.models import in_markdown
-from eigentree.data.catalogue import CONSTITUENTS, DEPENDENCIES, bundled, names, resolved
+from eigentree.data.catalogue import CONSTITUENTS, DEPENDENCIES, model_names, resolve_model
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_BYTES = 8_000_000
@@ -22,8 +23,8 @@ def run(*arguments, **options):
 
 
 def test_each_model_has_a_card():
-    assert names() == [CONSTITUENTS, DEPENDENCIES]
-    for model in bundled():
+    assert model_names() == [CONSTITUENTS, DEPENDENCIES]
+    for model in available_models():
         card = model.card
         assert card["licence"] == "CC BY-SA 4.0"
         assert card["about"]
@@ -36,14 +37,16 @@ def test_each_model_has_a_card():
 
 def test_the_page_tells_the_cards():
     page = (ROOT / "docs" / "models.md").read_text("utf-8")
-    assert page.partition("\n## ")[2] == "\n".join(map(in_markdown, bundled())).removeprefix("## ")
+    assert page.partition("\n## ")[2] == "\n".join(
+        map(in_markdown, available_models())
+    ).removeprefix("## ")
 
 
 def test_a_file_of_the_same_name_goes_first(tmp_path, monkeypatch):
-    assert resolved("english").is_file()
+    assert resolve_model("english").is_file()
     monkeypatch.chdir(tmp_path)
     Path("english").write_text("mine")
-    assert resolved("english") == Path("english")
+    assert resolve_model("english") == Path("english")
     with pytest.raises(ModelFileError, match="english: "):
         Parser.load("english")
 
@@ -68,7 +71,7 @@ def test_what_lies_about_is_not_taken_for_the_usual_model(tmp_path, monkeypatch)
 
 @pytest.mark.parametrize("path", ["folder/english", "english.egt", "English", ""])
 def test_only_bare_names_are_names(path):
-    assert resolved(path) == Path(path)
+    assert resolve_model(path) == Path(path)
 
 
 def test_surprisal_needs_no_model_of_its_own():
@@ -87,10 +90,10 @@ def test_parsers_open_by_name():
 
 def test_verbs_take_names_and_need_none():
     told = run("models").stdout
-    assert all(name in told for name in names())
+    assert all(name in told for name in model_names())
     assert "Verspoor" in run("models", "english").stdout
     assert json.loads(run("models", "english", "--json").stdout)["card"]["language"] == "en"
-    assert [each["name"] for each in json.loads(run("models", "--json").stdout)] == names()
+    assert [each["name"] for each in json.loads(run("models", "--json").stdout)] == model_names()
     default = run("parse", input="The old man the boats.\n")
     assert default.stdout == run("parse", "-m", "english", input="The old man the boats.\n").stdout
     assert default.stdout.startswith("(")

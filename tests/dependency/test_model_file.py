@@ -59,11 +59,11 @@ def test_other_files_are_refused(tmp_path):
     with pytest.raises(ModelFileError, match="isn't an eigentree model"):
         load_dependency_parser(path)
     save_model(path, {"kind": "parser"}, {})
-    hint = f"kind 'parser', where '{KIND}' is wanted; it is for eigentree parse$"
+    hint = f"is a model of kind 'parser'; expected '{KIND}'; it is for eigentree parse$"
     with pytest.raises(ModelFileError, match=hint):
         load_dependency_parser(path)
     save_model(path, {"kind": "reranker"}, {})
-    with pytest.raises(ModelFileError, match=r"where 'dependency parser' is wanted$"):
+    with pytest.raises(ModelFileError, match=r"expected 'dependency parser'$"):
         load_dependency_parser(path)
 
 

@@ -339,4 +339,4 @@ def test_spacy_is_asked_for_where_it_is_absent():
 
 def test_its_attributes_are_those_told_of():
     told = integration.__doc__
-    assert all(f"``{name}``" in told for name in spacy._GETTERS)
+    assert all(f"``{name}``" in told for name in integration._GETTERS)

@@ -323,7 +323,7 @@ def test_get_tells_by_its_exit_code(demo, monkeypatch):
         (["-m", "none.egt"], "none.egt: there is no such model"),
         (["-m", "demo.egt", "-m", "demo.egt"], "would both be called demo; rename one of them"),
         (["-m", "text.egt"], "text.egt: isn't an eigentree model"),
-        (["--dependencies", "demo.egt"], "where 'dependency parser' is wanted"),
+        (["--dependencies", "demo.egt"], "expected 'dependency parser'"),
         (["-m", "demo.egt", "--max-tokens", "0"], "the limit tokens is 0; it must be greater"),
         (["-m", "demo.egt", "--max-stop-seconds", "nan"], "the limit stop_seconds is nan"),
         (["-m", "demo.egt", "--host", "no.such.host.invalid"], "port 8600 of no.such.host.invalid"),

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from multiprocessing import get_context, parent_process
 from typing import Any
 
+WORKER_EXITED = "a worker process exited unexpectedly (possibly out of memory); use fewer jobs"
+
 
 @contextmanager
 def worker_pool(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
-from eigentree.errors import EigentreeError, SettingsError, TreebankFormatError
+from eigentree.errors import EigentreeError, SettingsError, TreebankFormatError, WorkerError
 
 if TYPE_CHECKING:
     from eigentree.evaluation.tables.table import TextTable
@@ -79,12 +79,12 @@ def guarded(work: Callable[[], object], *, debug: bool) -> object:
     except BrokenPipeError:
         _discard_output()
         raise typer.Exit(CLOSED_PIPE) from None
+    except (WorkerError, WorkFailedError) as error:
+        _report(str(error), debug)
+        raise typer.Exit(FAILED) from None
     except EigentreeError as error:
         _report(str(error), debug)
         raise typer.Exit(BAD_INPUT) from None
-    except WorkFailedError as error:
-        _report(str(error), debug)
-        raise typer.Exit(FAILED) from None
     except (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError) as error:
         _report(f"{error.filename}: {error.strerror}", debug)
         raise typer.Exit(BAD_INPUT) from None

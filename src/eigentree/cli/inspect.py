@@ -65,10 +65,10 @@ def inspect(
     from eigentree.cli.bracketing.inspect import describe_brackets, show_brackets
     from eigentree.cli.dependency.inspect import describe_dependencies, show_dependencies
     from eigentree.constituency.parser import Parser
-    from eigentree.data.catalogue import resolved
+    from eigentree.data.catalogue import resolve_model
     from eigentree.model_file import open_model
 
-    model = str(resolved(model))
+    model = str(resolve_model(model))
     if Path(model).is_dir():
         raise SettingsError(
             f"{model}: is a folder; eigentree ensemble info tells what is in an ensemble"

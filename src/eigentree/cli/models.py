@@ -10,7 +10,7 @@ import typer
 from eigentree.cli._common import JsonOption, result_console
 
 if TYPE_CHECKING:
-    from eigentree.data.catalogue import Bundled
+    from eigentree.base import BundledModel
 
 
 def models(
@@ -22,10 +22,10 @@ def models(
     A name in the list may stand wherever a model is asked for.  The card tells what a model was
     trained on, under which licences it may be used, and its scores.
     """
-    from eigentree.data.catalogue import bundled
+    from eigentree.base import available_models
     from eigentree.errors import SettingsError
 
-    found = {each.name: each for each in bundled()}
+    found = {each.name: each for each in available_models()}
     if name is not None and name not in found:
         raise SettingsError(f"no model {name!r} comes with eigentree; {', '.join(found)} do")
     if as_json:
@@ -37,11 +37,11 @@ def models(
         typer.echo(in_markdown(found[name]), nl=False)
 
 
-def _record(model: Bundled) -> dict[str, Any]:
+def _record(model: BundledModel) -> dict[str, Any]:
     return {**model._asdict(), "path": str(model.path)}
 
 
-def _list(found: list[Bundled]) -> None:
+def _list(found: list[BundledModel]) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
@@ -53,7 +53,7 @@ def _list(found: list[Bundled]) -> None:
     result_console().print(table)
 
 
-def in_markdown(model: Bundled) -> str:
+def in_markdown(model: BundledModel) -> str:
     """A card as a section of a page, for people."""
     card = model.card
     lines = [f"## {model.name}", "", card["about"], ""]

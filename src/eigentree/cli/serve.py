@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from eigentree.cli._common import FAILED, QuietOption, WorkFailedError, message
-from eigentree.data.catalogue import CONSTITUENTS, DEPENDENCIES, own
+from eigentree.data.catalogue import CONSTITUENTS, DEPENDENCIES, bundled_path
 from eigentree.errors import SettingsError
 
 _NEEDED = ("fastapi", "uvicorn")
@@ -103,7 +103,7 @@ def serve(
         stop_seconds=stop_seconds,
     )  # fmt: skip
     if not (model or dependencies or brackets):
-        model, dependencies = [str(own(CONSTITUENTS))], [str(own(DEPENDENCIES))]
+        model, dependencies = [str(bundled_path(CONSTITUENTS))], [str(bundled_path(DEPENDENCIES))]
     models = name_models(
         [("constituents", path) for path in model or ()]
         + [("dependencies", path) for path in dependencies or ()]

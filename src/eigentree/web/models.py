@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from eigentree.data.catalogue import resolved
+from eigentree.data.catalogue import resolve_model
 from eigentree.errors import ModelFileError, SettingsError
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def name_models(paths: Iterable[tuple[Kind, str]]) -> list[Served]:
     """
     found: dict[str, Served] = {}
     for kind, given in paths:
-        path = resolved(given)
+        path = resolve_model(given)
         if not path.exists():
             raise ModelFileError(f"{given}: there is no such model")
         name = path.name if path.is_dir() else path.stem

@@ -63,6 +63,10 @@ class Tagger:
         self._lock = threading.Lock()  # CRFsuite holds one sentence at a time
         self.tagset: tuple[str, ...] = tuple(self._crf.labels())
 
+    def __reduce__(self) -> tuple[Callable[[bytes], Tagger], tuple[bytes]]:
+        # CRFsuite's own object can't be sent to another process.
+        return Tagger.from_bytes, (self.to_bytes(),)
+
     @classmethod
     def train(
         cls,

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from eigentree._core.batching import batches
 from eigentree.cli import _batches
 from eigentree.cli.constituency import ensemble
 from eigentree.constituency.ensemble.config import DEFAULT, read_description
@@ -443,11 +444,11 @@ def test_a_slow_pipe_is_not_waited_for(trained, texts):
 
 
 def test_lots_are_as_large_as_can_be():
-    assert list(_batches.in_lots(iter("abcde"), 2)) == [["a", "b"], ["c", "d"], ["e"]]
+    assert list(batches(iter("abcde"), 2)) == [["a", "b"], ["c", "d"], ["e"]]
     more = iter([True, False, True, True, True])
-    lots = _batches.in_lots(iter("abcde"), 3, lambda: next(more))
+    lots = batches(iter("abcde"), 3, lambda: next(more))
     assert list(lots) == [["a", "b"], ["c", "d", "e"]]
-    assert list(_batches.in_lots(iter(""), 3)) == []
+    assert list(batches(iter(""), 3)) == []
 
 
 def test_input_that_tells_nothing_is_read_on(monkeypatch):

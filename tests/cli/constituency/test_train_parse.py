@@ -312,11 +312,11 @@ def die(_lot: object) -> None:
 
 
 def test_a_killed_worker_is_told_in_one_sentence(model, sentences, monkeypatch):
-    monkeypatch.setattr("eigentree.cli._batches._answer", die)
+    monkeypatch.setattr("eigentree._core.batching._process", die)
     code, out, err = run_verb("parse", "-m", model, "-j", "2", "--quiet", sentences)
     assert (code, out) == (1, "")
     assert err == (
-        "eigentree: a worker process ended, perhaps for want of memory; use fewer --jobs\n"
+        "eigentree: a worker process exited unexpectedly (possibly out of memory); use fewer jobs\n"
     )
 
 

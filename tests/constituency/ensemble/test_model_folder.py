@@ -155,9 +155,9 @@ def of_a_parser(folder: Path) -> None:
         ),
         (
             swap("rerankers/first.egt", "members/coarse-1.egt"),
-            "first.egt: holds a model of kind 'parser', where 'reranker' is wanted",
+            "first.egt: is a model of kind 'parser'; expected 'reranker'",
         ),
-        (of_a_parser, "ensemble.egt: holds a model of kind 'parser', where 'ensemble' is wanted"),
+        (of_a_parser, "ensemble.egt: is a model of kind 'parser'; expected 'ensemble'"),
         (other_members, "ensemble.egt: its members are not those of its description"),
         (other_backbones, "coarse-1.egt: has other rules or words than its fellow members"),
         (family_in_two, "ensemble.egt: its families have more than one backbone each"),

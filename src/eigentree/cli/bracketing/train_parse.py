@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from eigentree.cli._batches import in_lots, in_processes
+from eigentree._core.batching import batches, map_batches
 from eigentree.cli._common import (
     BAD_INPUT,
     JobsOption,
@@ -311,7 +311,7 @@ def parse(
         render = _renderer(parser)
         rendered = chain.from_iterable(render([sentence]) for sentence in sentences)
     else:
-        rendered = in_processes(_from_file, work, in_lots(sentences, _LOT), jobs)
+        rendered = map_batches(_from_file, work, batches(sentences, _LOT), jobs)
     with write_whole(output_file) as out:
         # On a terminal the trees themselves show how far it is.
         for each in track(rendered, "parsing", quiet=quiet or out.isatty()):

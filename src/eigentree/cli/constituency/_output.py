@@ -59,12 +59,12 @@ def model_path(given: str | None, usual: str) -> str:
     SettingsError
         When the name is empty.
     """
-    from eigentree.data.catalogue import own, resolved
+    from eigentree.data.catalogue import bundled_path, resolve_model
     from eigentree.errors import SettingsError
 
     if given == "":
         raise SettingsError("--model is empty; give a model file, or leave the option out")
-    return str(own(usual) if given is None else resolved(given))
+    return str(bundled_path(usual) if given is None else resolve_model(given))
 
 
 def open_parser(model: str) -> Parser | EnsembleParser:

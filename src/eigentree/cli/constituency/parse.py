@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TextIO
 
 import typer
 
-from eigentree.cli._batches import LOT, in_lots, in_processes, more_to_read
+from eigentree._core.batching import BATCH, batches, map_batches
+from eigentree.cli._batches import more_to_read
 from eigentree.cli._common import (
     BAD_INPUT,
     JobsOption,
@@ -272,12 +273,12 @@ def parse(
         if jobs == 1:
             # A lot that is too small costs time, and one that is not there yet may never come.
             waits = lean or "-" not in (files or ["-"])
-            lots = in_lots(sentences, _lot(parser), lambda: waits or more_to_read())
+            lots = batches(sentences, _lot(parser), lambda: waits or more_to_read())
             rendered = chain.from_iterable(map(_renderer(parser, work), lots))
         else:
-            lots = in_lots(sentences, max(LOT, _lot(parser)))
+            lots = batches(sentences, max(BATCH, _lot(parser)))
             del parser
-            rendered = in_processes(_from_file, work, lots, jobs)
+            rendered = map_batches(_from_file, work, lots, jobs)
         # On a terminal the trees themselves show how far it is.
         waiting: list[tuple[float, str]] = []
         n_marginals = n_outside = 0

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from eigentree.cli._batches import in_lots, in_processes
+from eigentree._core.batching import batches, map_batches
 from eigentree.cli._common import (
     BAD_INPUT,
     JobsOption,
@@ -149,7 +149,7 @@ def surprisal(
         tables = chain.from_iterable(work([sentence]) for sentence in sentences)
     else:
         del parser
-        tables = in_processes(_from_file, (model, max_words), in_lots(sentences, _LOT), jobs)
+        tables = map_batches(_from_file, (model, max_words), batches(sentences, _LOT), jobs)
     failed = False
     with write_whole(output_file) as out:
         out.write("\t".join(COLUMNS) + "\n")

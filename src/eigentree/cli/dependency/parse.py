@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from eigentree.cli._batches import in_lots, in_processes
+from eigentree._core.batching import batches, map_batches
 from eigentree.cli._common import (
     BAD_INPUT,
     JobsOption,
@@ -152,7 +152,7 @@ def parse(
         if jobs == 1:
             rendered = map(_renderer(parser, work), watched())
         else:
-            rendered = in_processes(_from_file, work, in_lots(watched()), jobs)
+            rendered = map_batches(_from_file, work, batches(watched()), jobs)
         for each in track(rendered, "parsing", quiet=quiet or out.isatty()):
             out.write(each.text)
             out.flush()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from eigentree.cli._common import OutputOption, check_inputs, keep_inputs
-from eigentree.data.catalogue import resolved
+from eigentree.data.catalogue import resolve_model
 from eigentree.errors import GrammarError, SettingsError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def states(
         raise SettingsError("give --clusters or --distance, not both")
     if not 0.0 <= least_share <= 1.0:
         raise SettingsError(f"--least-share is {least_share}; it must lie between 0 and 1")
-    model = str(resolved(model))
+    model = str(resolve_model(model))
     check_inputs(files)
     keep_inputs(output_file, [model, *files])
     options = changed(
