@@ -1,7 +1,7 @@
 """The docs as a site: `make docs` builds it, and any warning ends the build.
 
-The source folder is the repository itself, so that a relative link leads to the same file here and
-on a page of the repository.  The order of pages is in ``docs/index.rst``.
+The source folder is the repository itself, so that relative links work both on the site and in the
+repository.  The order of pages is in ``docs/index.rst``.
 """
 
 import sys
@@ -10,15 +10,17 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 project = "eigentree"
-extensions = ["myst_parser", "citations", "console"]
+extensions = ["myst_parser", "citations", "console", "typeset"]
 root_doc = "docs/index"
 include_patterns = ["docs/**.md", "docs/*.rst", "validation/**.md", "CHANGELOG.md"]
-# The start page stands in index.rst, where the order of all others is.
+# The start page is included by index.rst, which has the order of all others.
 exclude_patterns = ["docs/README.md", "docs/_build", ".*", "src", "tests", "demo-output"]
 
 myst_heading_anchors = 4
+myst_enable_extensions = ["dollarmath", "amsmath"]
+html_math_renderer = "mathml"
 nitpicky = True
-# A command in which another language stands, such as awk's, is only coloured less.
+# Pygments cannot colour commands that contain another language, such as awk.
 suppress_warnings = ["misc.highlighting_failure"]
 
 html_theme = "furo"
