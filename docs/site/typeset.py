@@ -26,11 +26,13 @@ def mathml(tex: str, node: nodes.Element, as_block: bool) -> str:
 
 
 def visit_inline(writer: HTML5Translator, node: nodes.math) -> None:
+    """Write a formula within a line."""
     writer.body.append(mathml(node.astext(), node, as_block=False))
     raise nodes.SkipNode
 
 
 def visit_block(writer: HTML5Translator, node: nodes.math_block) -> None:
+    """Write a formula on lines of its own; a wide one can be scrolled."""
     writer.body.append(f'<div class="math">{mathml(node.astext(), node, as_block=True)}</div>\n')
     raise nodes.SkipNode
 
