@@ -28,12 +28,14 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
+from eigentree.constituency.chart.arrays import Matrix
+
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
 from eigentree.constituency.chart import _kernels_dense as kernels
-from eigentree.constituency.chart.constraints import Permitted
+from eigentree.constituency.chart.arrays import Permitted
 from eigentree.constituency.learn.decomposition import DecompositionOptions
 from eigentree.constituency.parser import Parser
 from eigentree.constituency.training import TrainingOptions, TreebankOptions
@@ -136,9 +138,9 @@ class _Random:
         spans = kernels.first(n, n + 1)
         none = np.empty(0, dtype=np.uint32)
 
-        def full(rows: int, columns: int) -> kernels.Matrix:
+        def full(rows: int, columns: int) -> Matrix:
             matrix = rng.random((rows, columns)).astype(kind)
-            return kernels.Matrix(matrix, none, none, matrix[0, :0].copy())
+            return Matrix(matrix, none, none, matrix[0, :0].copy())
 
         self.to_parent, self.to_children = full(rank, m), full(m, 2 * rank)
         self.from_children, self.from_parent = full(2 * rank, m), full(m, rank)

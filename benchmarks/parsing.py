@@ -23,9 +23,10 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import numpy as np
 
+from eigentree.constituency.chart.arrays import Leaves
 from eigentree.constituency.chart.decode import decode, gains
 from eigentree.constituency.chart.inside_outside import inside_outside
-from eigentree.constituency.chart.pruning import Leaves, prune
+from eigentree.constituency.chart.pruning import prune
 from eigentree.constituency.learn.spectral import SpectralOptions, estimate, project
 from eigentree.constituency.learn.unseen_rules import unseen_rules, widen
 from eigentree.constituency.parser import Parser, ParserOptions

@@ -13,9 +13,10 @@ import numpy as np
 from hypothesis import strategies as st
 
 from eigentree.automata.model import OperatorModel
-from eigentree.constituency.chart.pruning import Leaves
-from eigentree.constituency.grammar.lpcfg import LPCFG, NO_MATRIX, LatentParameters
-from eigentree.constituency.grammar.pcfg import PCFG, Candidates, WordTable
+from eigentree.constituency.chart.arrays import Leaves
+from eigentree.constituency.grammar.arrays import Candidates, LatentParameters
+from eigentree.constituency.grammar.lpcfg import LPCFG, NO_MATRIX
+from eigentree.constituency.grammar.pcfg import PCFG, WordTable
 from eigentree.constituency.grammar.symbols import SymbolTable
 from eigentree.dependency.head_automata import LEFT, RIGHT, ROOT, HeadAutomata
 from eigentree.treebank.binarise import Symbol

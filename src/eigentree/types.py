@@ -12,6 +12,7 @@ Singles = NDArray[np.float32]
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]
 Shorts = NDArray[np.int16]
+Tallies = NDArray[np.uint32]
 Keys = NDArray[np.uint64]
 Flags = NDArray[np.bool_]
 

@@ -11,18 +11,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentree.automata import em
+from eigentree.automata.arrays import Automata, PrefixTree
 from eigentree.automata.em import (
-    Automata,
     Expectation,
     SequenceEMModel,
     SequenceEMOptions,
     cluster_prefixes,
+    extract_model,
     learn_sequence_em,
     log_likelihood,
     start,
 )
 from eigentree.automata.model import OperatorModel
-from eigentree.automata.prefix_forest import Forest, plant
+from eigentree.automata.prefix_forest import plant
 from eigentree.automata.sequences import Sequences
 from eigentree.errors import GrammarError, ModelFileError, SettingsError
 from eigentree.model_file import open_model, save_model
@@ -33,16 +34,16 @@ TEXTS = ["abca", "ab", "ab", "", "cab", "abcb", "", "ca", "abca", "bbbb", "c", "
 texts = st.lists(st.text("abc", max_size=6), min_size=1, max_size=12)
 
 
-def of(texts: list[str]) -> tuple[Sequences, Forest]:
+def of(texts: list[str]) -> tuple[Sequences, PrefixTree]:
     sequences = Sequences.of(texts, "abc")
     return sequences, plant(sequences, np.zeros(len(texts), dtype=np.int64), 1)
 
 
-def as_automata(model: OperatorModel, forest: Forest) -> Automata:
+def as_automata(model: OperatorModel, forest: PrefixTree) -> Automata:
     return Automata(model.initial[None], model.final[None], model.operators[forest.row_symbol])
 
 
-def step(forest: Forest, automata: Automata, jobs: int = 1) -> tuple[float, em.Counts]:
+def step(forest: PrefixTree, automata: Automata, jobs: int = 1) -> tuple[float, em.Counts]:
     with ThreadPoolExecutor(jobs) as threads:
         return Expectation(forest, automata.initial.shape[1], threads).step(automata)
 
@@ -202,7 +203,7 @@ def test_few_symbols_give_few_states():
     for begin in ("random", "spectral"):
         found = start([sequences], forest, SequenceEMOptions(6, 1, begin))
         assert found.initial.shape == (1, 6)
-        assert found.model(forest, 0, sequences.symbols).n_states == 2
+        assert extract_model(found, forest, 0, sequences.symbols).n_states == 2
 
 
 def test_the_best_iteration_is_kept_by_held_out_sequences(rng):

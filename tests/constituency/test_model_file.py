@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eigentree.constituency.grammar.lpcfg import COUNTS, LPCFG
+from eigentree.constituency.grammar.arrays import COUNTS
+from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.model_file import IMPLIED, KIND
 from eigentree.constituency.parser import Parser
 from eigentree.constituency.training import TrainingOptions

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 from eigentree.errors import GrammarError, SettingsError, ShapeError, TreebankFormatError
 from eigentree.words import _kernels_brown as kernels
+from eigentree.words.arrays import Bigrams, Window
 from eigentree.words.brown import (
     STAGE,
-    Bigrams,
     BrownClusters,
     BrownOptions,
-    Window,
     assign_words,
     learn_brown,
     mutual_information,

@@ -13,19 +13,15 @@ backward is the posterior of the state, times the number of sequences with this 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from eigentree._core.jit import kernel
-
-if TYPE_CHECKING:
-    from eigentree.automata.em import Automata
-    from eigentree.automata.prefix_forest import Forest
-    from eigentree.types import Floats, Ints
+from eigentree.automata.arrays import Automata, PrefixTree
+from eigentree.types import Floats, Ints
 
 
 @kernel
 def forward_pass(
-    forest: Forest,
+    forest: PrefixTree,
     automata: Automata,
     first: int,
     last: int,
@@ -60,7 +56,7 @@ def forward_pass(
 
 @kernel
 def end_pass(
-    forest: Forest,
+    forest: PrefixTree,
     automata: Automata,
     forward: Floats,
     exponent: Ints,
@@ -94,7 +90,7 @@ def end_pass(
 
 @kernel
 def backward_pass(
-    forest: Forest, automata: Automata, first: int, last: int, scale: Floats, backward: Floats
+    forest: PrefixTree, automata: Automata, first: int, last: int, scale: Floats, backward: Floats
 ) -> None:
     """Hand backward vectors from the nodes ``first`` to ``last`` on to parents in this range."""
     n = backward.shape[1]
@@ -105,7 +101,7 @@ def backward_pass(
 
 
 @kernel
-def root_pass(forest: Forest, automata: Automata, scale: Floats, backward: Floats) -> None:
+def root_pass(forest: PrefixTree, automata: Automata, scale: Floats, backward: Floats) -> None:
     """Hand backward vectors on to the roots."""
     n = backward.shape[1]
     n_roots = len(automata.initial)
@@ -128,7 +124,7 @@ def pull_back(
 
 @kernel
 def count_operators(
-    forest: Forest,
+    forest: PrefixTree,
     automata: Automata,
     first: int,
     last: int,

@@ -44,9 +44,10 @@ import numpy as np
 from eigentree._core.random import generator
 from eigentree._core.shapes import check_shapes, check_types
 from eigentree.automata import _kernels_em as kernels
+from eigentree.automata.arrays import Automata, AutomataCounts, PrefixTree
 from eigentree.automata.counting import PRIOR, check_prior, count_one_state
 from eigentree.automata.model import OperatorModel, mixture
-from eigentree.automata.prefix_forest import N_PARTS, Forest, plant
+from eigentree.automata.prefix_forest import N_PARTS, plant
 from eigentree.automata.sequences import Sequences
 from eigentree.automata.spectral import OperatorOptions, assemble, count_substrings, decompose
 from eigentree.errors import GrammarError, ModelFileError, SettingsError, ShapeError
@@ -104,32 +105,6 @@ class SequenceEMOptions:
             )
         if not 0.0 < self.perturbation < np.inf:
             raise SettingsError(f"perturbation is {self.perturbation}; it must be above 0")
-
-
-class Automata(NamedTuple):
-    """Parameters of automata; with fewer states than n, the numbers of others are zero.
-
-    Attributes
-    ----------
-    initial : float64, axes (automata, n)
-    final : float64, axes (automata, n)
-    operators : float64, axes (rows of the forest, n, n)
-    """
-
-    initial: Floats
-    final: Floats
-    operators: Floats
-
-    def model(self, forest: Forest, automaton: int, symbols: tuple[str, ...]) -> OperatorModel:
-        """One of them, without the states that it never has."""
-        first, last = np.searchsorted(forest.row_automaton, [automaton, automaton + 1]).tolist()
-        own = self.operators[first:last]
-        used = np.flatnonzero((self.initial[automaton] > 0) | (own.sum(axis=(0, 2)) > 0))
-        operators = np.zeros((len(symbols), len(used), len(used)))
-        operators[forest.row_symbol[first:last]] = own[:, used[:, None], used]
-        return OperatorModel(
-            symbols, self.initial[automaton, used], self.final[automaton, used], operators
-        )
 
 
 Judge = Callable[[Automata], float]
@@ -234,7 +209,7 @@ def learn_sequence_em(
     weak = count_one_state(sequences, prior)
 
     def assembled(automata: Automata) -> OperatorModel:
-        model = automata.model(forest, 0, sequences.symbols)
+        model = extract_model(automata, forest, 0, sequences.symbols)
         return mixture(model, weak, back_off) if back_off else model
 
     judge, judged_on = None, ""
@@ -262,7 +237,33 @@ def learn_sequence_em(
     return SequenceEMModel(assembled(found.automata), found.record, found.best)
 
 
-def log_likelihood(forest: Forest, model: OperatorModel) -> float:
+def extract_model(
+    automata: Automata, tree: PrefixTree, number: int, symbols: tuple[str, ...]
+) -> OperatorModel:
+    """One of several automata, without the states that it does not use.
+
+    Parameters
+    ----------
+    automata
+        Parameters of all of them.
+    tree
+        The prefix tree that numbers their operators.
+    number
+        Which automaton.
+    symbols
+        Its symbols, in the order of the prefix tree.
+    """
+    first, last = np.searchsorted(tree.row_automaton, [number, number + 1]).tolist()
+    rows = automata.operators[first:last]
+    used = np.flatnonzero((automata.initial[number] > 0) | (rows.sum(axis=(0, 2)) > 0))
+    operators = np.zeros((len(symbols), len(used), len(used)))
+    operators[tree.row_symbol[first:last]] = rows[:, used[:, None], used]
+    return OperatorModel(
+        symbols, automata.initial[number, used], automata.final[number, used], operators
+    )
+
+
+def log_likelihood(forest: PrefixTree, model: OperatorModel) -> float:
     """Logarithm of the product of a model's values over the sequences of one tree, in nats.
 
     The model must have no negative number; -inf when a sequence has the value zero.
@@ -274,7 +275,7 @@ def log_likelihood(forest: Forest, model: OperatorModel) -> float:
 
 def learn_automata(
     groups: Sequence[Sequences],
-    forest: Forest,
+    forest: PrefixTree,
     options: SequenceEMOptions,
     *,
     judge: Judge | None = None,
@@ -379,14 +380,6 @@ def _check_rise(last: Iteration, likelihood: float) -> None:
         )
 
 
-class Counts(NamedTuple):
-    """Expected counts, in the shape of `Automata`."""
-
-    initial: Floats
-    final: Floats
-    operators: Floats
-
-
 class Expectation:
     """The expectation step, with the vectors of all prefixes at hand.
 
@@ -394,7 +387,7 @@ class Expectation:
     operators.  So any number of them gives the same bits.
     """
 
-    def __init__(self, forest: Forest, n_states: int, threads: ThreadPoolExecutor) -> None:
+    def __init__(self, forest: PrefixTree, n_states: int, threads: ThreadPoolExecutor) -> None:
         n_nodes = len(forest.parent)
         self._forest, self._threads = forest, threads
         self._forward, self._backward = np.zeros((2, n_nodes, n_states))
@@ -426,7 +419,7 @@ class Expectation:
             self._forest, automata, self._forward, self._exponent, self._backward, self._stop
         )
 
-    def step(self, automata: Automata) -> tuple[float, Counts]:
+    def step(self, automata: Automata) -> tuple[float, AutomataCounts]:
         """Log-likelihood and expected counts, which are overwritten by the next step."""
         forest, scale, backward = self._forest, self._scale, self._backward
         likelihood = self.value(automata)
@@ -447,10 +440,12 @@ class Expectation:
         kernels.root_pass(forest, automata, scale, backward)
         list(self._threads.map(count, range(N_PARTS)))
         initial = automata.initial * backward[: len(automata.initial)]
-        return likelihood, Counts(initial, self._stop, self._counts)
+        return likelihood, AutomataCounts(initial, self._stop, self._counts)
 
 
-def maximise(forest: Forest, counts: Counts, before: Automata | None = None) -> Automata:
+def maximise(
+    forest: PrefixTree, counts: AutomataCounts, before: Automata | None = None
+) -> Automata:
     """Relative frequencies of counts.
 
     A state that is never reached stops, and an automaton without sequences stays as it was.
@@ -469,14 +464,14 @@ def maximise(forest: Forest, counts: Counts, before: Automata | None = None) -> 
     return Automata(initial, final, operators)
 
 
-def _most_states(forest: Forest, most: int) -> Longs:
+def _most_states(forest: PrefixTree, most: int) -> Longs:
     """Axes (automata): how many states each gets."""
     n_automata = int(forest.automaton.max()) + 1
     seen = np.bincount(forest.automaton, forest.through, n_automata)
     return np.clip(np.sqrt(seen).astype(np.int64), 1, most)
 
 
-def _observed(forest: Forest) -> tuple[Floats, Floats, Floats]:
+def _observed(forest: PrefixTree) -> tuple[Floats, Floats, Floats]:
     """Axes (automata) twice and (rows): how often each began, stopped and read a symbol."""
     n_automata = int(forest.automaton.max()) + 1
     began = forest.through[:n_automata]
@@ -489,7 +484,7 @@ def _observed(forest: Forest) -> tuple[Floats, Floats, Floats]:
 
 def start(
     groups: Sequence[Sequences],
-    forest: Forest,
+    forest: PrefixTree,
     options: SequenceEMOptions,
     restart: int = 0,
     seed: int = 0,
@@ -501,7 +496,7 @@ def start(
     began, stopped = np.maximum(began, 1.0), np.where(began == 0.0, 1.0, stopped)
     is_state = (np.arange(options.states) < n_states[:, None]).astype(np.float64)
     share = is_state / n_states[:, None]
-    even = Counts(
+    even = AutomataCounts(
         began[:, None] * share,
         stopped[:, None] * share,
         read[:, None, None]
@@ -513,9 +508,11 @@ def start(
         factors = [
             np.exp(options.perturbation * rng.uniform(-1.0, 1.0, array.shape)) for array in even
         ]
-        return maximise(forest, Counts(*(a * b for a, b in zip(even, factors, strict=True))))
+        return maximise(
+            forest, AutomataCounts(*(a * b for a, b in zip(even, factors, strict=True)))
+        )
     state = cluster_prefixes(groups, forest, n_states, options, seed)
-    counted = Counts(*(np.zeros_like(array) for array in even))
+    counted = AutomataCounts(*(np.zeros_like(array) for array in even))
     roots, nodes = np.split(np.arange(len(state)), [len(n_states)])
     np.add.at(counted.initial, (roots, state[roots]), forest.through[roots])
     np.add.at(counted.final, (forest.automaton, state), forest.ends)
@@ -523,7 +520,7 @@ def start(
     np.add.at(counted.operators, at, forest.through[nodes])
     return maximise(
         forest,
-        Counts(
+        AutomataCounts(
             *(
                 (1.0 - EVEN_PART) * own + EVEN_PART * other
                 for own, other in zip(counted, even, strict=True)
@@ -534,7 +531,7 @@ def start(
 
 def cluster_prefixes(
     groups: Sequence[Sequences],
-    forest: Forest,
+    forest: PrefixTree,
     n_states: Longs,
     options: SequenceEMOptions,
     seed: int = 0,

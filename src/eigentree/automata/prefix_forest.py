@@ -8,59 +8,17 @@ Each automaton has a tree of its own, so many are learned at once.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
+from eigentree.automata.arrays import PrefixTree
 from eigentree.automata.sequences import Sequences
-from eigentree.types import Floats, Longs
+from eigentree.types import Longs
 
 # Pieces of work that nodes and operators are divided into for threads.
 N_PARTS = 64
 
 
-class Forest(NamedTuple):
-    """The prefixes of sequences, a tree an automaton.
-
-    The roots, which are the empty prefixes, come first; then the prefixes with one automaton and
-    one first symbol stand together, the shorter ones before the longer.
-
-    Attributes
-    ----------
-    parent : int64, axes (nodes)
-        The prefix without its last symbol; a root has itself.
-    automaton : int64, axes (nodes)
-    row : int64, axes (nodes)
-        The operator of the last symbol, in a table of those that occur; 0 at roots.
-    ends : float64, axes (nodes)
-        Number of sequences that are this prefix and no more.
-    through : float64, axes (nodes)
-        Number of sequences that begin with it.
-    below_roots : int64
-        The prefixes of length 1.
-    block : int64, axes (`N_PARTS` + 1)
-        Nodes, but for roots, in parts between which no parent lies.
-    row_automaton, row_symbol : int64, axes (rows)
-        What an operator belongs to; sorted.
-    row_start : int64, axes (rows + 1)
-    by_row : int64, axes (nodes without roots)
-        The nodes of operator r, at ``row_start[r]:row_start[r + 1]``.
-    """
-
-    parent: Longs
-    automaton: Longs
-    row: Longs
-    ends: Floats
-    through: Floats
-    below_roots: Longs
-    block: Longs
-    row_automaton: Longs
-    row_symbol: Longs
-    row_start: Longs
-    by_row: Longs
-
-
-def plant(sequences: Sequences, automaton: Longs, n_automata: int) -> Forest:
+def plant(sequences: Sequences, automaton: Longs, n_automata: int) -> PrefixTree:
     """The forest of the sequences of some automata.
 
     Parameters
@@ -110,7 +68,7 @@ def plant(sequences: Sequences, automaton: Longs, n_automata: int) -> Forest:
     below_roots = n_automata + np.flatnonzero(parent[n_automata:] < n_automata)
     borders = np.append(below_roots, n_nodes)
     wanted = n_automata + np.arange(N_PARTS + 1) * (n_nodes - n_automata) // N_PARTS
-    return Forest(
+    return PrefixTree(
         parent,
         owner,
         np.concatenate([np.zeros(n_automata, dtype=np.int64), row]),

@@ -25,8 +25,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from eigentree.automata.arrays import PrefixTree
 from eigentree.automata.model import OperatorModel
-from eigentree.automata.prefix_forest import Forest, plant
+from eigentree.automata.prefix_forest import plant
 from eigentree.automata.sequences import Sequences
 from eigentree.errors import GrammarError, SettingsError, counted
 from eigentree.types import Floats
@@ -238,7 +239,7 @@ def state_graph(
     )
 
 
-def _frequent(forest: Forest, symbols: Sequence[str], least_count: int) -> dict[int, Prefix]:
+def _frequent(forest: PrefixTree, symbols: Sequence[str], least_count: int) -> dict[int, Prefix]:
     """The frequent prefixes by their nodes; the empty one, which is node 0, is one of them."""
     prefixes: dict[int, Prefix] = {0: ()}
     # Whatever begins a frequent prefix is frequent, and stands before it.
@@ -267,7 +268,7 @@ def _cluster(vectors: Floats, options: StateGraphOptions) -> NDArray[np.int64]:
 
 
 def _merge(
-    forest: Forest, cluster_of: dict[int, int]
+    forest: PrefixTree, cluster_of: dict[int, int]
 ) -> tuple[dict[int, int], dict[tuple[int, int], int]]:
     """Clusters of prefixes after all mergers, and where each leads to by the number of a symbol."""
     joined = {cluster: cluster for cluster in cluster_of.values()}
@@ -296,7 +297,7 @@ def _merge(
 
 
 def _count(
-    forest: Forest,
+    forest: PrefixTree,
     symbols: Sequence[str],
     merged: dict[int, int],
     target: dict[tuple[int, int], int],

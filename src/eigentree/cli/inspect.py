@@ -207,9 +207,9 @@ def _add_measured(parser: Parser, costs: dict[str, Any] | None) -> None:
     """Time both charts on sentences of random words, and add the ratios."""
     import numpy as np
 
+    from eigentree.constituency.chart.arrays import Leaves
     from eigentree.constituency.chart.exhaustive import exhaustive_marginals
     from eigentree.constituency.chart.kruskal import Factors, kruskal_marginals
-    from eigentree.constituency.chart.pruning import Leaves
 
     if costs is None or parser.kruskal is None:
         raise SettingsError(_NO_KRUSKAL_FORM)

@@ -15,8 +15,9 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
 
 from eigentree._core.shapes import check_types
 from eigentree.constituency.calibration import from_arrays, to_arrays
+from eigentree.constituency.grammar.arrays import COUNTS, LatentParameters
 from eigentree.constituency.grammar.kruskal import KruskalGrammar
-from eigentree.constituency.grammar.lpcfg import COUNTS, LPCFG, NO_MATRIX, ROUNDED, LatentParameters
+from eigentree.constituency.grammar.lpcfg import LPCFG, NO_MATRIX, ROUNDED
 from eigentree.constituency.grammar.pcfg import PCFG, WordTable
 from eigentree.constituency.grammar.symbols import SymbolTable
 from eigentree.constituency.parser import Parser, ParserOptions

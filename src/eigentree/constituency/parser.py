@@ -32,13 +32,14 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from eigentree.constituency.calibration import Calibrations, calibration_for
+from eigentree.constituency.chart.arrays import Leaves
 from eigentree.constituency.chart.constraints import Settled, settle
 from eigentree.constituency.chart.decode import OF_ITEMS, Objective
 from eigentree.constituency.chart.exhaustive import exhaustive_marginals
 from eigentree.constituency.chart.kruskal import Factors, kruskal_marginals
 from eigentree.constituency.chart.marginals import RuleMarginal
 from eigentree.constituency.chart.prefix import LeftCorners, Surprisal
-from eigentree.constituency.chart.pruning import DEFAULT_THRESHOLD, Leaves
+from eigentree.constituency.chart.pruning import DEFAULT_THRESHOLD
 from eigentree.constituency.chart.tree_value import TreeValue, on_tree
 from eigentree.constituency.decoding import Found, search
 from eigentree.constituency.grammar.kruskal import KruskalGrammar

@@ -9,15 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from eigentree.constituency.chart.constraints import Permitted
-from eigentree.constituency.chart.pruning import (
-    FullMarginals,
-    Leaves,
-    Pruned,
-    has_tree,
-    kept,
-    prune,
-)
+from eigentree.constituency.chart.arrays import Leaves, Permitted
+from eigentree.constituency.chart.constraints import permitted_by
+from eigentree.constituency.chart.pruning import FullMarginals, Pruned, has_tree, kept, prune
 from eigentree.constituency.grammar.lexical_candidates import under_guesses, under_tags
 from eigentree.constituency.grammar.pcfg import PCFG
 from eigentree.constituency.result import Fallback
@@ -101,7 +95,7 @@ def _steps(backbone: PCFG, sentence: PreparedSentence, threshold: float) -> Iter
         numbers[place] = number
     permitted = None
     if constraints:
-        permitted = Permitted.by(constraints, backbone.symbols, len(words))
+        permitted = permitted_by(constraints, backbone.symbols, len(words))
     # Words whose given tags are unknown have to be left free from the start.
     pairs = zip(sentence.given, numbers, strict=True)
     is_free = any(tag is not None and number < 0 for tag, number in pairs)

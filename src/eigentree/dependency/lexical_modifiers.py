@@ -33,7 +33,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree._core.shapes import check_shapes, check_starts, check_types
-from eigentree.dependency._kernels_lexical_modifiers import ModifierCounts, fill_probabilities
+from eigentree.dependency._kernels_lexical_modifiers import fill_probabilities
+from eigentree.dependency.arrays import ModifierCounts
 from eigentree.errors import GrammarError
 from eigentree.treebank.lexicon import Lexicon
 from eigentree.types import Floats, Longs

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 
 from eigentree._core.display import Shown
-from eigentree.dependency.chart._kernels_head_automata import SentenceAutomata
+from eigentree.dependency.chart.arrays import SentenceAutomata
 from eigentree.dependency.chart.decode import ArcObjective, HeadTree, arc_scores, best_tree, viterbi
 from eigentree.dependency.chart.inside_outside import (
     HeadMarginals,

@@ -9,14 +9,10 @@ written for the row serves four of them.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from eigentree._core.jit import kernel
-
-if TYPE_CHECKING:
-    from eigentree.linalg.cp import Scratch
-    from eigentree.linalg.multilinear import ByMode
-    from eigentree.types import Floats, Ints, Longs
+from eigentree.linalg.arrays import ByMode, Scratch
+from eigentree.types import Floats, Ints, Longs
 
 # Smaller numbers are 0 from here on: products of three of them would leave the range of normal
 # numbers, where arithmetic is many times slower.

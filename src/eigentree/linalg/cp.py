@@ -37,7 +37,8 @@ from scipy import linalg
 from eigentree._core.processes import worker_pool
 from eigentree._core.random import generator
 from eigentree.errors import SettingsError, ShapeError, TensorError
-from eigentree.linalg.multilinear import MODES, ByMode, Kruskal, SparseTensor, mttkrp, others
+from eigentree.linalg.arrays import ByMode, Scratch
+from eigentree.linalg.multilinear import MODES, Kruskal, SparseTensor, mttkrp, others
 from eigentree.linalg.threads import one_thread
 from eigentree.types import Floats, Ints, Longs, Progress
 
@@ -483,37 +484,6 @@ def _least_squares(
             if record.add(problem.scale * error, fall, 0, converged):
                 break
     return record.result(problem.result(weights, factors, order=2 if signed else 1))
-
-
-class Scratch(NamedTuple):
-    """Room for one row of a factor in alternating Poisson regression.
-
-    Attributes
-    ----------
-    products : float64, axes (most non-zeros of a row * r)
-    places : int64, axes (r)
-    vectors : float64, axes (3, r)
-    models : float64, axes (most non-zeros of a row)
-    shares : float64, axes (2, most non-zeros of a row)
-    """
-
-    products: Floats
-    places: Longs
-    vectors: Floats
-    models: Floats
-    shares: Floats
-
-    @staticmethod
-    def of(layouts: Sequence[ByMode], rank: int) -> Scratch:
-        """Enough for the longest row of some modes."""
-        longest = max(int(np.diff(layout.start).max()) for layout in layouts)
-        return Scratch(
-            np.empty(longest * rank),
-            np.empty(rank, dtype=np.int64),
-            np.empty((3, rank)),
-            np.empty(longest),
-            np.empty((2, longest)),
-        )
 
 
 class _Problem(NamedTuple):

@@ -16,38 +16,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from eigentree._core.shapes import check_shapes, check_types
 from eigentree.errors import ShapeError, TensorError
-from eigentree.types import Floats, Ints, Longs
+from eigentree.linalg.arrays import ByMode
+from eigentree.types import Floats, Ints
 
 MODES = (0, 1, 2)
 # int32 subscripts.
 LONGEST_MODE = 2**31 - 1
-
-
-class ByMode(NamedTuple):
-    """The non-zeros of a tensor in the order of one mode, so that those of a row stand together.
-
-    Attributes
-    ----------
-    rows : int32, axes (rows)
-        Subscripts of the mode that have non-zeros, rising.
-    start : int64, axes (rows + 1)
-        Where the non-zeros of each begin.
-    left, right : int32, axes (nonzeros)
-        Subscripts in the other two modes, the lower mode first.
-    values : float64, axes (nonzeros)
-    """
-
-    rows: Ints
-    start: Longs
-    left: Ints
-    right: Ints
-    values: Floats
 
 
 @dataclass(frozen=True, slots=True)

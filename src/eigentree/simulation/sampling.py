@@ -27,7 +27,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from eigentree._core.random import generator
 from eigentree.automata.model import OperatorModel
-from eigentree.constituency.grammar.lpcfg import LPCFG, LatentParameters
+from eigentree.constituency.grammar.arrays import LatentParameters
+from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.grammar.pcfg import PCFG, WordTable
 from eigentree.constituency.grammar.symbols import SymbolTable
 from eigentree.dependency.head_automata import LEFT, RIGHT, ROOT, HeadAutomata

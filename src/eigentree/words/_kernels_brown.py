@@ -23,13 +23,10 @@ leaves no rounding behind, however many words come and go.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from eigentree._core.jit import kernel
-
-if TYPE_CHECKING:
-    from eigentree.types import Floats, Longs
-    from eigentree.words.brown import Bigrams, Window
+from eigentree.types import Floats, Longs
+from eigentree.words.arrays import Bigrams, Window
 
 # Losses that differ by less than this, in nats times bigrams, are equal.
 TIE = 1e-6

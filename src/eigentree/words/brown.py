@@ -30,16 +30,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from eigentree._core.shapes import check_shapes, check_types
 from eigentree.errors import GrammarError, SettingsError, counted
-from eigentree.types import Floats, Ints, Longs, Progress
+from eigentree.types import Ints, Longs, Progress
 from eigentree.words import _kernels_brown as kernels
+from eigentree.words.arrays import Bigrams, Window
 from eigentree.words.vectors import WordVectors, mean_of_rarest
 from eigentree.words.vocabulary import NumberedText, count_bigrams, number_words
 
@@ -47,10 +46,6 @@ STAGE = "Brown clusters"
 
 # Words that a kernel takes in before progress is told.
 _LOT = 200
-# Values of n log n that are looked up rather than computed.
-_TABLE = 1 << 20
-# Bits of the numbers that sums of n log n, scaled, may need; one is the sign.
-_BITS = 62
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,103 +167,6 @@ class BrownClusters:
         """
         matrix = self.features()[self.cluster]
         return WordVectors(self.words, matrix, mean_of_rarest(matrix, self.count))
-
-
-class Window(NamedTuple):
-    """The clusters in play, one a slot of S, and all that kernels keep of them.
-
-    Attributes
-    ----------
-    counts : int64, axes (2, S, S)
-        Bigrams from one cluster to another, and the same transposed.
-    cells : int64, axes (S, S)
-        Symmetric; what merging two clusters loses in the sum of n log n, scaled.
-    logs : float64, axes (2, S, S)
-        Logarithms of ``full[d, a] + full[d, b]``; on the diagonal of ``full[d, a]``.
-    seen, full : int64, axes (2, S)
-        Bigrams that begin (0) or end (1) in a cluster: those with clusters in play, and all.
-    rank : int64, axes (S)
-        A cluster's first word; -1 for a free slot.
-    table : int64
-        n log n, scaled, for small n.
-    unit : float
-        What 1 stands for in `cells` and `table`, a power of two.
-    own, row_least : float64, axes (S)
-        Scratch of the search for a merge.
-    near : int64, axes (S)
-        Scratch.
-    rows : int64, axes (2, 2, S)
-        Scratch.
-    """
-
-    counts: Longs
-    cells: Longs
-    logs: Floats
-    seen: Longs
-    full: Longs
-    rank: Longs
-    table: Longs
-    unit: float
-    own: Floats
-    row_least: Floats
-    near: Longs
-    rows: Longs
-
-    @classmethod
-    def empty(cls, n_slots: int, n_bigrams: int) -> Window:
-        """Free slots, for a text of so many bigrams."""
-        n = np.arange(min(n_bigrams, _TABLE - 1) + 1, dtype=np.float64)
-        values = n * np.log(np.maximum(n, 1.0))
-        largest = 4.0 * n_bigrams * np.log(n_bigrams + 2.0) + 4.0
-        unit = 2.0 ** (int(np.ceil(np.log2(largest))) - _BITS)
-        return cls(
-            counts=np.zeros((2, n_slots, n_slots), dtype=np.int64),
-            cells=np.zeros((n_slots, n_slots), dtype=np.int64),
-            logs=np.zeros((2, n_slots, n_slots)),
-            seen=np.zeros((2, n_slots), dtype=np.int64),
-            full=np.zeros((2, n_slots), dtype=np.int64),
-            rank=np.full(n_slots, -1, dtype=np.int64),
-            table=np.floor(values / unit + 0.5).astype(np.int64),
-            unit=unit,
-            own=np.zeros(n_slots),
-            row_least=np.zeros(n_slots),
-            near=np.zeros(n_slots, dtype=np.int64),
-            rows=np.zeros((2, 2, n_slots), dtype=np.int64),
-        )
-
-
-class Bigrams(NamedTuple):
-    """The bigrams of each word: followers (0), and what stands before it (1).
-
-    Attributes
-    ----------
-    start : int64, axes (2, V + 1)
-        Where a word's bigrams begin.
-    other, number : int64, axes (2, bigrams)
-        The other word of each, and how often they were seen.
-    total : int64, axes (2, V)
-        Number of bigrams, repeated ones too.
-    """
-
-    start: Longs
-    other: Longs
-    number: Longs
-    total: Longs
-
-    @classmethod
-    def of(cls, counts: sparse.csr_array) -> Bigrams:
-        """Those of a table of counts, axes (V, V)."""
-        both = [counts, sparse.csr_array(counts.T)]
-        return cls(
-            start=np.stack([each.indptr for each in both]).astype(np.int64),
-            other=np.stack([each.indices for each in both]).astype(np.int64),
-            number=np.stack([each.data for each in both]).astype(np.int64),
-            total=np.stack([each.sum(axis=1) for each in both]).astype(np.int64),
-        )
-
-    @property
-    def n_bigrams(self) -> int:
-        return int(self.total[0].sum())
 
 
 def learn_brown(

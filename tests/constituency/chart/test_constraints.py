@@ -11,13 +11,14 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from eigentree.constituency.chart.constraints import CLOSED, Permitted, settle
+from eigentree.constituency.chart.arrays import CLOSED, Leaves, Permitted
+from eigentree.constituency.chart.constraints import permitted_by, settle
 from eigentree.constituency.chart.decode import gains
 from eigentree.constituency.chart.exhaustive import exhaustive_marginals
 from eigentree.constituency.chart.inside_outside import inside_outside
 from eigentree.constituency.chart.k_best import k_best
 from eigentree.constituency.chart.kruskal import kruskal_marginals
-from eigentree.constituency.chart.pruning import Leaves, Pruned, has_tree, kept, prune
+from eigentree.constituency.chart.pruning import Pruned, has_tree, kept, prune
 from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.treebank.constraints import Constraint, Constraints
 from tests.constituency.chart.test_against_enumeration import (
@@ -66,7 +67,7 @@ def part(oracle: Enumeration, wanted: list[bool]) -> Enumeration:
 
 
 def constrained(each: Sentence, constraints: Constraints) -> tuple[Permitted, Leaves | None]:
-    permitted = Permitted.by(constraints, each.grammar.backbone.symbols, each.n_words)
+    permitted = permitted_by(constraints, each.grammar.backbone.symbols, each.n_words)
     return permitted, each.leaves.within(permitted)
 
 
@@ -347,7 +348,7 @@ def test_a_conflict_names_no_more_than_it_must():
 @pytest.mark.parametrize("n_words", [1, 2, 5])
 def test_no_constraints_permit_everything(n_words: int):
     backbone = random_pcfg(np.random.default_rng(0), 3, 2, 4)
-    found = Permitted.by(Constraints(), backbone.symbols, n_words)
+    found = permitted_by(Constraints(), backbone.symbols, n_words)
     expected = Permitted.everything(n_words, len(backbone.symbols))
     assert np.array_equal(found.row, expected.row)
     assert np.array_equal(found.symbols, expected.symbols)

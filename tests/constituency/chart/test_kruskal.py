@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentree.constituency.chart import kruskal
+from eigentree.constituency.chart.arrays import Leaves
 from eigentree.constituency.chart.decode import gains
 from eigentree.constituency.chart.kruskal import kruskal_marginals, kruskal_value
-from eigentree.constituency.chart.pruning import Leaves, kept, prune
+from eigentree.constituency.chart.pruning import kept, prune
 from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.constituency.grammar.kruskal import KruskalGrammar, rule_tensor
 from eigentree.constituency.grammar.lpcfg import LPCFG

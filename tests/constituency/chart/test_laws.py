@@ -12,11 +12,13 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from eigentree.constituency.chart.arrays import Leaves
 from eigentree.constituency.chart.forest import Forest
 from eigentree.constituency.chart.inside_outside import Marginals, inside_outside
-from eigentree.constituency.chart.pruning import Leaves, prune
+from eigentree.constituency.chart.pruning import prune
+from eigentree.constituency.grammar.arrays import COUNTS, LatentParameters
 from eigentree.constituency.grammar.from_pcfg import one_state
-from eigentree.constituency.grammar.lpcfg import COUNTS, LPCFG, LatentParameters
+from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.grammar.pcfg import PCFG, WordTable
 from eigentree.constituency.grammar.symbols import SymbolTable
 from eigentree.treebank.binarise import Symbol

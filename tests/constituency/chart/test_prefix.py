@@ -16,9 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentree.constituency.chart import prefix
+from eigentree.constituency.chart.arrays import Leaves
 from eigentree.constituency.chart.inside_outside import inside_outside
 from eigentree.constituency.chart.prefix import LeftCorners, Surprisal
-from eigentree.constituency.chart.pruning import Leaves, prune
+from eigentree.constituency.chart.pruning import prune
 from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.constituency.grammar.lexical_candidates import under_seen_tags
 from eigentree.constituency.grammar.lpcfg import LPCFG

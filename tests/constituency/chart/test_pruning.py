@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from eigentree.constituency.chart import pruning
-from eigentree.constituency.chart.pruning import Leaves, Pruned, prune
+from eigentree.constituency.chart.arrays import Leaves
+from eigentree.constituency.chart.pruning import Pruned, prune
 from eigentree.constituency.grammar.pcfg import PCFG
 from eigentree.constituency.learn.counting import count_pcfg
 from eigentree.constituency.learn.treebank_arrays import Examples

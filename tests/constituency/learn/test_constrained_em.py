@@ -13,7 +13,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from eigentree.constituency.chart.pruning import Leaves, prune
+from eigentree.constituency.chart.arrays import Leaves
+from eigentree.constituency.chart.pruning import prune
 from eigentree.constituency.grammar.lexical_candidates import under_tags
 from eigentree.constituency.learn import em
 from eigentree.constituency.learn.constrained_em import (

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigentree.dependency.chart._kernels_head_automata import SentenceAutomata
+from eigentree.dependency.chart.arrays import SentenceAutomata
 from eigentree.dependency.chart.decode import FLOOR, arc_scores, best_tree, viterbi
 from eigentree.dependency.chart.inside_outside import head_inside_outside, of_sentence
 from eigentree.dependency.head_automata import LEFT, RIGHT, ROOT

@@ -11,12 +11,8 @@ memory in order.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from eigentree._core.jit import kernel
-
-if TYPE_CHECKING:
-    from eigentree.types import Floats, Shorts
+from eigentree.types import Floats, Shorts
 
 
 @kernel

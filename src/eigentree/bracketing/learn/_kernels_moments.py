@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from eigentree._core.jit import kernel
-
-if TYPE_CHECKING:
-    from eigentree.bracketing.learn.tree_metric import Counts
-    from eigentree.types import Ints, Longs
+from eigentree.types import Ints, Longs, Tallies
 
 
 @kernel
-def count_pairs(symbols: Ints, starts: Longs, pairs: Counts) -> None:
+def count_pairs(symbols: Ints, starts: Longs, pairs: Tallies) -> None:
     """Count, in ``pairs[first, second, distance - 1]``, what stands how far to the right of what.
 
     Sentence i has the symbols ``starts[i]`` to ``starts[i + 1]``.

@@ -40,7 +40,6 @@ from operator import add
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eigentree._core.processes import worker_pool
 from eigentree.bracketing.learn import _kernels_moments as kernels
@@ -48,12 +47,11 @@ from eigentree.bracketing.tree_metric import TreeMetric
 from eigentree.errors import GrammarError, SettingsError
 from eigentree.linalg.threads import one_thread
 from eigentree.treebank.universal_tags import TagMap
-from eigentree.types import Floats, Longs
+from eigentree.types import Floats, Longs, Tallies
 
 if TYPE_CHECKING:
     from eigentree.words.vectors import WordVectors
 
-Counts = NDArray[np.uint32]
 Tagged = tuple[Sequence[str], Sequence[str]]
 Progress = Callable[[int], object]
 
@@ -122,7 +120,7 @@ class ClassMoments:
     tags: tuple[str, ...]
     features: Floats
     symbols: Longs
-    pairs: Counts
+    pairs: Tallies
     n_words: int
 
     def __add__(self, other: ClassMoments) -> ClassMoments:
@@ -308,7 +306,7 @@ def _chunks(sentences: Iterable[Tagged], progress: Progress) -> Iterator[list[Ta
 
 
 class _Counter:
-    """Counts chunks of text; vectors are looked through for classes once."""
+    """Tallies chunks of text; vectors are looked through for classes once."""
 
     def __init__(self, vectors: WordVectors, tag_map: TagMap, largest_distance: int) -> None:
         self._vectors, self._tag_map, self._largest = vectors, tag_map, largest_distance
@@ -494,7 +492,7 @@ def _places_of(rows: Longs, among: Longs) -> Longs:
     return np.asarray(np.searchsorted(keys, wanted), dtype=np.int64)
 
 
-def _class_table(n_symbols: int, largest: int) -> Counts:
+def _class_table(n_symbols: int, largest: int) -> Tallies:
     _check_room(4 * n_symbols**2 * largest, "tags, word classes")
     return np.zeros((n_symbols, n_symbols, largest), dtype=np.uint32)
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from eigentree._core.jit import kernel
-
-if TYPE_CHECKING:
-    from eigentree.constituency.chart.forest import Forest
-    from eigentree.types import Floats, Ints
+from eigentree.constituency.chart.forest import Forest
+from eigentree.types import Floats, Ints
 
 
 @kernel

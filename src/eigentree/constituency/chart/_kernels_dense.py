@@ -1,24 +1,18 @@
 """Kernels of charts that hold every span: in Kruskal form, by every rule, or for prefixes.
 
 Spans are laid out by width: that of ``width`` words from ``start`` has number
-``first(n, width) + start``.  A row that stands for a span is to be multiplied by 2 to the
+``span_number(n, start, width)``.  A row that stands for a span is to be multiplied by 2 to the
 power of the span's exponent.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 import numpy as np
 
 from eigentree._core.jit import kernel
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from eigentree.constituency.chart.constraints import Permitted
-    from eigentree.constituency.chart.prefix import Chart, LatentRules
-    from eigentree.types import Floats, Ints, Longs
+from eigentree.constituency.chart._kernels_spans import first_span
+from eigentree.constituency.chart.arrays import LatentRules, Matrix, Permitted, PrefixChart
+from eigentree.types import Floats, Ints, Longs
 
 # Exponent of a row of zeros: lower than any other, and several still add up.
 ZERO = -(1 << 40)
@@ -30,36 +24,13 @@ LOST = -110
 LOWEST = -1000
 
 
-class Matrix(NamedTuple):
-    """A matrix that rows are multiplied by: in full, or its entries where there are few.
-
-    Attributes
-    ----------
-    full : axes (rows, columns), or (0, 0)
-    row, column : uint32, axes (entries)
-        Sorted by row.
-    value : axes (entries)
-    """
-
-    full: Floats
-    row: NDArray[np.uint32]
-    column: NDArray[np.uint32]
-    value: Floats
-
-
-@kernel
-def first(n: int, width: int) -> int:
-    """Number of the first span of a width in a sentence of n words."""
-    return (width - 1) * n - (width - 1) * (width - 2) // 2
-
-
 @kernel
 def highest_inside(n: int, start: int, end: int, exponent: Longs) -> int:
     """The highest exponent of a product of two spans that make up this one."""
     highest = ZERO
     for middle in range(start + 1, end):
-        one = first(n, middle - start) + start
-        other = first(n, end - middle) + middle
+        one = first_span(n, middle - start) + start
+        other = first_span(n, end - middle) + middle
         highest = max(highest, exponent[one] + exponent[other])
     return highest
 
@@ -69,12 +40,12 @@ def highest_outside(n: int, start: int, end: int, exponent: Longs, outer_exponen
     """The highest exponent of a product of a span that holds this one and of its sister."""
     highest = ZERO
     for stop in range(end + 1, n + 1):
-        whole = first(n, stop - start) + start
-        sister = first(n, stop - end) + end
+        whole = first_span(n, stop - start) + start
+        sister = first_span(n, stop - end) + end
         highest = max(highest, outer_exponent[whole] + exponent[sister])
     for begin in range(start):
-        whole = first(n, end - begin) + begin
-        sister = first(n, start - begin) + begin
+        whole = first_span(n, end - begin) + begin
+        sister = first_span(n, start - begin) + begin
         highest = max(highest, outer_exponent[whole] + exponent[sister])
     return highest
 
@@ -129,14 +100,14 @@ def inside_sums(
     ``child`` has axes (spans, 2 r): projections as a left child, then as a right one; ``total``
     has axes (spans of the width, r).  Writes the exponents of the sums.
     """
-    here = first(n, width)
+    here = first_span(n, width)
     rank = total.shape[1]
     for start in range(n - width + 1):
         highest = exponent[here + start] = highest_inside(n, start, start + width, exponent)
         total[start] = 0.0
         for before in range(1, width):
-            one = first(n, before) + start
-            other = first(n, width - before) + start + before
+            one = first_span(n, before) + start
+            other = first_span(n, width - before) + start + before
             power = exponent[one] + exponent[other] - highest
             if power > LOST:
                 add_product(powers[-power], child[one, :rank], child[other, rank:], total[start])
@@ -159,7 +130,7 @@ def outside_sums(
     axes (spans of the width, 2 r), gets the sums where the span is a left child, then those
     where it is a right one, with one exponent.
     """
-    here = first(n, width)
+    here = first_span(n, width)
     rank = outer.shape[1]
     for start in range(n - width + 1):
         end = start + width
@@ -168,15 +139,15 @@ def outside_sums(
         )
         total[start] = 0.0
         for stop in range(end + 1, n + 1):
-            whole = first(n, stop - start) + start
-            sister = first(n, stop - end) + end
+            whole = first_span(n, stop - start) + start
+            sister = first_span(n, stop - end) + end
             power = outer_exponent[whole] + exponent[sister] - highest
             if power > LOST:
                 factor = powers[-power]
                 add_product(factor, outer[whole], child[sister, rank:], total[start, :rank])
         for begin in range(start):
-            whole = first(n, end - begin) + begin
-            sister = first(n, start - begin) + begin
+            whole = first_span(n, end - begin) + begin
+            sister = first_span(n, start - begin) + begin
             power = outer_exponent[whole] + exponent[sister] - highest
             if power > LOST:
                 factor = powers[-power]
@@ -260,11 +231,11 @@ def kruskal_inside(
     projected from the whole sentence.
     """
     for width in range(2, n):
-        here = slice(first(n, width), first(n, width + 1))
+        here = slice(first_span(n, width), first_span(n, width + 1))
         inside_sums(n, width, powers, child, exponent, sums[here])
         project(
             sums[here], parent, children, vectors[here], child[here], exponent[here],
-            first(n, width), permitted,
+            first_span(n, width), permitted,
         )  # fmt: skip
     if n > 1:
         whole = slice(len(sums) - 1, len(sums))
@@ -294,12 +265,12 @@ def kruskal_outside(
     projected from single words.
     """
     for width in range(n - 1, 0, -1):
-        here = slice(first(n, width), first(n, width + 1))
+        here = slice(first_span(n, width), first_span(n, width + 1))
         outside_sums(n, width, powers, child, exponent, outer, outer_exponent, sums[here])
         if width > 1:
             project(
                 sums[here], children, parent, vectors[here], outer[here], outer_exponent[here],
-                first(n, width), permitted,
+                first_span(n, width), permitted,
             )  # fmt: skip
 
 
@@ -317,12 +288,12 @@ def inside_by_rules(
     """Fill the inside vectors, axes (spans, N), of all spans of two words or more."""
     for width in range(2, n + 1):
         for start in range(n - width + 1):
-            here = first(n, width) + start
+            here = first_span(n, width) + start
             highest = exponent[here] = highest_inside(n, start, start + width, exponent)
             total = inside[here]
             for before in range(1, width):
-                one = first(n, before) + start
-                other = first(n, width - before) + start + before
+                one = first_span(n, before) + start
+                other = first_span(n, width - before) + start + before
                 power = exponent[one] + exponent[other] - highest
                 if power > LOST:
                     factor = 2.0**power
@@ -352,14 +323,14 @@ def outside_by_rules(
     for width in range(n - 1, 0, -1):
         for start in range(n - width + 1):
             end = start + width
-            here = first(n, width) + start
+            here = first_span(n, width) + start
             highest = outer_exponent[here] = highest_outside(
                 n, start, end, exponent, outer_exponent
             )
             total = outside[here]
             for stop in range(end + 1, n + 1):
-                whole = first(n, stop - start) + start
-                sister = first(n, stop - end) + end
+                whole = first_span(n, stop - start) + start
+                sister = first_span(n, stop - end) + end
                 power = outer_exponent[whole] + exponent[sister] - highest
                 if power > LOST:
                     factor = 2.0**power
@@ -369,8 +340,8 @@ def outside_by_rules(
                             factor * probability[rule] * z[parent[rule]] * y[right[rule]]
                         )
             for begin in range(start):
-                whole = first(n, end - begin) + begin
-                sister = first(n, start - begin) + begin
+                whole = first_span(n, end - begin) + begin
+                sister = first_span(n, start - begin) + begin
                 power = outer_exponent[whole] + exponent[sister] - highest
                 if power > LOST:
                     factor = 2.0**power
@@ -417,7 +388,7 @@ def add_corners(rules: LatentRules, total: Floats, to_left: Floats, to_right: Fl
 
 
 @kernel
-def vector(chart: Chart, state_start: Longs, span: int, symbol: int) -> Floats:
+def vector(chart: PrefixChart, state_start: Longs, span: int, symbol: int) -> Floats:
     """The inside vector of a symbol over a span; preterminals stand over single words alone."""
     n, n_inner = chart.word.shape[0], chart.inside.shape[1]
     begin, end = state_start[symbol], state_start[symbol + 1]
@@ -427,7 +398,7 @@ def vector(chart: Chart, state_start: Longs, span: int, symbol: int) -> Floats:
 
 
 @kernel
-def list_live(rules: LatentRules, chart: Chart, span: int) -> None:
+def list_live(rules: LatentRules, chart: PrefixChart, span: int) -> None:
     """List the symbols of a span that is done, and take the products with their means."""
     for symbol in range(chart.is_live.shape[1]):
         if chart.is_live[span, symbol]:
@@ -441,7 +412,7 @@ def list_live(rules: LatentRules, chart: Chart, span: int) -> None:
 
 
 @kernel
-def inside_of_prefixes(n: int, rules: LatentRules, chart: Chart) -> None:
+def inside_of_prefixes(n: int, rules: LatentRules, chart: PrefixChart) -> None:
     """Fill the inside vectors of all spans of two words or more, where those of words are there.
 
     Products are summed over split points for each pair of children, then spread over its rules.
@@ -455,13 +426,13 @@ def inside_of_prefixes(n: int, rules: LatentRules, chart: Chart) -> None:
         list_live(rules, chart, span)
     for width in range(2, n + 1):
         for start in range(n - width + 1):
-            here = first(n, width) + start
+            here = first_span(n, width) + start
             highest = highest_inside(n, start, start + width, chart.exponent)
             chart.exponent[here] = highest
             n_pairs = 0
             for before in range(1, width):
-                one = first(n, before) + start
-                other = first(n, width - before) + start + before
+                one = first_span(n, before) + start
+                other = first_span(n, width - before) + start + before
                 power = chart.exponent[one] + chart.exponent[other] - highest
                 if power < LOWEST:
                     continue
@@ -515,7 +486,7 @@ def forward_of_prefixes(
     n: int,
     rules: LatentRules,
     closure: Floats,
-    chart: Chart,
+    chart: PrefixChart,
     forward: Floats,
     forward_exponent: Longs,
     prefix: Floats,
@@ -549,7 +520,7 @@ def forward_of_prefixes(
         if total == 0.0:
             return
         for end in range(start + 1, n):
-            span = first(n, end - start) + start
+            span = first_span(n, end - start) + start
             power = forward_exponent[start] + chart.exponent[span]
             if power > forward_exponent[end]:
                 forward[end] *= 2.0 ** max(LOWEST, forward_exponent[end] - power)
@@ -568,7 +539,7 @@ def forward_of_prefixes(
                 cells = matrix[: rules.cell_start[pair + 1] - rules.cell_start[pair]]
                 of_means = predicted_pair(rules, pair, predicted, cells)
                 for end in range(start + 1, n):
-                    span = first(n, end - start) + start
+                    span = first_span(n, end - start) + start
                     if factor[end] == 0.0 or not chart.is_live[span, b]:
                         continue
                     out = forward[end, first_right : first_right + n_right]

@@ -20,14 +20,11 @@ set against it and the sentence's value, so that inside . outside is the item's 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from eigentree._core.jit import kernel
-
-if TYPE_CHECKING:
-    from eigentree.constituency.chart.forest import Forest
-    from eigentree.constituency.grammar.lpcfg import LatentParameters
-    from eigentree.types import Floats, Longs
+from eigentree.constituency.chart.forest import Forest
+from eigentree.constituency.grammar.arrays import LatentParameters
+from eigentree.types import Floats, Longs
 
 # The exponent of an inside vector that is zero.
 ZERO = -(1 << 30)

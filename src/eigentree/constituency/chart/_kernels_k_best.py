@@ -15,16 +15,13 @@ children change sides on the way.  All heaps and lists are links between rows of
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from eigentree._core.jit import kernel
-
-if TYPE_CHECKING:
-    from eigentree.constituency.chart.forest import Forest
-    from eigentree.types import Floats, Ints, Longs
+from eigentree.constituency.chart.arrays import KBestRows
+from eigentree.constituency.chart.forest import Forest
+from eigentree.types import Floats, Ints, Longs
 
 # Two primes below 2^31, so that products of residues fit into 63 bits, and a base for each.
 PRIMES = (2147483647, 2147483629)
@@ -33,45 +30,6 @@ BASES = (1732050807, 1414213562)
 END = 0
 NOTHING = -1
 NOT_BEGUN = -2
-
-
-class Rows(NamedTuple):
-    """Derivations of all items, found or candidates.
-
-    Attributes
-    ----------
-    value : float64, axes (rows)
-    item : int32, axes (rows)
-    edge : int32, axes (rows)
-        -1 at preterminals; at the root the place of an item among the forest's roots.
-    left, right : int32, axes (rows)
-        Rows of the children; -1 for none.
-    link : int32, axes (rows, 2)
-        The next best row of the same item; while it is a candidate, its children in the heap.
-    trace : int64, axes (rows, 4)
-        Fingerprint of the tree, see `join`.
-    """
-
-    value: NDArray[np.float64]
-    item: NDArray[np.int32]
-    edge: NDArray[np.int32]
-    left: NDArray[np.int32]
-    right: NDArray[np.int32]
-    link: NDArray[np.int32]
-    trace: NDArray[np.int64]
-
-    @classmethod
-    def empty(cls, n_rows: int) -> Rows:
-        item, edge, left, right = np.empty((4, n_rows), dtype=np.int32)
-        return cls(
-            np.empty(n_rows),
-            item,
-            edge,
-            left,
-            right,
-            np.empty((n_rows, 2), dtype=np.int32),
-            np.empty((n_rows, 4), dtype=np.int64),
-        )
 
 
 @kernel
@@ -99,7 +57,7 @@ def enclose(letter: int, out: Longs) -> None:
 
 
 @kernel
-def fingerprint(forest: Forest, letter: Longs, row: int, rows: Rows) -> None:
+def fingerprint(forest: Forest, letter: Longs, row: int, rows: KBestRows) -> None:
     """Find the fingerprint of a row whose children have theirs.
 
     ``letter`` has that of each item's chain, with a minus at parts of phrases, which vanish.
@@ -127,7 +85,7 @@ def begin(
     letter: Longs,
     best: Floats,
     choice: Ints,
-    rows: Rows,
+    rows: KBestRows,
     last: Ints,
     heap: Ints,
     pending: Ints,
@@ -174,7 +132,7 @@ def merge(value: Floats, link: Ints, one: int, other: int) -> int:
 @kernel
 def push(
     gain: float, most: float, item: int, edge: int, left: int, right: int,
-    rows: Rows, n_rows: int, heap: Ints,
+    rows: KBestRows, n_rows: int, heap: Ints,
 ) -> int:  # fmt: skip
     """Make a row a candidate of its item, if its value is finite; gives the new count of rows.
 
@@ -196,7 +154,7 @@ def push(
 
 
 @kernel
-def is_new(rows: Rows, row: int, slots: Ints) -> bool:
+def is_new(rows: KBestRows, row: int, slots: Ints) -> bool:
     """Whether no derivation of the same item has the same fingerprint; then the row is entered.
 
     ``slots`` is a table of rows by their fingerprints, more than half of which is free; its size is
@@ -217,7 +175,7 @@ def is_new(rows: Rows, row: int, slots: Ints) -> bool:
 
 
 @kernel
-def enter(rows: Rows, n_items: int, slots: Ints) -> None:
+def enter(rows: KBestRows, n_items: int, slots: Ints) -> None:
     """Enter all derivations that are known into an empty table."""
     for item in range(n_items + 1):
         # The root has no derivation before the first that is looked for.
@@ -235,7 +193,7 @@ def find(
     edge_gain: Floats,
     root_gain: Floats,
     k: int,
-    rows: Rows,
+    rows: KBestRows,
     last: Ints,
     heap: Ints,
     pending: Ints,
@@ -332,14 +290,14 @@ def find(
 
 
 @kernel
-def needs_next(rows: Rows, row: int, heap: Ints, pending: Ints) -> bool:
+def needs_next(rows: KBestRows, row: int, heap: Ints, pending: Ints) -> bool:
     """Whether the next best row of the same item is not known and may exist."""
     item = rows.item[row]
     return bool(rows.link[row, 0] < 0 and (pending[item] != NOTHING or heap[item] >= 0))
 
 
 @kernel
-def mark(rows: Rows, root: int, k: int, tops: Ints, used: NDArray[np.bool_]) -> None:
+def mark(rows: KBestRows, root: int, k: int, tops: Ints, used: NDArray[np.bool_]) -> None:
     """Mark all rows that the first k derivations of the root are made of.
 
     ``tops`` gets the row of each of them.

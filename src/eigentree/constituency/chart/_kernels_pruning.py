@@ -24,87 +24,19 @@ bit for bit as long as those do not underflow.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eigentree._core.jit import kernel
-
-if TYPE_CHECKING:
-    from eigentree.constituency.chart.constraints import Permitted
-    from eigentree.constituency.chart.pruning import Leaves
-    from eigentree.constituency.grammar.pcfg import RuleIndex
-    from eigentree.types import Floats, Ints
+from eigentree.constituency.chart._kernels_spans import span_number
+from eigentree.constituency.chart.arrays import EMPTY, Leaves, Permitted, PruningChart
+from eigentree.constituency.grammar.arrays import RuleIndex
+from eigentree.types import Floats, Ints
 
 # A value this much smaller than the largest of its span counts as zero.
 SMALLEST = 2.0**-600
 # Shifts below this give zero in any case.
 LOWEST_SHIFT = -1000
-# The exponent of a span without any item.
-EMPTY = -(1 << 30)
-
-
-class Chart(NamedTuple):
-    """The arrays of one sentence's chart.
-
-    Attributes
-    ----------
-    left_inside, left_outside : float64, axes (n, N, n + 1)
-        Of spans by start, symbol, end.  A row is set only once one of its spans holds it.
-    right_inside, right_outside : float64, axes (n + 1, N, n)
-        Of spans by end, symbol, start.  A span's outside value is the sum of the two.
-    left_range, right_range : int32, axes (n, N, 2), (n + 1, N, 2)
-        First and last end (start) of a row that hold the symbol; first > last for none.
-    starters : int32, axes (n, N)
-        Symbols that some span from a start holds and that are the left child of a rule.
-    n_starters : int32, axes (n)
-    exponent : int32, axes (n, n + 1)
-    live : int32, axes (spans, N)
-        Symbols of each span, spans in the order of `span_number`.
-    n_live : int32, axes (spans)
-    """
-
-    left_inside: NDArray[np.float64]
-    left_outside: NDArray[np.float64]
-    right_inside: NDArray[np.float64]
-    right_outside: NDArray[np.float64]
-    left_range: NDArray[np.int32]
-    right_range: NDArray[np.int32]
-    starters: NDArray[np.int32]
-    n_starters: NDArray[np.int32]
-    exponent: NDArray[np.int32]
-    live: NDArray[np.int16]
-    n_live: NDArray[np.int32]
-
-    @classmethod
-    def empty(cls, n_words: int, n_symbols: int) -> Chart:
-        left, right = (n_words, n_symbols, n_words + 1), (n_words + 1, n_symbols, n_words)
-        n_spans = n_words * (n_words + 1) // 2
-        left_range = np.empty((n_words, n_symbols, 2), dtype=np.int32)
-        right_range = np.empty((n_words + 1, n_symbols, 2), dtype=np.int32)
-        for ranges in (left_range, right_range):
-            ranges[..., 0] = n_words + 1
-            ranges[..., 1] = -1
-        return cls(
-            np.empty(left),
-            np.empty(left),
-            np.empty(right),
-            np.empty(right),
-            left_range,
-            right_range,
-            np.empty((n_words, n_symbols), dtype=np.int32),
-            np.zeros(n_words, dtype=np.int32),
-            np.full((n_words, n_words + 1), EMPTY, dtype=np.int32),
-            np.empty((n_spans, n_symbols), dtype=np.int32),
-            np.zeros(n_spans, dtype=np.int32),
-        )
-
-
-@kernel
-def span_number(n_words: int, start: int, width: int) -> int:
-    """Spans are numbered by width, then start."""
-    return (width - 1) * n_words - (width - 1) * (width - 2) // 2 + start
 
 
 @kernel
@@ -134,7 +66,7 @@ def add_rules(
 def finish_span(
     n_words: int,
     index: RuleIndex,
-    chart: Chart,
+    chart: PruningChart,
     start: int,
     end: int,
     found: Ints,
@@ -185,7 +117,7 @@ def finish_span(
 
 
 @kernel
-def split_scales(chart: Chart, start: int, end: int, reference: int, scales: Floats) -> None:
+def split_scales(chart: PruningChart, start: int, end: int, reference: int, scales: Floats) -> None:
     """Powers of two that bring the products at each split point to one exponent."""
     for k in range(start + 1, end):
         left, right = chart.exponent[start, k], chart.exponent[k, end]
@@ -206,7 +138,7 @@ def inside_pass(
     prior: Floats,
     beam: float,
     permitted: Permitted,
-    chart: Chart,
+    chart: PruningChart,
 ) -> None:
     """Fill the inside values of a chart with what is permitted."""
     n_symbols = chart.left_inside.shape[1]
@@ -278,7 +210,7 @@ def inside_pass(
 
 
 @kernel
-def item_marginal(chart: Chart, start: int, end: int, symbol: int) -> float:
+def item_marginal(chart: PruningChart, start: int, end: int, symbol: int) -> float:
     outside = chart.left_outside[start, symbol, end] + chart.right_outside[end, symbol, start]
     marginal: float = chart.left_inside[start, symbol, end] * outside
     return marginal
@@ -290,7 +222,7 @@ def outside_pass(
     index: RuleIndex,
     probability: Floats,
     root: Floats,
-    chart: Chart,
+    chart: PruningChart,
     negligible: float,
 ) -> float:
     """Fill the outside values of a chart, so that inside * outside is an item's marginal.
@@ -354,7 +286,12 @@ def outside_pass(
 
 @kernel
 def list_items(
-    n_words: int, chart: Chart, threshold: float, span_items: Ints, symbols: Ints, marginals: Floats
+    n_words: int,
+    chart: PruningChart,
+    threshold: float,
+    span_items: Ints,
+    symbols: Ints,
+    marginals: Floats,
 ) -> int:
     """List the items whose marginal reaches the threshold; returns their number.
 

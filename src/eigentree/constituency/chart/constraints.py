@@ -26,65 +26,46 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eigentree.constituency.chart._kernels_pruning import span_number
+from eigentree.constituency.chart._kernels_spans import span_number
+from eigentree.constituency.chart.arrays import CLOSED, Permitted
 from eigentree.constituency.grammar.symbols import SymbolTable
 from eigentree.errors import counted
 from eigentree.treebank.constraints import Constraint, Constraints
-from eigentree.types import Ints
-
-# The row of a span over which nothing may stand.
-CLOSED = -1
+from eigentree.types import Flags
 
 
-class Permitted(NamedTuple):
-    """Which symbols may stand over which spans of a sentence.
+def permitted_by(constraints: Constraints, symbols: SymbolTable, n_words: int) -> Permitted:
+    """What constraints on phrases permit; tags are handled by the words' candidates.
 
-    Attributes
+    Parameters
     ----------
-    row : int32, axes (spans)
-        Spans by width, then by start: the row of ``symbols`` that holds for each; `CLOSED` for
-        none at all.
-    symbols : bool, axes (rows, N)
-        All of the first row are true.
+    constraints
+        Required and forbidden spans, half-open.
+    symbols
+        Symbols of the grammar.
+    n_words
+        Length of the sentence.
+
+    Cost
+    ----
+    O(spans + symbols) for each constraint.
     """
-
-    row: Ints
-    symbols: NDArray[np.bool_]
-
-    @classmethod
-    def everything(cls, n_words: int, n_symbols: int) -> Permitted:
-        """No constraints."""
-        n_spans = n_words * (n_words + 1) // 2
-        return cls(np.zeros(n_spans, dtype=np.int32), np.ones((1, n_symbols), dtype=np.bool_))
-
-    @classmethod
-    def by(cls, constraints: Constraints, symbols: SymbolTable, n_words: int) -> Permitted:
-        """What constraints on phrases leave; tags are a matter of the words' candidates.
-
-        Cost
-        ----
-        Linear in spans for each constraint, and in symbols.
-        """
-        widths = np.repeat(np.arange(1, n_words + 1), np.arange(n_words, 0, -1))
-        start = np.concatenate([np.arange(count) for count in range(n_words, 0, -1)])
-        end = start + widths
-        row, everything = cls.everything(n_words, len(symbols))
-        at_span: dict[int, NDArray[np.bool_]] = {}
-        closed = np.zeros(len(row), dtype=np.bool_)
-        for kind, i, j, label in constraints.spans:
-            holds = _holders(symbols, label)
-            here = at_span.setdefault(span_number(n_words, i, j - i), everything[0].copy())
-            here &= holds if kind == "required" else ~holds
-            if kind == "required":
-                closed |= (start < i) & (i < end) & (end < j)
-                closed |= (i < start) & (start < j) & (j < end)
-        row[list(at_span)] = np.arange(1, len(at_span) + 1)
-        row[closed] = CLOSED
-        return cls(row, np.stack([everything[0], *at_span.values()]))
-
-    def of_states(self, n_states: Ints) -> Permitted:
-        """The same for the latent states of the first symbols, so many each."""
-        return Permitted(self.row, np.repeat(self.symbols[:, : len(n_states)], n_states, axis=1))
+    widths = np.repeat(np.arange(1, n_words + 1), np.arange(n_words, 0, -1))
+    start = np.concatenate([np.arange(count) for count in range(n_words, 0, -1)])
+    end = start + widths
+    row, everything = Permitted.everything(n_words, len(symbols))
+    at_span: dict[int, Flags] = {}
+    closed = np.zeros(len(row), dtype=np.bool_)
+    for kind, i, j, label in constraints.spans:
+        holds = _holders(symbols, label)
+        here = at_span.setdefault(span_number(n_words, i, j - i), everything[0].copy())
+        here &= holds if kind == "required" else ~holds
+        if kind == "required":
+            closed |= (start < i) & (i < end) & (end < j)
+            closed |= (i < start) & (start < j) & (j < end)
+    row[list(at_span)] = np.arange(1, len(at_span) + 1)
+    row[closed] = CLOSED
+    return Permitted(row, np.stack([everything[0], *at_span.values()]))
 
 
 def _holders(symbols: SymbolTable, label: str | None) -> NDArray[np.bool_]:

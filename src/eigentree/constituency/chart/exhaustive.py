@@ -12,8 +12,9 @@ import math
 import numpy as np
 
 from eigentree.constituency.chart import _kernels_dense as kernels
-from eigentree.constituency.chart.constraints import Permitted
-from eigentree.constituency.chart.pruning import FullMarginals, Leaves
+from eigentree.constituency.chart._kernels_spans import first_span
+from eigentree.constituency.chart.arrays import Leaves, Permitted
+from eigentree.constituency.chart.pruning import FullMarginals
 from eigentree.constituency.grammar.pcfg import PCFG
 
 
@@ -45,7 +46,7 @@ def exhaustive_marginals(
     cohen-satta-2013, figure 2; baker-1979.
     """
     n, n_symbols = leaves.n_words, len(grammar.symbols)
-    inside, outside = np.zeros((2, kernels.first(n, n + 1), n_symbols))
+    inside, outside = np.zeros((2, first_span(n, n + 1), n_symbols))
     exponent, outer_exponent = np.zeros((2, len(inside)), dtype=np.int64)
     inside[leaves.word, leaves.symbol] = leaves.weight
     kernels.scale_rows(inside[:n], exponent[:n])

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from eigentree.constituency.chart import _kernels_k_best as kernels
 from eigentree.constituency.chart._kernels_decode import best_edges
+from eigentree.constituency.chart.arrays import KBestRows
 from eigentree.constituency.chart.decode import NOTHING, Gains, all_bracketings
 from eigentree.constituency.chart.forest import Forest
 from eigentree.constituency.grammar.symbols import SymbolTable
@@ -133,7 +134,7 @@ def k_best(forest: Forest, gains: Gains, symbols: SymbolTable, k: int) -> KBest:
     n_items = forest.n_items
     best, choice = np.empty(n_items), np.empty(n_items, dtype=np.int32)
     best_edges(forest, gains.item, gains.edge, best, choice)
-    rows = kernels.Rows.empty(n_items + 1 + len(forest.roots) + forest.n_edges)
+    rows = KBestRows.empty(n_items + 1 + len(forest.roots) + forest.n_edges)
     last, heap, pending = np.empty((3, n_items + 1), dtype=np.int32)
     kernels.begin(forest, letter, best, choice, rows, last, heap, pending)
     counts = np.array([n_items + 1, 0])
@@ -152,14 +153,14 @@ def k_best(forest: Forest, gains: Gains, symbols: SymbolTable, k: int) -> KBest:
     return KBest(shared, own[item], rows.value[top])
 
 
-def _doubled(rows: kernels.Rows) -> kernels.Rows:
-    larger = kernels.Rows.empty(2 * len(rows.value))
+def _doubled(rows: KBestRows) -> KBestRows:
+    larger = KBestRows.empty(2 * len(rows.value))
     for name, old in rows._asdict().items():
         getattr(larger, name)[: len(old)] = old
     return larger
 
 
-def _slots(rows: kernels.Rows, n_items: int) -> Ints:
+def _slots(rows: KBestRows, n_items: int) -> Ints:
     """The known derivations by their fingerprints, with room for all rows."""
     slots = np.full(1 << (2 * len(rows.value)).bit_length(), -1, dtype=np.int32)
     kernels.enter(rows, n_items, slots)
@@ -167,7 +168,7 @@ def _slots(rows: kernels.Rows, n_items: int) -> Ints:
 
 
 def _shared(
-    forest: Forest, rows: kernels.Rows, used: NDArray[np.bool_], top: Ints
+    forest: Forest, rows: KBestRows, used: NDArray[np.bool_], top: Ints
 ) -> tuple[Forest, Ints]:
     """The marked rows as a forest, and the item of each."""
     row = np.flatnonzero(used)

@@ -30,9 +30,10 @@ from typing import NamedTuple
 import numpy as np
 
 from eigentree.constituency.chart import _kernels_dense as kernels
-from eigentree.constituency.chart.constraints import Permitted
+from eigentree.constituency.chart._kernels_spans import first_span
+from eigentree.constituency.chart.arrays import Leaves, Matrix, Permitted
 from eigentree.constituency.chart.decode import group_sums
-from eigentree.constituency.chart.pruning import FullMarginals, Leaves
+from eigentree.constituency.chart.pruning import FullMarginals
 from eigentree.constituency.grammar.kruskal import KruskalGrammar
 from eigentree.types import Floats, Longs
 
@@ -59,10 +60,10 @@ class Factors(NamedTuple):
     """
 
     child: Floats
-    to_parent: kernels.Matrix
-    to_children: kernels.Matrix
-    from_children: kernels.Matrix
-    from_parent: kernels.Matrix
+    to_parent: Matrix
+    to_children: Matrix
+    from_children: Matrix
+    from_parent: Matrix
     root: Floats
     powers: Floats
 
@@ -83,12 +84,12 @@ class Factors(NamedTuple):
         )
 
 
-def _matrix(array: Floats) -> kernels.Matrix:
+def _matrix(array: Floats) -> Matrix:
     """A matrix as kernels multiply with it."""
     row, column = (each.astype(np.uint32) for each in np.nonzero(array))
     if len(row) > MOST_DENSE * array.size:
-        return kernels.Matrix(array.copy(), row[:0], column[:0], array[0, :0].copy())
-    return kernels.Matrix(array[:0, :0].copy(), row, column, array[row, column])
+        return Matrix(array.copy(), row[:0], column[:0], array[0, :0].copy())
+    return Matrix(array[:0, :0].copy(), row, column, array[row, column])
 
 
 class _Words(NamedTuple):
@@ -170,7 +171,7 @@ def kruskal_marginals(
     """
     f = factors or Factors.of(grammar)
     n, rank, inner_states = leaves.n_words, grammar.rank, grammar.n_inner_states
-    spans, kind = kernels.first(n, n + 1), f.child.dtype
+    spans, kind = first_span(n, n + 1), f.child.dtype
     sums, outer = np.empty((2, spans, rank), dtype=kind)
     child, outer_sums = np.empty((2, spans, 2 * rank), dtype=kind)
     inside, outside = np.empty((2, spans, inner_states), dtype=kind)
@@ -234,7 +235,7 @@ def kruskal_value(grammar: KruskalGrammar, leaves: Leaves) -> tuple[float, int]:
     n, rank, kind = leaves.n_words, grammar.rank, f.child.dtype
     parent = grammar.parent[:inner_states] * grammar.weights
     straight = _matrix(parent.T @ f.child[:inner_states])
-    spans = kernels.first(n, n + 1)
+    spans = first_span(n, n + 1)
     sums, same = np.empty((2, spans, rank), dtype=kind)
     child = np.empty((spans, 2 * rank), dtype=kind)
     exponent = np.zeros(spans, dtype=np.int64)

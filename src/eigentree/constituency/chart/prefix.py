@@ -40,15 +40,14 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from eigentree.constituency.chart import _kernels_dense as kernels
-from eigentree.constituency.chart.pruning import Leaves
+from eigentree.constituency.chart._kernels_spans import first_span
+from eigentree.constituency.chart.arrays import LatentRules, Leaves, PrefixChart
 from eigentree.constituency.grammar.lpcfg import LPCFG
-from eigentree.constituency.grammar.pcfg import RuleIndex
 from eigentree.errors import GrammarError
 from eigentree.linalg.threads import one_thread
-from eigentree.types import Floats, Ints, Longs
+from eigentree.types import Floats, Longs
 
 # Newton's method takes about ten rounds, sums by depth as many as trees are deep.
 ROUNDS = 1000
@@ -56,64 +55,6 @@ ROUNDS = 1000
 PRECISION = 1e-13
 # Bytes that tables of a grammar, or the chart of a sentence, may have.
 MOST_BYTES = 1 << 31
-
-
-class LatentRules(NamedTuple):
-    """Rules with their tensors formed in full, but for products of means, as kernels want them.
-
-    Attributes
-    ----------
-    layout
-        As of the plain grammar.
-    parent : int32, axes (R)
-    state_start : int64, axes (N + 1)
-    is_product : bool, axes (R)
-        Whether a tensor is that of its parent's states with the means of both children.
-    tensor_start : int64, axes (R)
-    tensor : float64
-        Axes (K_a, K_b, K_c) for each rule, flattened; (K_a) for a product.
-    mean : float64, axes (states)
-    cell_start : int64, axes (P + 1)
-        Where the K_b K_c products of each pair of children begin in an array of all of them;
-        none for a pair whose rules are all products of means.
-    most_cells : int
-    """
-
-    layout: RuleIndex
-    parent: Ints
-    state_start: Longs
-    is_product: NDArray[np.bool_]
-    tensor_start: Longs
-    tensor: Floats
-    mean: Floats
-    cell_start: Longs
-    most_cells: int
-
-
-class Chart(NamedTuple):
-    """Inside vectors of all spans, by width, then by start, each span with a power of two.
-
-    Attributes
-    ----------
-    word : float64, axes (n, states of preterminals)
-    inside : float64, axes (spans of two words or more, states of other symbols)
-    exponent : int64, axes (spans)
-    is_live : bool, axes (spans, N)
-        Whether a symbol can stand over a span.
-    live : int32, axes (spans, N)
-        The symbols that can.
-    n_live : int32, axes (spans)
-    of_mean : float64, axes (spans, N)
-        Product of each live vector with the symbol's mean.
-    """
-
-    word: Floats
-    inside: Floats
-    exponent: Longs
-    is_live: NDArray[np.bool_]
-    live: Ints
-    n_live: Ints
-    of_mean: Floats
 
 
 class Surprisal(NamedTuple):
@@ -226,13 +167,13 @@ class LeftCorners(NamedTuple):
         grammar, rules, root = self.grammar, self.rules, self.root
         n, (inner, n_states) = len(words), self.closure.shape
         n_symbols = len(rules.state_start) - 1
-        n_spans = kernels.first(n, n + 1)
+        n_spans = first_span(n, n + 1)
         if n_spans * (8 * inner + 13 * n_symbols) > MOST_BYTES:
             raise GrammarError(
                 f"a chart of {n} words with {inner} states would need more than "
                 f"{MOST_BYTES >> 30} GiB; surprisal wants shorter sentences or fewer states"
             )
-        chart = Chart(
+        chart = PrefixChart(
             np.zeros((n, n_states - inner)),
             np.zeros((n_spans - n, inner)),
             np.full(n_spans, kernels.ZERO, dtype=np.int64),
@@ -355,7 +296,7 @@ def _total_mass(
     )
 
 
-def _enter_words(grammar: LPCFG, leaves: Leaves, inner: int, chart: Chart) -> None:
+def _enter_words(grammar: LPCFG, leaves: Leaves, inner: int, chart: PrefixChart) -> None:
     """Put the vectors of words into a chart."""
     unseen = grammar.parameters.unseen_word
     for word, symbol, weight, entry in zip(

@@ -8,17 +8,16 @@ al. 2013, section 4: 0.00005), and with them all trees that use them.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eigentree.constituency.chart import _kernels_pruning as kernels
-from eigentree.constituency.chart.constraints import Permitted
+from eigentree.constituency.chart.arrays import Leaves, Permitted, PruningChart
 from eigentree.constituency.chart.forest import Forest
 from eigentree.constituency.chart.inside_outside import Marginals
-from eigentree.constituency.grammar.pcfg import PCFG, Candidates
+from eigentree.constituency.grammar.pcfg import PCFG
 from eigentree.types import Ints
 
 DEFAULT_THRESHOLD = 5e-5
@@ -26,52 +25,6 @@ DEFAULT_THRESHOLD = 5e-5
 NEGLIGIBLE = 5e-2
 # Nor, nearly always, do items whose merit is below this part of the best of their span.
 DEFAULT_BEAM = 5e-4
-
-
-class Leaves(NamedTuple):
-    """Preterminals over each word of a sentence.
-
-    Attributes
-    ----------
-    start : int32, axes (n + 1)
-        Candidates of word i are ``start[i]:start[i+1]``.
-    symbol, entry : int32, axes (candidates)
-    weight : float64, axes (candidates)
-        p(word | symbol), times the weight of the tag where tags are uncertain.
-    """
-
-    start: Ints
-    symbol: Ints
-    weight: NDArray[np.float64]
-    entry: Ints
-
-    @classmethod
-    def of(cls, words: Sequence[Candidates]) -> Leaves:
-        sizes = [len(candidates.symbol) for candidates in words]
-        return cls(
-            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
-            np.concatenate([candidates.symbol for candidates in words]),
-            np.concatenate([candidates.probability for candidates in words]),
-            np.concatenate([candidates.entry for candidates in words]),
-        )
-
-    @property
-    def n_words(self) -> int:
-        return len(self.start) - 1
-
-    def within(self, permitted: Permitted) -> Leaves | None:
-        """The candidates that are permitted over their words; None where a word has none left."""
-        row = permitted.row[self.word]
-        kept = (row >= 0) & permitted.symbols[row, self.symbol]
-        start = np.searchsorted(np.flatnonzero(kept), self.start).astype(np.int32)
-        if not np.all(np.diff(start) > 0):
-            return None
-        return Leaves(start, self.symbol[kept], self.weight[kept], self.entry[kept])
-
-    @property
-    def word(self) -> NDArray[np.intp]:
-        """Axes (candidates): the position of the word that each stands over."""
-        return np.repeat(np.arange(self.n_words), np.diff(self.start))
 
 
 class Pruned(NamedTuple):
@@ -167,7 +120,7 @@ def prune(
     Time as in `_kernels_pruning`; memory 32 bytes for each start, end and symbol.
     """
     n_words = leaves.n_words
-    chart = kernels.Chart.empty(n_words, len(grammar.symbols))
+    chart = PruningChart.empty(n_words, len(grammar.symbols))
     index, probability = grammar.index, grammar.probability
     if beam is None:
         beam = DEFAULT_BEAM if threshold > 0.0 else 0.0
@@ -196,7 +149,7 @@ def prune(
 def has_tree(grammar: PCFG, leaves: Leaves, permitted: Permitted) -> bool:
     """Whether the plain PCFG has a tree of what is permitted; the inside half of `prune`."""
     n_words = leaves.n_words
-    chart = kernels.Chart.empty(n_words, len(grammar.symbols))
+    chart = PruningChart.empty(n_words, len(grammar.symbols))
     kernels.inside_pass(
         n_words, leaves, grammar.index, grammar.parent, grammar.probability, grammar.uses, 0.0,
         permitted, chart,

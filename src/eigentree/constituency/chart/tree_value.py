@@ -22,9 +22,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eigentree.constituency.chart.arrays import Leaves
 from eigentree.constituency.chart.forest import Forest
 from eigentree.constituency.chart.inside_outside import inside_chart
-from eigentree.constituency.chart.pruning import Leaves, link
+from eigentree.constituency.chart.pruning import link
 from eigentree.constituency.grammar.kruskal import KruskalGrammar
 from eigentree.constituency.grammar.lexical_candidates import under_tags
 from eigentree.constituency.grammar.lpcfg import LPCFG

@@ -13,14 +13,10 @@ K trees (Huang and Chiang 2005, algorithm 2).
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from eigentree._core.jit import kernel
-
-if TYPE_CHECKING:
-    from eigentree.types import Floats, Ints
+from eigentree.types import Floats, Ints
 
 
 @kernel

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from eigentree.constituency.grammar.lpcfg import LPCFG, LatentParameters
+from eigentree.constituency.grammar.arrays import LatentParameters
+from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.grammar.pcfg import PCFG
 
 

@@ -11,7 +11,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eigentree.constituency.grammar.pcfg import PCFG, Candidates
+from eigentree.constituency.grammar.arrays import Candidates
+from eigentree.constituency.grammar.pcfg import PCFG
 
 # What another tag than the given one is worth when given tags have to be set aside, so that
 # as few as possible are.

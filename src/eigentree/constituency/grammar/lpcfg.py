@@ -51,12 +51,12 @@ in the uses of the word: those few that are not zero, and ``lean``, for
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eigentree._core.shapes import check_shapes, check_starts, check_types
+from eigentree.constituency.grammar.arrays import COUNTS, LatentParameters
 from eigentree.constituency.grammar.pcfg import LARGEST_COUNT, PCFG
 from eigentree.errors import GrammarError
 from eigentree.types import Floats
@@ -68,86 +68,6 @@ MOST_COUNTED_STATES = 1 << 16
 # Where the second and third sample_start would be, for a rule that is stored as counts.
 NO_MATRIX = -1
 
-
-class LatentParameters(NamedTuple):
-    """The arrays of a grammar with latent states.
-
-    Vectors over the states of each symbol are stored one after another: those of symbol a
-    at ``state_start[a]:state_start[a+1]``.  Rows of samples likewise, one rule after another.
-
-    Attributes
-    ----------
-    state_start : int64, axes (N + 1)
-    rule_symbols : int32, axes (R, 3)
-        Parent, left and right symbol.
-    dense_start : int64, axes (R)
-        Where a rule's tensor begins in ``dense``, -1 for the other forms.
-    dense : float64
-        Tensors with axes (K_a, K_b, K_c), flattened.
-    n_samples : int32, axes (R)
-        0 for dense rules, and for those that are products of means; the number of triples of
-        rules stored as counts.
-    sample_start : int64, axes (R, 3)
-        Where Z, Y and W of a rule begin in ``samples``; of rules stored as counts, where its
-        triples begin, and `NO_MATRIX` twice.
-    samples : float64
-        Matrices with axes (n, K), flattened.
-    ratio, smoothing : float64, axes (R)
-        p(left right | parent), and lambda, of rules that are not dense.
-    outside_mean, inside_mean : float64, axes (states of all symbols)
-        H_a and F_a of section 3.2.
-    lexical_start : int64, axes (L + 1)
-    lexical : float64
-        Vector of each entry of the word table, to be multiplied by p(word | symbol); of length
-        0 where it is stored as counts.
-    unseen_word : float64, axes (states of all symbols)
-        The same for a word never seen with the symbol.
-    root : float64, axes (states of all symbols)
-    triples : uint16, axes (T, 3)
-        States of parent, left and right child, rule after rule; none when no rule is stored as
-        counts.
-    uses : float64, axes (T)
-        How often the rule was seen with them, positive.
-    word_use_start : int64, axes (L + 1)
-        Where the states of each entry of the word table begin; of length 0, as are the next
-        three, when nothing is stored as counts.
-    word_state : uint16, axes (U)
-    word_uses : float64, axes (U)
-        How often the entry was seen with the state, positive.
-    lean : float64, axes (L)
-        Weight of the symbol's states in a word's vector.
-    state_share, state_scale : float64, axes (states of all symbols)
-        p(h | a), and what the counts of state h are multiplied by; of length 0 when nothing is
-        stored as counts.
-    """
-
-    state_start: NDArray[np.int64]
-    rule_symbols: NDArray[np.int32]
-    dense_start: NDArray[np.int64]
-    dense: Floats
-    n_samples: NDArray[np.int32]
-    sample_start: NDArray[np.int64]
-    samples: Floats
-    ratio: Floats
-    smoothing: Floats
-    outside_mean: Floats
-    inside_mean: Floats
-    lexical_start: NDArray[np.int64]
-    lexical: Floats
-    unseen_word: Floats
-    root: Floats
-    triples: NDArray[np.uint16] = np.zeros((0, 3), dtype=np.uint16)
-    uses: Floats = np.zeros(0)
-    word_use_start: NDArray[np.int64] = np.zeros(0, dtype=np.int64)
-    word_state: NDArray[np.uint16] = np.zeros(0, dtype=np.uint16)
-    word_uses: Floats = np.zeros(0)
-    lean: Floats = np.zeros(0)
-    state_share: Floats = np.zeros(0)
-    state_scale: Floats = np.zeros(0)
-
-
-# Fields of the form of counts, which older model files lack.
-COUNTS = tuple(LatentParameters._field_defaults)
 
 _TYPES: dict[str, type[np.generic]] = {
     **dict.fromkeys(LatentParameters._fields, np.float64),

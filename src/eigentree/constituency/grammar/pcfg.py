@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from eigentree._core.shapes import check_shapes, check_types
+from eigentree.constituency.grammar.arrays import Candidates, RuleIndex
 from eigentree.constituency.grammar.symbols import SymbolTable
 from eigentree.errors import GrammarError
 from eigentree.treebank.lexicon import Lexicon
@@ -24,23 +24,6 @@ WORD_SMOOTHING = 10.0
 LARGEST_COUNT = 2.0**53
 # Treebanks have few trees deeper than this, and none uses other symbols there.
 DEPTH = 50
-
-
-class Candidates(NamedTuple):
-    """Preterminals that may stand over one word.
-
-    Attributes
-    ----------
-    symbol : int32, axes (candidates)
-    probability : float64, axes (candidates)
-        p(word | symbol), smoothed.
-    entry : int32, axes (candidates)
-        Row of the `WordTable`, -1 where the pair was never seen.
-    """
-
-    symbol: NDArray[np.int32]
-    probability: NDArray[np.float64]
-    entry: NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,97 +151,6 @@ class WordTable:
             self._symbol_count[symbol] + WORD_SMOOTHING
         )
         return Candidates(symbol, probability, entry)
-
-
-class RuleIndex(NamedTuple):
-    """Binary rules laid out for a chart.
-
-    Rules with the same children form a pair; pairs are sorted by left, then right child,
-    rules by pair, then parent.
-
-    Attributes
-    ----------
-    pair_start : int32, axes (N+1)
-        Pairs whose left child is b are ``pair_start[b]:pair_start[b+1]``.
-    pair_middle : int32, axes (N)
-        Of the pairs with left child b, those before ``pair_middle[b]`` have a right child that
-        is no preterminal.
-    pair_right : int32, axes (P)
-        Right child of each pair.
-    rule_start : int32, axes (P+1)
-        Rules of pair p are ``rule_start[p]:rule_start[p+1]``.
-    rule_pair : int32, axes (R)
-    parent_start : int32, axes (N+1)
-    parent_rules : int32, axes (R)
-        Rules of parent a are ``parent_rules[parent_start[a]:parent_start[a+1]]``.
-    right_start : int32, axes (N+1)
-    right_pairs : int32, axes (P)
-        Pairs whose right child is c are ``right_pairs[right_start[c]:right_start[c+1]]``.
-    pair_left : int32, axes (P)
-    row, column : int32, axes (N)
-        Where a left (right) child stands in ``pair_of``; 0 for a symbol that never is one.
-    pair_of : int32, axes (rows, columns)
-        The pair of a left and a right child, -1 when no rule has them.
-    """
-
-    pair_start: NDArray[np.int32]
-    pair_middle: NDArray[np.int32]
-    pair_right: NDArray[np.int32]
-    rule_start: NDArray[np.int32]
-    rule_pair: NDArray[np.int32]
-    parent_start: NDArray[np.int32]
-    parent_rules: NDArray[np.int32]
-    right_start: NDArray[np.int32]
-    right_pairs: NDArray[np.int32]
-    pair_left: NDArray[np.int32]
-    row: NDArray[np.int32]
-    column: NDArray[np.int32]
-    pair_of: NDArray[np.int32]
-
-    @classmethod
-    def of(
-        cls,
-        n_symbols: int,
-        n_inner: int,
-        parent: NDArray[np.int32],
-        left: NDArray[np.int32],
-        right: NDArray[np.int32],
-    ) -> RuleIndex:
-        """Index rules that are sorted by (left, right, parent).
-
-        The first `n_inner` of the symbols are no preterminals, all others are.
-        """
-        key = left.astype(np.int64) * n_symbols + right
-        pairs, first, rule_pair = np.unique(key, return_index=True, return_inverse=True)
-        pair_left, pair_right = pairs // n_symbols, pairs % n_symbols
-        everything = np.arange(n_symbols + 1)
-        by_parent = np.argsort(parent, kind="stable")
-        by_right = np.argsort(pair_right, kind="stable")
-
-        row, column = np.zeros((2, n_symbols), dtype=np.int64)
-        row[np.unique(pair_left)] = np.arange(1, len(np.unique(pair_left)) + 1)
-        column[np.unique(pair_right)] = np.arange(1, len(np.unique(pair_right)) + 1)
-        pair_of = np.full((row.max() + 1, column.max() + 1), -1, dtype=np.int32)
-        pair_of[row[pair_left], column[pair_right]] = np.arange(len(pairs))
-
-        def narrow(array: NDArray[np.int64]) -> NDArray[np.int32]:
-            return np.ascontiguousarray(array, dtype=np.int32)
-
-        return cls(
-            narrow(np.searchsorted(pair_left, everything)),
-            narrow(np.searchsorted(pairs, everything[:-1] * n_symbols + n_inner)),
-            narrow(pair_right),
-            narrow(np.append(first, len(parent))),
-            narrow(rule_pair),
-            narrow(np.searchsorted(parent[by_parent], everything)),
-            narrow(by_parent),
-            narrow(np.searchsorted(pair_right[by_right], everything)),
-            narrow(by_right),
-            narrow(pair_left),
-            narrow(row),
-            narrow(column),
-            pair_of,
-        )
 
 
 @dataclass(frozen=True, slots=True)

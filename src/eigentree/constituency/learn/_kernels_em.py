@@ -16,13 +16,10 @@ inside * outside is the posterior of the state, times the weight of the tree.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from eigentree._core.jit import kernel
-
-if TYPE_CHECKING:
-    from eigentree.constituency.learn.em_arrays import Layout, Skeletons, Values
-    from eigentree.types import Floats, Ints
+from eigentree.constituency.learn.em_arrays import Layout, Skeletons, Values
+from eigentree.types import Floats, Ints
 
 
 @kernel

@@ -38,10 +38,11 @@ import numpy as np
 from scipy.special import xlogy
 
 from eigentree.constituency.chart import _kernels_inside_outside as kernels
-from eigentree.constituency.chart.constraints import Permitted
+from eigentree.constituency.chart.arrays import Leaves, Permitted
+from eigentree.constituency.chart.constraints import permitted_by
 from eigentree.constituency.chart.forest import Forest
 from eigentree.constituency.chart.inside_outside import charts, inside_outside
-from eigentree.constituency.chart.pruning import DEFAULT_THRESHOLD, Leaves, has_tree, prune
+from eigentree.constituency.chart.pruning import DEFAULT_THRESHOLD, has_tree, prune
 from eigentree.constituency.grammar.lexical_candidates import under_tags
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.grammar.pcfg import PCFG, WordTable
@@ -295,7 +296,7 @@ class ForestFinder:
         if -1 in numbers:
             return f"the tag {tags[numbers.index(-1)]} is unknown to the model"
         constraints = brackets_of(tree, self._any_label)
-        permitted = Permitted.by(constraints, backbone.symbols, len(words))
+        permitted = permitted_by(constraints, backbone.symbols, len(words))
         candidates = Leaves.of(under_tags(backbone, words, numbers, free=False))
         leaves = candidates.within(permitted)
         if leaves is not None:

@@ -48,7 +48,8 @@ import numpy as np
 
 from eigentree._core.jit import needs_compiling
 from eigentree._core.random import generator
-from eigentree.constituency.grammar.lpcfg import LPCFG, LatentParameters, back_off
+from eigentree.constituency.grammar.arrays import LatentParameters
+from eigentree.constituency.grammar.lpcfg import LPCFG, back_off
 from eigentree.constituency.grammar.pcfg import PCFG
 from eigentree.constituency.learn import _kernels_em as kernels
 from eigentree.constituency.learn.counting import count_pcfg

@@ -41,7 +41,8 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from eigentree._core.random import generator
-from eigentree.constituency.grammar.lpcfg import LPCFG, LatentParameters, smoothed_tensor
+from eigentree.constituency.grammar.arrays import LatentParameters
+from eigentree.constituency.grammar.lpcfg import LPCFG, smoothed_tensor
 from eigentree.constituency.grammar.pcfg import PCFG
 from eigentree.constituency.learn.counting import count_pcfg
 from eigentree.constituency.learn.features import FeatureOptions, features

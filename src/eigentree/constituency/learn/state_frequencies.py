@@ -20,12 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eigentree.constituency.grammar.lpcfg import (
-    LPCFG,
-    MOST_COUNTED_STATES,
-    NO_MATRIX,
-    LatentParameters,
-)
+from eigentree.constituency.grammar.arrays import LatentParameters
+from eigentree.constituency.grammar.lpcfg import LPCFG, MOST_COUNTED_STATES, NO_MATRIX
 from eigentree.constituency.grammar.pcfg import PCFG
 from eigentree.constituency.learn.counting import sums
 from eigentree.constituency.learn.treebank_arrays import Examples

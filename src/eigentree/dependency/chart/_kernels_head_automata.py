@@ -12,9 +12,9 @@ has the exponent `ZERO`, and nothing is added to it or passed on.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 from eigentree._core.jit import kernel
+from eigentree.dependency.chart.arrays import BestHeads, HeadChart, HeadOutside, SentenceAutomata
 from eigentree.types import Flags, Floats, Longs
 
 ZERO = -(1 << 40)
@@ -22,68 +22,6 @@ ZERO = -(1 << 40)
 NO_VALUE = ZERO // 2
 STEP = 2.0**-256
 LARGE, SMALL = 2.0**128, 2.0**-128
-
-
-class SentenceAutomata(NamedTuple):
-    """The automata of the heads of one sentence, as arrays.
-
-    Position 0 is the root, positions 1 .. N are the tokens.  Automata with fewer states than K
-    are padded; what stands there is never looked at.
-
-    Attributes
-    ----------
-    initial, final : float64, axes (A, K)
-    operators : float64, axes (O, K, K)
-        ``operators[o, i, j]``: to state i from state j.
-    n_states : int64, axes (A)
-    automaton_of : int64, axes (N + 1, 2)
-        Number of a head's automaton to the left and to the right.
-    operator_of : int64, axes (N + 1, N + 1)
-        Number of the operator with which the automaton of a head reads a modifier.
-    """
-
-    initial: Floats
-    final: Floats
-    operators: Floats
-    n_states: Longs
-    automaton_of: Longs
-    operator_of: Longs
-
-
-class Chart(NamedTuple):
-    """Cells of all halves, and of all arcs with what stands between their ends.
-
-    Attributes
-    ----------
-    half : float64, axes (N + 1, K, N + 2): head, state, edge
-    half_exponent : int64, axes (N + 1, N + 2)
-    closed, closed_at : float64, axes (N + 1, N + 2) and (N + 2, N + 1)
-        Halves that have stopped, by head and edge and the other way round.
-    closed_exponent, closed_exponent_at : int64, with the same axes
-    arc : float64, axes (N + 1, K, N + 1): head, state, modifier
-    arc_exponent : int64, axes (N + 1, N + 1)
-    """
-
-    half: Floats
-    half_exponent: Longs
-    closed: Floats
-    closed_at: Floats
-    closed_exponent: Longs
-    closed_exponent_at: Longs
-    arc: Floats
-    arc_exponent: Longs
-
-
-class Outside(NamedTuple):
-    """Derivatives by the numbers of a chart, divided by the value of the sentence.
-
-    Those by closed halves are the sum of two parts, which are collected in either order of axes.
-    """
-
-    half: Floats
-    closed: Floats
-    closed_at: Floats
-    arc: Floats
 
 
 @kernel
@@ -198,7 +136,7 @@ def inside_halves(
     sentence: SentenceAutomata,
     allowed: Flags,
     first: int,
-    chart: Chart,
+    chart: HeadChart,
     scale: Floats,
     before: Floats,
     after: Floats,
@@ -299,8 +237,8 @@ def share(
 def outside_halves(
     sentence: SentenceAutomata,
     first: int,
-    chart: Chart,
-    outside: Outside,
+    chart: HeadChart,
+    outside: HeadOutside,
     scale: Floats,
     marginal: Floats,
 ) -> None:
@@ -362,8 +300,8 @@ def head_marginals(
     sentence: SentenceAutomata,
     allowed: Flags,
     multi_root: bool,
-    chart: Chart,
-    outside: Outside,
+    chart: HeadChart,
+    outside: HeadOutside,
     scale: Floats,
     before: Floats,
     after: Floats,
@@ -408,34 +346,8 @@ def head_marginals(
     return value, exponent
 
 
-class Best(NamedTuple):
-    """The best of all halves and arcs, by sums, and the choices that led to them.
-
-    Attributes
-    ----------
-    half : float64, axes (N + 1, K, N + 2): head, state, edge
-    closed, closed_at : float64, axes (N + 1, N + 2) and (N + 2, N + 1)
-    arc : float64, axes (N + 1, K, N + 1): head, state, modifier
-    outermost : int64, axes of ``half``
-        The outermost modifier.
-    last_state : int64, axes of ``closed``
-        The state before the stop.
-    meeting, state_before : int64, axes of ``arc``
-        The edge between the halves of head and modifier, and the state of the former.
-    """
-
-    half: Floats
-    closed: Floats
-    closed_at: Floats
-    arc: Floats
-    outermost: Longs
-    last_state: Longs
-    meeting: Longs
-    state_before: Longs
-
-
 @kernel
-def close_best(sentence: SentenceAutomata, best: Best, head: int, edge: int) -> None:
+def close_best(sentence: SentenceAutomata, best: BestHeads, head: int, edge: int) -> None:
     automaton = sentence.automaton_of[head, 1 if edge > head else 0]
     for s in range(sentence.n_states[automaton]):
         value = best.half[head, s, edge] + sentence.final[automaton, s]
@@ -447,7 +359,12 @@ def close_best(sentence: SentenceAutomata, best: Best, head: int, edge: int) -> 
 
 @kernel
 def attach_best(
-    sentence: SentenceAutomata, best: Best, head: int, modifier: int, before: Floats, meeting: Longs
+    sentence: SentenceAutomata,
+    best: BestHeads,
+    head: int,
+    modifier: int,
+    before: Floats,
+    meeting: Longs,
 ) -> None:
     first, last = min(head, modifier) + 1, max(head, modifier) + 1
     n = sentence.n_states[sentence.automaton_of[head, 1 if modifier > head else 0]]
@@ -471,7 +388,7 @@ def attach_best(
 
 
 @kernel
-def extend_best(sentence: SentenceAutomata, best: Best, head: int, edge: int) -> None:
+def extend_best(sentence: SentenceAutomata, best: BestHeads, head: int, edge: int) -> None:
     first, last = (head + 1, edge) if edge > head else (edge, head)
     automaton = sentence.automaton_of[head, 1 if edge > head else 0]
     closed = best.closed_at[edge, first:last]
@@ -490,7 +407,7 @@ def best_halves(
     sentence: SentenceAutomata,
     allowed: Flags,
     first: int,
-    best: Best,
+    best: BestHeads,
     before: Floats,
     meeting: Longs,
 ) -> None:
@@ -516,7 +433,7 @@ def best_heads(
     sentence: SentenceAutomata,
     allowed: Flags,
     multi_root: bool,
-    best: Best,
+    best: BestHeads,
     before: Floats,
     meeting: Longs,
     stack: Longs,

@@ -23,7 +23,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from eigentree._core.shapes import check_shapes, check_types
-from eigentree.dependency.chart._kernels_head_automata import Best, SentenceAutomata, best_heads
+from eigentree.dependency.chart._kernels_head_automata import best_heads
+from eigentree.dependency.chart.arrays import BestHeads, SentenceAutomata
 from eigentree.dependency.chart.inside_outside import check_allowed, check_sentence
 from eigentree.errors import GrammarError, SettingsError
 from eigentree.types import Flags, Floats, Longs
@@ -174,7 +175,7 @@ def _best(
     allowed = check_allowed("best_tree", arcs_allowed, n)
     of_halves, of_arcs = (n + 1, size, n + 2), (n + 1, size, n + 1)
     by_head, by_edge = (n + 1, n + 2), (n + 2, n + 1)
-    best = Best(
+    best = BestHeads(
         half=np.full(of_halves, -np.inf),
         closed=np.full(by_head, -np.inf),
         closed_at=np.full(by_edge, -np.inf),

@@ -34,14 +34,8 @@ from typing import NamedTuple
 import numpy as np
 
 from eigentree._core.shapes import check_shapes, check_types
-from eigentree.dependency.chart._kernels_head_automata import (
-    STEP,
-    ZERO,
-    Chart,
-    Outside,
-    SentenceAutomata,
-    head_marginals,
-)
+from eigentree.dependency.chart._kernels_head_automata import STEP, ZERO, head_marginals
+from eigentree.dependency.chart.arrays import HeadChart, HeadOutside, SentenceAutomata
 from eigentree.dependency.head_automata import LEFT, RIGHT, HeadAutomata
 from eigentree.errors import ShapeError
 from eigentree.types import Flags, Floats, Longs
@@ -187,7 +181,7 @@ def head_inside_outside(
     allowed = check_allowed("head_inside_outside", arcs_allowed, n)
     of_halves, of_arcs = (n + 1, size, n + 2), (n + 1, size, n + 1)
     by_head, by_edge = (n + 1, n + 2), (n + 2, n + 1)
-    chart = Chart(
+    chart = HeadChart(
         half=np.zeros(of_halves),
         half_exponent=np.full(by_head, ZERO),
         closed=np.zeros(by_head),
@@ -197,7 +191,7 @@ def head_inside_outside(
         arc=np.zeros(of_arcs),
         arc_exponent=np.full((n + 1, n + 1), ZERO),
     )
-    outside = Outside(
+    outside = HeadOutside(
         half=np.zeros(of_halves),
         closed=np.zeros(by_head),
         closed_at=np.zeros(by_edge),

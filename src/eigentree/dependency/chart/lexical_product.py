@@ -22,8 +22,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from eigentree.dependency.chart._kernels_head_automata import SentenceAutomata
 from eigentree.dependency.chart._kernels_lexical_product import fill_products
+from eigentree.dependency.chart.arrays import SentenceAutomata
 from eigentree.dependency.chart.inside_outside import check_sentence
 from eigentree.dependency.lexical_modifiers import SentenceModifiers
 from eigentree.errors import SettingsError, ShapeError

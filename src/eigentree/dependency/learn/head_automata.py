@@ -29,8 +29,9 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
+from eigentree.automata.arrays import Automata
 from eigentree.automata.counting import PRIOR, count_first, count_one_state, count_previous
-from eigentree.automata.em import Automata, Iteration, SequenceEMOptions, learn_automata
+from eigentree.automata.em import Iteration, SequenceEMOptions, extract_model, learn_automata
 from eigentree.automata.model import OperatorModel, mixture
 from eigentree.automata.prefix_forest import plant
 from eigentree.automata.sequences import Sequences
@@ -289,7 +290,7 @@ def learn_head_automata(
     def assembled(automata: Automata) -> HeadAutomata:
         return whole(
             [
-                mixed(number, automata.model(forest, number, group.symbols))
+                mixed(number, extract_model(automata, forest, number, group.symbols))
                 if group.n_sequences
                 else weak[number]
                 for number, group in enumerate(groups)

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from eigentree.dependency._kernels_lexical_modifiers import ModifierCounts
+from eigentree.dependency.arrays import ModifierCounts
 from eigentree.dependency.lexical_modifiers import LexicalModifiers, sentence_numbers
 from eigentree.errors import GrammarError, SettingsError
 from eigentree.treebank.lexicon import Lexicon, LexiconOptions

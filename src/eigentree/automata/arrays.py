@@ -1,0 +1,71 @@
+"""Records of arrays that the kernels and the modules of automata share."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from eigentree.types import Floats, Longs
+
+
+class PrefixTree(NamedTuple):
+    """The prefixes of sequences, a tree an automaton.
+
+    The roots, which are the empty prefixes, come first; then the prefixes with one automaton and
+    one first symbol stand together, the shorter ones before the longer.
+
+    Attributes
+    ----------
+    parent : int64, axes (nodes)
+        The prefix without its last symbol; a root has itself.
+    automaton : int64, axes (nodes)
+    row : int64, axes (nodes)
+        The operator of the last symbol, in a table of those that occur; 0 at roots.
+    ends : float64, axes (nodes)
+        Number of sequences that are this prefix and no more.
+    through : float64, axes (nodes)
+        Number of sequences that begin with it.
+    below_roots : int64
+        The prefixes of length 1.
+    block : int64, axes (`N_PARTS` + 1)
+        Nodes, but for roots, in parts between which no parent lies.
+    row_automaton, row_symbol : int64, axes (rows)
+        What an operator belongs to; sorted.
+    row_start : int64, axes (rows + 1)
+    by_row : int64, axes (nodes without roots)
+        The nodes of operator r, at ``row_start[r]:row_start[r + 1]``.
+    """
+
+    parent: Longs
+    automaton: Longs
+    row: Longs
+    ends: Floats
+    through: Floats
+    below_roots: Longs
+    block: Longs
+    row_automaton: Longs
+    row_symbol: Longs
+    row_start: Longs
+    by_row: Longs
+
+
+class Automata(NamedTuple):
+    """Parameters of automata; with fewer states than n, the numbers of others are zero.
+
+    Attributes
+    ----------
+    initial : float64, axes (automata, n)
+    final : float64, axes (automata, n)
+    operators : float64, axes (rows of the forest, n, n)
+    """
+
+    initial: Floats
+    final: Floats
+    operators: Floats
+
+
+class AutomataCounts(NamedTuple):
+    """Expected counts, in the shape of `Automata`."""
+
+    initial: Floats
+    final: Floats
+    operators: Floats

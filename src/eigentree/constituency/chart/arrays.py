@@ -1,0 +1,261 @@
+"""Records of arrays that chart kernels and the modules that call them share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree.constituency.grammar.arrays import Candidates, RuleIndex
+from eigentree.types import Flags, Floats, Ints, Longs
+
+# The exponent of a span without any item.
+EMPTY = -(1 << 30)
+
+
+class PruningChart(NamedTuple):
+    """The arrays of one sentence's chart.
+
+    Attributes
+    ----------
+    left_inside, left_outside : float64, axes (n, N, n + 1)
+        Of spans by start, symbol, end.  A row is set only once one of its spans holds it.
+    right_inside, right_outside : float64, axes (n + 1, N, n)
+        Of spans by end, symbol, start.  A span's outside value is the sum of the two.
+    left_range, right_range : int32, axes (n, N, 2), (n + 1, N, 2)
+        First and last end (start) of a row that hold the symbol; first > last for none.
+    starters : int32, axes (n, N)
+        Symbols that some span from a start holds and that are the left child of a rule.
+    n_starters : int32, axes (n)
+    exponent : int32, axes (n, n + 1)
+    live : int32, axes (spans, N)
+        Symbols of each span, spans in the order of `span_number`.
+    n_live : int32, axes (spans)
+    """
+
+    left_inside: Floats
+    left_outside: Floats
+    right_inside: Floats
+    right_outside: Floats
+    left_range: Ints
+    right_range: Ints
+    starters: Ints
+    n_starters: Ints
+    exponent: Ints
+    live: Ints
+    n_live: Ints
+
+    @classmethod
+    def empty(cls, n_words: int, n_symbols: int) -> PruningChart:
+        left, right = (n_words, n_symbols, n_words + 1), (n_words + 1, n_symbols, n_words)
+        n_spans = n_words * (n_words + 1) // 2
+        left_range = np.empty((n_words, n_symbols, 2), dtype=np.int32)
+        right_range = np.empty((n_words + 1, n_symbols, 2), dtype=np.int32)
+        for ranges in (left_range, right_range):
+            ranges[..., 0] = n_words + 1
+            ranges[..., 1] = -1
+        return cls(
+            np.empty(left),
+            np.empty(left),
+            np.empty(right),
+            np.empty(right),
+            left_range,
+            right_range,
+            np.empty((n_words, n_symbols), dtype=np.int32),
+            np.zeros(n_words, dtype=np.int32),
+            np.full((n_words, n_words + 1), EMPTY, dtype=np.int32),
+            np.empty((n_spans, n_symbols), dtype=np.int32),
+            np.zeros(n_spans, dtype=np.int32),
+        )
+
+
+# The row of a span over which nothing may stand.
+CLOSED = -1
+
+
+class Permitted(NamedTuple):
+    """Which symbols may stand over which spans of a sentence.
+
+    Attributes
+    ----------
+    row : int32, axes (spans)
+        Spans by width, then by start: the row of ``symbols`` that holds for each; `CLOSED` for
+        none at all.
+    symbols : bool, axes (rows, N)
+        All of the first row are true.
+    """
+
+    row: Ints
+    symbols: Flags
+
+    @classmethod
+    def everything(cls, n_words: int, n_symbols: int) -> Permitted:
+        """No constraints."""
+        n_spans = n_words * (n_words + 1) // 2
+        return cls(np.zeros(n_spans, dtype=np.int32), np.ones((1, n_symbols), dtype=np.bool_))
+
+    def of_states(self, n_states: Ints) -> Permitted:
+        """The same for the latent states of the first symbols, so many each."""
+        return Permitted(self.row, np.repeat(self.symbols[:, : len(n_states)], n_states, axis=1))
+
+
+class Leaves(NamedTuple):
+    """Preterminals over each word of a sentence.
+
+    Attributes
+    ----------
+    start : int32, axes (n + 1)
+        Candidates of word i are ``start[i]:start[i+1]``.
+    symbol, entry : int32, axes (candidates)
+    weight : float64, axes (candidates)
+        p(word | symbol), times the weight of the tag where tags are uncertain.
+    """
+
+    start: Ints
+    symbol: Ints
+    weight: Floats
+    entry: Ints
+
+    @classmethod
+    def of(cls, words: Sequence[Candidates]) -> Leaves:
+        sizes = [len(candidates.symbol) for candidates in words]
+        return cls(
+            np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),
+            np.concatenate([candidates.symbol for candidates in words]),
+            np.concatenate([candidates.probability for candidates in words]),
+            np.concatenate([candidates.entry for candidates in words]),
+        )
+
+    @property
+    def n_words(self) -> int:
+        return len(self.start) - 1
+
+    def within(self, permitted: Permitted) -> Leaves | None:
+        """The candidates that are permitted over their words; None where a word has none left."""
+        row = permitted.row[self.word]
+        kept = (row >= 0) & permitted.symbols[row, self.symbol]
+        start = np.searchsorted(np.flatnonzero(kept), self.start).astype(np.int32)
+        if not np.all(np.diff(start) > 0):
+            return None
+        return Leaves(start, self.symbol[kept], self.weight[kept], self.entry[kept])
+
+    @property
+    def word(self) -> NDArray[np.intp]:
+        """Axes (candidates): the position of the word that each stands over."""
+        return np.repeat(np.arange(self.n_words), np.diff(self.start))
+
+
+class LatentRules(NamedTuple):
+    """Rules with their tensors formed in full, but for products of means, as kernels want them.
+
+    Attributes
+    ----------
+    layout
+        As of the plain grammar.
+    parent : int32, axes (R)
+    state_start : int64, axes (N + 1)
+    is_product : bool, axes (R)
+        Whether a tensor is that of its parent's states with the means of both children.
+    tensor_start : int64, axes (R)
+    tensor : float64
+        Axes (K_a, K_b, K_c) for each rule, flattened; (K_a) for a product.
+    mean : float64, axes (states)
+    cell_start : int64, axes (P + 1)
+        Where the K_b K_c products of each pair of children begin in an array of all of them;
+        none for a pair whose rules are all products of means.
+    most_cells : int
+    """
+
+    layout: RuleIndex
+    parent: Ints
+    state_start: Longs
+    is_product: Flags
+    tensor_start: Longs
+    tensor: Floats
+    mean: Floats
+    cell_start: Longs
+    most_cells: int
+
+
+class PrefixChart(NamedTuple):
+    """Inside vectors of all spans, by width, then by start, each span with a power of two.
+
+    Attributes
+    ----------
+    word : float64, axes (n, states of preterminals)
+    inside : float64, axes (spans of two words or more, states of other symbols)
+    exponent : int64, axes (spans)
+    is_live : bool, axes (spans, N)
+        Whether a symbol can stand over a span.
+    live : int32, axes (spans, N)
+        The symbols that can.
+    n_live : int32, axes (spans)
+    of_mean : float64, axes (spans, N)
+        Product of each live vector with the symbol's mean.
+    """
+
+    word: Floats
+    inside: Floats
+    exponent: Longs
+    is_live: Flags
+    live: Ints
+    n_live: Ints
+    of_mean: Floats
+
+
+class Matrix(NamedTuple):
+    """A matrix that rows are multiplied by: in full, or its entries where there are few.
+
+    Attributes
+    ----------
+    full : axes (rows, columns), or (0, 0)
+    row, column : uint32, axes (entries)
+        Sorted by row.
+    value : axes (entries)
+    """
+
+    full: Floats
+    row: NDArray[np.uint32]
+    column: NDArray[np.uint32]
+    value: Floats
+
+
+class KBestRows(NamedTuple):
+    """Derivations of all items, found or candidates.
+
+    Attributes
+    ----------
+    value : float64, axes (rows)
+    item : int32, axes (rows)
+    edge : int32, axes (rows)
+        -1 at preterminals; at the root the place of an item among the forest's roots.
+    left, right : int32, axes (rows)
+        KBestRows of the children; -1 for none.
+    link : int32, axes (rows, 2)
+        The next best row of the same item; while it is a candidate, its children in the heap.
+    trace : int64, axes (rows, 4)
+        Fingerprint of the tree, see `join`.
+    """
+
+    value: Floats
+    item: Ints
+    edge: Ints
+    left: Ints
+    right: Ints
+    link: Ints
+    trace: Longs
+
+    @classmethod
+    def empty(cls, n_rows: int) -> KBestRows:
+        item, edge, left, right = np.empty((4, n_rows), dtype=np.int32)
+        return cls(
+            np.empty(n_rows),
+            item,
+            edge,
+            left,
+            right,
+            np.empty((n_rows, 2), dtype=np.int32),
+            np.empty((n_rows, 4), dtype=np.int64),
+        )

@@ -1,0 +1,95 @@
+"""Records of arrays of the chart of dependency trees."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from eigentree.types import Floats, Longs
+
+
+class SentenceAutomata(NamedTuple):
+    """The automata of the heads of one sentence, as arrays.
+
+    Position 0 is the root, positions 1 .. N are the tokens.  Automata with fewer states than K
+    are padded; what stands there is never looked at.
+
+    Attributes
+    ----------
+    initial, final : float64, axes (A, K)
+    operators : float64, axes (O, K, K)
+        ``operators[o, i, j]``: to state i from state j.
+    n_states : int64, axes (A)
+    automaton_of : int64, axes (N + 1, 2)
+        Number of a head's automaton to the left and to the right.
+    operator_of : int64, axes (N + 1, N + 1)
+        Number of the operator with which the automaton of a head reads a modifier.
+    """
+
+    initial: Floats
+    final: Floats
+    operators: Floats
+    n_states: Longs
+    automaton_of: Longs
+    operator_of: Longs
+
+
+class HeadChart(NamedTuple):
+    """Cells of all halves, and of all arcs with what stands between their ends.
+
+    Attributes
+    ----------
+    half : float64, axes (N + 1, K, N + 2): head, state, edge
+    half_exponent : int64, axes (N + 1, N + 2)
+    closed, closed_at : float64, axes (N + 1, N + 2) and (N + 2, N + 1)
+        Halves that have stopped, by head and edge and the other way round.
+    closed_exponent, closed_exponent_at : int64, with the same axes
+    arc : float64, axes (N + 1, K, N + 1): head, state, modifier
+    arc_exponent : int64, axes (N + 1, N + 1)
+    """
+
+    half: Floats
+    half_exponent: Longs
+    closed: Floats
+    closed_at: Floats
+    closed_exponent: Longs
+    closed_exponent_at: Longs
+    arc: Floats
+    arc_exponent: Longs
+
+
+class HeadOutside(NamedTuple):
+    """Derivatives by the numbers of a chart, divided by the value of the sentence.
+
+    Those by closed halves are the sum of two parts, which are collected in either order of axes.
+    """
+
+    half: Floats
+    closed: Floats
+    closed_at: Floats
+    arc: Floats
+
+
+class BestHeads(NamedTuple):
+    """The best of all halves and arcs, by sums, and the choices that led to them.
+
+    Attributes
+    ----------
+    half : float64, axes (N + 1, K, N + 2): head, state, edge
+    closed, closed_at : float64, axes (N + 1, N + 2) and (N + 2, N + 1)
+    arc : float64, axes (N + 1, K, N + 1): head, state, modifier
+    outermost : int64, axes of ``half``
+        The outermost modifier.
+    last_state : int64, axes of ``closed``
+        The state before the stop.
+    meeting, state_before : int64, axes of ``arc``
+        The edge between the halves of head and modifier, and the state of the former.
+    """
+
+    half: Floats
+    closed: Floats
+    closed_at: Floats
+    arc: Floats
+    outermost: Longs
+    last_state: Longs
+    meeting: Longs
+    state_before: Longs
