@@ -25,7 +25,7 @@ from eigentree.constituency.learn.em import (
     maximise,
     perturbed,
 )
-from eigentree.constituency.learn.em_arrays import lay_out
+from eigentree.constituency.learn.em_layout import lay_out
 from eigentree.constituency.training import TreebankOptions, prepare
 from eigentree.treebank.reader import read_treebank
 

@@ -198,14 +198,25 @@ def test_parsing_does_not_load_the_learners():
     assert wrong == set()
 
 
-def test_kernels_import_little():
+def holds_arrays(module: str) -> bool:
+    return module.endswith("arrays") or module == "eigentree.constituency.chart.forest"
+
+
+def test_kernels_and_records_of_arrays_import_little():
     allowed = {"math", "typing", "numpy", "__future__", "eigentree._core.jit", "eigentree.types"}
     wrong = {
         f"{each.module} imports {each.target}"
         for each in IMPORTS
         if "._kernels" in each.module and each.at_load
         if each.target not in allowed and not each.target.startswith("numpy.")
-        if "._kernels" not in each.target
+        if "._kernels" not in each.target and not holds_arrays(each.target)
+    }
+    wrong |= {
+        f"{each.module} imports {each.target}"
+        for each in INNER
+        if holds_arrays(each.module)
+        if each.target != "eigentree.types" and not holds_arrays(each.target)
+        if not each.module.endswith("treebank_arrays")
     }
     assert wrong == set()
 

@@ -26,7 +26,8 @@ from eigentree.constituency.learn.constrained_em import (
     learn_partial,
 )
 from eigentree.constituency.learn.counting import count_pcfg
-from eigentree.constituency.learn.em_arrays import Values, lay_out
+from eigentree.constituency.learn.em_arrays import Values
+from eigentree.constituency.learn.em_layout import lay_out
 from eigentree.constituency.parser import Parser
 from eigentree.constituency.training import TrainingOptions, TreebankOptions, prepare, retrain
 from eigentree.errors import EigentreeError, GrammarError, SettingsError

@@ -19,7 +19,8 @@ from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.learn import em
 from eigentree.constituency.learn.counting import count_pcfg
 from eigentree.constituency.learn.em import EMModel, EMOptions, capped_states, learn_em
-from eigentree.constituency.learn.em_arrays import Layout, Values, lay_out
+from eigentree.constituency.learn.em_arrays import Layout, Values
+from eigentree.constituency.learn.em_layout import lay_out
 from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.errors import EigentreeError, GrammarError, ModelFileError, SettingsError
 from eigentree.model_file import open_model, save_model
@@ -76,7 +77,7 @@ def parameters(layout: Layout, seed: int = 0) -> Values:
 @given(st.lists(trees(max_leaves=10), min_size=1, max_size=5), st.sampled_from([1, 7, 1000]))
 def test_the_layout_keeps_every_tree(corpus: list[Tree], block_nodes: int):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("eigentree.constituency.learn.em_arrays.BLOCK_NODES", block_nodes)
+        patch.setattr("eigentree.constituency.learn.em_layout.BLOCK_NODES", block_nodes)
         examples = Examples.of([binarise(tree, BinariseOptions()) for tree in corpus], KNOW_ALL)
         skeletons, layout = laid_out(examples, 3)
     order = skeletons.order
@@ -132,7 +133,7 @@ def test_a_step_on_any_trees(corpus: list[Tree], seed: int):
 def test_four_nodes_at_a_time_and_one_give_the_same(monkeypatch):
     examples = of_demo()
     together = laid_out(examples, 4)
-    monkeypatch.setattr("eigentree.constituency.learn.em_arrays.BATCH", 1 << 30)
+    monkeypatch.setattr("eigentree.constituency.learn.em_layout.BATCH", 1 << 30)
     alone = laid_out(examples, 4)
     assert len(alone[0].batch) > len(together[0].batch)
     monkeypatch.undo()
@@ -178,7 +179,7 @@ def test_a_tree_without_probability():
 
 
 def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
-    monkeypatch.setattr("eigentree.constituency.learn.em_arrays.BLOCK_NODES", 500)
+    monkeypatch.setattr("eigentree.constituency.learn.em_layout.BLOCK_NODES", 500)
     examples = of_demo()
     options = EMOptions(states=4, iterations=4)
     one, three = (learn_em(examples, options, jobs=jobs) for jobs in (1, 3))

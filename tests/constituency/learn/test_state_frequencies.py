@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.learn import em
 from eigentree.constituency.learn.counting import count_pcfg
-from eigentree.constituency.learn.em_arrays import lay_out
+from eigentree.constituency.learn.em_layout import lay_out
 from eigentree.constituency.learn.state_frequencies import NodeStates, count_grammar
 from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.constituency.learn.unseen_rules import unseen_rules, widen

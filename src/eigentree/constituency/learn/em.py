@@ -53,7 +53,8 @@ from eigentree.constituency.grammar.lpcfg import LPCFG, back_off
 from eigentree.constituency.grammar.pcfg import PCFG
 from eigentree.constituency.learn import _kernels_em as kernels
 from eigentree.constituency.learn.counting import count_pcfg
-from eigentree.constituency.learn.em_arrays import BATCH, Layout, Skeletons, Values, lay_out
+from eigentree.constituency.learn.em_arrays import Layout, Skeletons, Values
+from eigentree.constituency.learn.em_layout import BATCH, lay_out
 from eigentree.constituency.learn.state_counts import capped_states, check_states
 from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.errors import GrammarError, SettingsError
