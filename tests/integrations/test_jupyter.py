@@ -107,9 +107,9 @@ def test_scores_are_tables():
 
 def test_nothing_of_it_is_loaded_before_it_is_asked_for():
     assert jupyter.as_html.__module__ == "eigentree.integrations.jupyter"
-    from eigentree._core.display import DRAWN_BY, Shown
+    from eigentree._core.display import DRAWN_BY, NotebookDisplay
 
     assert jupyter.__name__ == DRAWN_BY
-    assert Shown.__slots__ == ()
+    assert NotebookDisplay.__slots__ == ()
     with pytest.raises(AttributeError):
         TREE.anything = 1  # a mixin must not open the tree

@@ -203,7 +203,8 @@ def test_a_worker_that_dies_costs_its_own_cell_alone(files, tmp_path):
         timeout=200,
     )
     assert done.stdout == (
-        "{'killer': 'its process ended, perhaps for want of memory'} ['pcfg', 'markov']\n"
+        "{'killer': 'a worker process exited unexpectedly (possibly out of memory); "
+        "use fewer jobs'} ['pcfg', 'markov']\n"
     ), done.stderr
 
 

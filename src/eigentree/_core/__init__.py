@@ -1,1 +1,1 @@
-"""What every room uses: compiled kernels, processes, chances, shapes."""
+"""Shared by the whole package: compiled kernels, processes, random numbers, shape checks."""

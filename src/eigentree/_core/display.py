@@ -1,7 +1,7 @@
-"""What notebooks show of an object.
+"""Display of objects in notebooks.
 
-Trees, results and scores know nothing of pictures; those that are shown look them up by name
-when a notebook asks, so that nothing of it is loaded before.
+Trees, results and scores don't import the drawing code; the module that draws them is looked up
+by name when a notebook displays one, and is not loaded before.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from importlib import import_module
 DRAWN_BY = "eigentree.integrations.jupyter"
 
 
-class Shown:
-    """Gives an object a picture in notebooks, or a table or text where it has none."""
+class NotebookDisplay:
+    """Base class of objects that notebooks display as a picture or, without one, as a table."""
 
     __slots__ = ()
 

@@ -1,13 +1,13 @@
-"""The only import of numba, and so the one place where kernels are compiled.
+"""Compilation of kernels; the only module that imports numba.
 
 `kernel` turns a function over arrays, integers and floats into machine code at its first
 call and keeps the result on disk for the next process.  Two environment variables matter:
 ``NUMBA_DISABLE_JIT=1`` runs every kernel as plain Python (for coverage, on small sizes), and
 ``NUMBA_CACHE_DIR`` moves the cache.
 
-Sums may be reordered (so that they use vector registers), products and sums contracted, and
-the sign of a zero ignored; NaN and infinity keep their meaning.  One machine always gives the
-same bits, but for a process that has compiled the kernels itself, whose last bits may differ.
+Sums may be reordered (to use vector registers), products and sums contracted, and the sign of a
+zero ignored; NaN and infinity keep their meaning.  Results on one machine are the same to the
+last bit, except in the process that compiled the kernels, whose last bits may differ.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def kernel(function: Function) -> Function:
 
 
 def needs_compiling(function: Any) -> bool:
-    """Whether a kernel's first call will have to compile it, for want of a copy on disk."""
+    """Whether a kernel's first call will compile it because there is no copy on disk."""
     if isinstance(function, FunctionType) or function.signatures:
         return False
     cached = Path(function.stats.cache_path).glob(f"*.{function.__name__}-*.nbi")

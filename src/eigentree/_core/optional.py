@@ -1,4 +1,4 @@
-"""Packages that are not needed to parse, and what to say where one is wanted and absent."""
+"""Optional packages, and the error when one is used but not installed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from eigentree.errors import SettingsError
 
 
 @contextmanager
-def needed(extra: str) -> Iterator[None]:
+def require(extra: str) -> Iterator[None]:
     """Import a package that comes with an extra of eigentree.
 
     Parameters

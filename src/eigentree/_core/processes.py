@@ -1,4 +1,4 @@
-"""Worker processes, and what they cost."""
+"""Worker processes and their CPU time."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ WORKER_EXITED = "a worker process exited unexpectedly (possibly out of memory); 
 
 @contextmanager
 def worker_pool(
-    processes: int, start: Callable[..., object], *given: object
+    processes: int, start: Callable[..., object], *arguments: object
 ) -> Iterator[ProcessPoolExecutor]:
     """Worker processes that end with the process that started them, and at the end of the block.
 
-    Work that waits then is given up: nobody waits for it once the block has been left.
+    Work that has not started by then is cancelled.
 
     Parameters
     ----------
     processes
         At least one.
-    start, given
-        A function of a module, called in each worker before its work, and its arguments.
+    start, arguments
+        A function of a module, called in each worker before any work, and its arguments.
     """
     pool = ProcessPoolExecutor(
         processes,
         mp_context=get_context("spawn"),
         initializer=begin,
-        initargs=(start, given),
+        initargs=(start, arguments),
     )
     try:
         yield pool
@@ -41,19 +41,19 @@ def worker_pool(
         pool.shutdown(cancel_futures=True)
 
 
-def begin(start: Callable[..., object], given: tuple[object, ...]) -> None:
-    """Begin a worker's life.
+def begin(start: Callable[..., object], arguments: tuple[object, ...]) -> None:
+    """Initialise a worker process.
 
-    It would wait for work for ever, even if whoever gave it was killed, so it ends with its
-    parent.  An interruption from the keyboard, which reaches all, ends it without a word: the
-    parent tells.
+    It exits when its parent does: it would otherwise wait for work after the parent was killed.
+    An interrupt from the keyboard, which all processes receive, ends it silently, as the parent
+    reports it.
     """
     parent = parent_process()
     if parent is not None:
         if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
             signal.signal(signal.SIGINT, signal.SIG_DFL)
         threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
-    start(*given)
+    start(*arguments)
 
 
 def _end_with(parent: Any) -> None:
@@ -62,6 +62,6 @@ def _end_with(parent: Any) -> None:
 
 
 def cpu_seconds() -> float:
-    """Of this process and of those that it has started and that have ended."""
+    """CPU seconds used by this process and by its finished child processes."""
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system

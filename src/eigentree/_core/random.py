@@ -1,4 +1,4 @@
-"""From one seed to independent generators, the same for any number of processes."""
+"""Independent generators from one seed, the same for any number of processes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def generator(seed: int, *path: int) -> np.random.Generator:
     seed
         The user's seed, at least 0.
     path
-        Integers that name the piece of work (a nonterminal, a model, a fold), so that its
-        draws depend neither on the order of the work nor on who does it.
+        Integers that identify the piece of work (a nonterminal, a model, a fold), so that its
+        draws depend neither on the order of the work nor on the process that does it.
     """
     return np.random.default_rng(np.random.SeedSequence(seed, spawn_key=path))

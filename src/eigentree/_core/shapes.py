@@ -1,4 +1,4 @@
-"""Axis letters and their check: one declaration of what is on each axis.
+"""Checks of array shapes by axis letters.
 
 Letters used in the package: n words of a sentence, N nonterminals, K latent states, R
 rules, V words of the lexicon, D and E inside and outside features, r Kruskal rank, S states of a
@@ -26,9 +26,9 @@ def check_shapes(
     where
         Name of the object, for the message.
     arrays
-        For each name the array and its axes, as letters parted by blanks (``"R K K"``).
+        For each name the array and its axes, as letters separated by blanks (``"R K K"``).
     sizes
-        Sizes that are known beforehand.
+        Sizes known in advance.
 
     Returns
     -------
@@ -38,7 +38,7 @@ def check_shapes(
     Raises
     ------
     ShapeError
-        Naming array, axis, the expected size and the shape seen.
+        Names the array, the axis, the expected size and the actual shape.
     """
     known = {letter: (size, "the caller") for letter, size in sizes.items()}
     for name, (array, axes) in arrays.items():
@@ -59,19 +59,19 @@ def check_shapes(
 
 
 def check_types(where: str, arrays: Mapping[str, tuple[NDArray[Any], type[np.generic]]]) -> None:
-    """Check that arrays hold the numbers that kernels are compiled for.
+    """Check that arrays have the element types that kernels are compiled for.
 
     Parameters
     ----------
     where
         Name of the object, for the message.
     arrays
-        For each name the array and its type of numbers.
+        For each name the array and its expected element type.
 
     Raises
     ------
     ShapeError
-        Naming array, type seen and type expected.
+        Names the array, its type and the expected type.
     """
     for name, (array, expected) in arrays.items():
         if array.dtype != expected:
@@ -79,7 +79,7 @@ def check_types(where: str, arrays: Mapping[str, tuple[NDArray[Any], type[np.gen
 
 
 def check_starts(where: str, name: str, starts: NDArray[np.int64]) -> None:
-    """Check the starts of parts that stand one after another, with the end of the last.
+    """Check the offsets of consecutive parts: their starts and the end of the last.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def check_starts(where: str, name: str, starts: NDArray[np.int64]) -> None:
     Raises
     ------
     ShapeError
-        When they don't begin with 0 or decrease.
+        If they don't begin with 0, or decrease.
     """
     if not len(starts) or starts[0] != 0 or np.any(starts[1:] < starts[:-1]):
         raise ShapeError(f"{where}: {name} must begin with 0 and never decrease")

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from eigentree._core.display import Shown
+from eigentree._core.display import NotebookDisplay
 from eigentree.bracketing.models import BracketingModel, ContextModel, MetricModel, TaughtModel
 from eigentree.bracketing.root_split import RULES
 from eigentree.bracketing.tree_metric import TreeMetric, quartet_excess
@@ -78,7 +78,7 @@ class BracketingOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class BracketingResult(Shown):
+class BracketingResult(NotebookDisplay):
     """What the parser makes of a sentence.
 
     Attributes

@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from eigentree._core.display import Shown
+from eigentree._core.display import NotebookDisplay
 from eigentree.constituency.calibration import Calibration
 from eigentree.constituency.chart.marginals import Marginal
 from eigentree.errors import SettingsError
@@ -80,7 +80,7 @@ class Alternative(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class ParseResult(Shown):
+class ParseResult(NotebookDisplay):
     """The parse of one sentence.
 
     Attributes

@@ -10,7 +10,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-from eigentree._core.optional import needed
+from eigentree._core.optional import require
 from eigentree.errors import SettingsError
 
 MOST_PIXELS = 100_000_000  # four bytes each in memory
@@ -44,7 +44,7 @@ def as_png(svg: str, *, scale: float = 2.0) -> bytes:
             f"a picture of {across:,.0f} x {down:,.0f} pixels is too large for PNG; "
             "draw fewer trees, with a smaller scale, or as SVG"
         )
-    with needed("pictures"):
+    with require("pictures"):
         import resvg_py
     fonts = _fonts()
     if not fonts and not _system_has_fonts():

@@ -34,7 +34,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from eigentree._core.display import Shown
+from eigentree._core.display import NotebookDisplay
 from eigentree.errors import SettingsError, counted
 from eigentree.evaluation.alignment import align_equal
 from eigentree.treebank.io.conllu import Sentence, Word
@@ -131,7 +131,7 @@ class AttachmentSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class AttachmentResult(Shown):
+class AttachmentResult(NotebookDisplay):
     """The outcome of `score_attachment`.
 
     ``all`` is over all words, ``bare`` over those that are no punctuation; ``relations`` are over

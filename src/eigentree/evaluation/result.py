@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eigentree._core.display import Shown
+from eigentree._core.display import NotebookDisplay
 from eigentree.evaluation.settings import ParsevalOptions
 
 
@@ -92,7 +92,7 @@ class ParsevalSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class ParsevalResult(Shown):
+class ParsevalResult(NotebookDisplay):
     """The outcome of `eigentree.evaluate.score`.
 
     ``all`` sums over all sentences, ``short`` over those within the cut-off, if there is one.

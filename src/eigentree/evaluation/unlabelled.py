@@ -31,7 +31,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eigentree._core.display import Shown
+from eigentree._core.display import NotebookDisplay
 from eigentree.errors import SettingsError
 from eigentree.evaluation.scored_tree import is_punctuation
 from eigentree.evaluation.significance import (
@@ -164,7 +164,7 @@ class UnlabelledScore(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class UnlabelledResult(Shown):
+class UnlabelledResult(NotebookDisplay):
     """Sentences and figures, in the order of conventions and, within, of lengths."""
 
     sentences: tuple[SentenceSpans, ...]

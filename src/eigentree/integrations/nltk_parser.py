@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from eigentree._core.optional import needed
+from eigentree._core.optional import require
 from eigentree.constituency.grammar.pcfg import PCFG
 from eigentree.constituency.parser import Parser
 from eigentree.constituency.result import Alternative
@@ -20,7 +20,7 @@ from eigentree.errors import SettingsError
 from eigentree.integrations.nltk_trees import to_nltk
 from eigentree.treebank.tree import Tree
 
-with needed("nltk"):
+with require("nltk"):
     import nltk
     from nltk.parse.api import ParserI
     from nltk.tree import ProbabilisticTree

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from eigentree._core.optional import needed
+from eigentree._core.optional import require
 from eigentree.errors import TreebankFormatError
 from eigentree.treebank.cleaning import CleaningOptions, clean
 from eigentree.treebank.io.brackets import escape_token, unescape_token
@@ -42,7 +42,7 @@ def to_nltk(tree: Tree, *, escaped: bool = False) -> Any:
     """
     if not isinstance(tree, Tree):
         raise TypeError(f"tree is {tree!r}; a Tree is expected, as in the result of a sentence")
-    with needed("nltk"):
+    with require("nltk"):
         import nltk
 
     def made(node: Tree, children: list[Any]) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
-from eigentree._core.optional import needed
+from eigentree._core.optional import require
 from eigentree.constituency.result import ParseResult, node_confidences
 from eigentree.dependency.parser import DependencyResult
 from eigentree.errors import SettingsError
@@ -173,7 +173,7 @@ def to_frame(results: Results, rows: Rows = "sentences") -> pd.DataFrame:
     SettingsError
         When there are no such rows, or pandas is not installed.
     """
-    with needed("pandas"):
+    with require("pandas"):
         import pandas as pd
 
     made, kind = _rows_and_kind(results, rows)

@@ -34,7 +34,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from eigentree._core.optional import needed
+from eigentree._core.optional import require
 from eigentree.constituency.parser import Parser
 from eigentree.constituency.result import ParseResult, node_confidences
 from eigentree.dependency.parser import DependencyParser
@@ -46,7 +46,7 @@ from eigentree.treebank.io.conllu import ROOT, UNKNOWN_RELATION
 from eigentree.treebank.tag_schemes import column_part, parts_of_scheme
 from eigentree.treebank.tree import spans_of_nodes
 
-with needed("spacy"):
+with require("spacy"):
     from spacy.language import Language
     from spacy.parts_of_speech import IDS as UNIVERSAL_TAGS
     from spacy.pipeline import Sentencizer

@@ -34,7 +34,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from scipy import linalg
 
-from eigentree._core.processes import worker_pool
+from eigentree._core.processes import WORKER_EXITED, worker_pool
 from eigentree._core.random import generator
 from eigentree.errors import SettingsError, ShapeError, TensorError
 from eigentree.linalg.arrays import ByMode, Scratch
@@ -193,9 +193,7 @@ def decompose(
                     if progress:
                         progress(STAGE, n_done / options.restarts)
         except BrokenProcessPool as error:
-            raise SettingsError(
-                "a process ended, perhaps for want of memory; use fewer processes"
-            ) from error
+            raise SettingsError(WORKER_EXITED) from error
     every = [each for each in found if each is not None]
     finals = np.array([each.objective[-1] for each in every])
     best = int(np.argmin(finals))

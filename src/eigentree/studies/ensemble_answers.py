@@ -20,7 +20,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from eigentree._core.processes import worker_pool
+from eigentree._core.processes import WORKER_EXITED, worker_pool
 from eigentree.constituency.ensemble.combine import Chains, Combined, Evidence, combine
 from eigentree.constituency.ensemble.config import Description
 from eigentree.constituency.ensemble.diversity import Pairs
@@ -100,9 +100,7 @@ def _one_by_one(examiner: _Examiner, pieces: Sequence[Piece], processes: int) ->
         with worker_pool(processes, _start_worker, *given) as pool:
             yield from pool.map(_answered_here, pieces)
     except BrokenProcessPool as error:
-        raise SettingsError(
-            "a process ended, perhaps for want of memory; use fewer jobs, what is done is kept"
-        ) from error
+        raise SettingsError(f"{WORKER_EXITED}; finished work is kept") from error
 
 
 _here: _Examiner

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from eigentree._core.processes import worker_pool
+from eigentree._core.processes import WORKER_EXITED, worker_pool
 from eigentree.errors import EigentreeError
 from eigentree.linalg.threads import one_thread
 from eigentree.studies.constituency import Study
@@ -211,7 +211,7 @@ def _run(
         again: list[Cell] = []
         yield from _in_processes(deque([cell]), again, study, folder.path, 1)
         if again:
-            yield _Outcome(cell, None, "its process ended, perhaps for want of memory")
+            yield _Outcome(cell, None, WORKER_EXITED)
 
 
 def _attempt(cell: Cell, data: Data, folder: Folder, processes: int) -> _Outcome:

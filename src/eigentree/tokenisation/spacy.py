@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from eigentree._core.optional import needed
+from eigentree._core.optional import require
 from eigentree.errors import SettingsError
 
 
@@ -30,7 +30,7 @@ def spacy_spans(text: str, language: str) -> list[tuple[int, int]]:
 
 @lru_cache(maxsize=8)
 def _tokeniser(language: str) -> Callable[[str], Any]:
-    with needed("spacy"):
+    with require("spacy"):
         import spacy
     try:
         made: Callable[[str], Any] = spacy.blank(language).tokenizer

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
-from eigentree._core.display import Shown
+from eigentree._core.display import NotebookDisplay
 
 Value = TypeVar("Value")
 
@@ -31,7 +31,7 @@ class Span(NamedTuple):
     end: int
 
 
-class Tree(Shown):
+class Tree(NotebookDisplay):
     """A node of a constituency tree, with all that is below it.
 
     Parameters

@@ -16,6 +16,7 @@ from contextlib import suppress
 from multiprocessing import connection, get_context
 from typing import Any
 
+from eigentree._core.processes import WORKER_EXITED
 from eigentree.errors import EigentreeError, ModelFileError
 from eigentree.web.errors import ServiceError
 from eigentree.web.limits import Limits
@@ -44,7 +45,7 @@ class WorkerDiedError(EigentreeError):
     """A worker ended before it had answered."""
 
     def __init__(self) -> None:
-        super().__init__("a worker died, perhaps for want of memory")
+        super().__init__(WORKER_EXITED)
 
 
 class Worker:
@@ -241,9 +242,7 @@ class Crew:
                 raise self._out_of_time() from None
             raise self._limits.passed("sentence_seconds") from None
         except WorkerDiedError:
-            raise ServiceError(
-                500, "worker_died", "the worker died at this sentence, perhaps for want of memory"
-            ) from None
+            raise ServiceError(500, "worker_died", f"at this sentence {WORKER_EXITED}") from None
         except asyncio.CancelledError:
             self._spawn(self._let_go(worker, call))
             raise

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eigentree._core.processes import worker_pool
+from eigentree._core.processes import WORKER_EXITED, worker_pool
 from eigentree._core.random import generator
 from eigentree.constituency.ensemble.combine import Chains
 from eigentree.constituency.ensemble.config import Combination, Description, Member
@@ -374,9 +374,7 @@ def _done(waiting: Sequence[Job], workshop: _Workshop, processes: int) -> Iterat
             for future in as_completed(futures):
                 yield future.result()
     except BrokenProcessPool as error:
-        raise SettingsError(
-            "a process ended, perhaps for want of memory; use fewer jobs, what is done is kept"
-        ) from error
+        raise SettingsError(f"{WORKER_EXITED}; finished work is kept") from error
 
 
 _here: _Workshop
