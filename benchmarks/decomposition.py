@@ -26,7 +26,8 @@ from eigentree._core.random import generator
 from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.constituency.grammar.kruskal import rule_tensor
 from eigentree.constituency.learn.counting import count_pcfg
-from eigentree.constituency.training import TreebankOptions, prepare
+from eigentree.constituency.preparation import prepare
+from eigentree.constituency.training_options import TreebankOptions
 from eigentree.linalg.cp import CPOptions, Method, cp_apr, decompose, random_start
 from eigentree.linalg.multilinear import SparseTensor
 from eigentree.treebank.binarise import BinariseOptions

@@ -26,7 +26,8 @@ from eigentree.constituency.learn.em import (
     perturbed,
 )
 from eigentree.constituency.learn.em_layout import lay_out
-from eigentree.constituency.training import TreebankOptions, prepare
+from eigentree.constituency.preparation import prepare
+from eigentree.constituency.training_options import TreebankOptions
 from eigentree.treebank.reader import read_treebank
 
 ITERATIONS = 5

@@ -52,7 +52,7 @@ def train(treebank: Path, folder: Path, members: int, jobs: int) -> None:
 def parse(treebank: Path, folder: Path, *, lean: bool) -> None:
     sentences = [(tree.words(), tree.tags()) for tree in read_treebank(treebank / "dev.mrg").trees]
     began = time.process_time()
-    parser = EnsembleParser.load(folder, lean=lean)
+    parser = EnsembleParser.load(folder, low_memory=lean)
     loaded = time.process_time()
     list(parser.parse_many(sentences[:WARMING]))
     warm = time.process_time()
@@ -70,6 +70,6 @@ if __name__ == "__main__":
         case ["train", treebank, folder, members, *jobs] if len(jobs) <= 1:
             train(Path(treebank), Path(folder), int(members), int(jobs[0]) if jobs else 1)
         case ["parse", treebank, folder, *how] if how in ([], ["lean"]):
-            parse(Path(treebank), Path(folder), lean=bool(how))
+            parse(Path(treebank), Path(folder), low_memory=bool(how))
         case _:
             sys.exit(__doc__)

@@ -36,7 +36,7 @@ REPEATS = 2
 
 def times(parser: Parser, gold: list[Tree], sizes: Sequence[int] = SIZES) -> None:
     sentences = [(tree.words(), tree.tags()) for tree in gold]
-    parser.parse(*sentences[0], best=2)
+    parser.parse(*sentences[0], kbest=2)
     columns = (None, *sizes)
     # The least of some repeats is what the work takes when nothing disturbs it.
     best = np.full((len(columns), len(sentences)), np.inf)
@@ -44,7 +44,7 @@ def times(parser: Parser, gold: list[Tree], sizes: Sequence[int] = SIZES) -> Non
         for number, sentence in enumerate(sentences):
             for row, size in enumerate(columns):
                 began = time.process_time()
-                parser.parse(*sentence, best=size)
+                parser.parse(*sentence, kbest=size)
                 best[row, number] = min(best[row, number], time.process_time() - began)
     means = 1000 * best.mean(axis=1)
     print("| trees | ms a sentence | of the time of one |")
@@ -66,7 +66,7 @@ def oracles(parser: Parser, gold: list[Tree]) -> None:
     for name in names:
         asked = replace(parser, options=replace(parser.options, objective=name))
         found = [
-            list(asked.parse(tree.words(), tree.tags(), best=SIZES[-1]).alternatives)
+            list(asked.parse(tree.words(), tree.tags(), kbest=SIZES[-1]).alternatives)
             for tree in gold
         ]
         for order in ("", ", by value") if found[0][0].log_value is not None else ("",):

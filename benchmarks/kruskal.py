@@ -38,7 +38,7 @@ from eigentree.constituency.chart import _kernels_dense as kernels
 from eigentree.constituency.chart.arrays import Permitted
 from eigentree.constituency.learn.decomposition import DecompositionOptions
 from eigentree.constituency.parser import Parser
-from eigentree.constituency.training import TrainingOptions, TreebankOptions
+from eigentree.constituency.training_options import TrainingOptions, TreebankOptions
 from eigentree.evaluation.parseval import score
 from eigentree.treebank.binarise import BinariseOptions
 from eigentree.treebank.cleaning import clean

@@ -29,8 +29,10 @@ from eigentree.constituency.chart.inside_outside import inside_outside
 from eigentree.constituency.chart.pruning import prune
 from eigentree.constituency.learn.spectral import SpectralOptions, estimate, project
 from eigentree.constituency.learn.unseen_rules import unseen_rules, widen
-from eigentree.constituency.parser import Parser, ParserOptions
-from eigentree.constituency.training import TreebankOptions, prepare
+from eigentree.constituency.options import ParserOptions
+from eigentree.constituency.parser import Parser
+from eigentree.constituency.preparation import prepare
+from eigentree.constituency.training_options import TreebankOptions
 from eigentree.treebank.reader import read_treebank
 from eigentree.treebank.tree import Tree
 

@@ -19,7 +19,8 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from eigentree.constituency.learn.spectral import SpectralOptions, estimate, project
-from eigentree.constituency.training import TreebankOptions, prepare
+from eigentree.constituency.preparation import prepare
+from eigentree.constituency.training_options import TreebankOptions
 from eigentree.treebank.reader import read_treebank
 from eigentree.treebank.tree import Tree
 

@@ -28,7 +28,7 @@ from eigentree import (
 )
 from eigentree.base import available_models
 from eigentree.cli.models import in_markdown
-from eigentree.constituency.training import TrainingOptions
+from eigentree.constituency.training_options import TrainingOptions
 from eigentree.data.catalogue import CONSTITUENTS, DEPENDENCIES, FOLDER
 from eigentree.dependency.learn.arc_labels import ArcLabelOptions, train_arc_labels
 from eigentree.dependency.training import (

@@ -34,7 +34,7 @@ def parsing() -> Canvas:
         "marginals. Two trees share most cells; where they differ, each has a part."
     )
     words = ["she", "saw", "stars", "with", "telescopes"]
-    result = grammar_of(STARS).parse(words, ["N", "V", "N", "P", "N"], marginals=1e-6, best=2)
+    result = grammar_of(STARS).parse(words, ["N", "V", "N", "P", "N"], marginals=1e-6, kbest=2)
     n = len(words)
 
     def corner(start: int, end: int) -> tuple[float, float]:

@@ -20,7 +20,7 @@ from eigentree.treebank.tree import Tree
 
 if TYPE_CHECKING:
     from eigentree.bracketing.parser import BracketingResult
-    from eigentree.constituency.result import ParseResult
+    from eigentree.constituency.result import Calibrated, ParseResult
     from eigentree.dependency.parser import DependencyResult
 
 
@@ -57,15 +57,15 @@ def parse_record(
         **(where or {}),
         "tree": in_brackets(result, wrapper, root_name) or None,
         "confidence": result.confidence,
-        "exact": result.exact,
-        "calibrated": None if result.calibrated is None else result.calibrated._asdict(),
+        "exact": result.tree_confidence,
+        "calibrated": None if result.calibrated is None else _calibrated(result.calibrated),
         "brackets": [bracket._asdict() for bracket in result.brackets],
         "log_value": result.log_value,
         "sign": None if result.log_value is None else result.sign,
         "fallback": result.fallback,
     }
     if constrained:
-        record["given_up"] = [each._asdict() for each in result.given_up]
+        record["given_up"] = [each._asdict() for each in result.dropped_constraints]
         record["conflict"] = result.conflict
     if several:
         record["alternatives"] = [
@@ -79,6 +79,10 @@ def parse_record(
             for each in result.alternatives
         ]
     return record
+
+
+def _calibrated(calibrated: Calibrated) -> dict[str, Any]:
+    return {"confidence": calibrated.confidence, "exact": calibrated.tree_confidence}
 
 
 def dependency_record(

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigentree.constituency.calibrate import calibrate, judge
+from eigentree.constituency.calibrate import calibrate, measure_confidence
 from eigentree.constituency.calibration import GROUPS, Calibration, Curve, from_arrays, to_arrays
 from eigentree.constituency.learn.decomposition import DecompositionOptions
 from eigentree.constituency.parser import Parser
@@ -107,17 +107,19 @@ def calibrated() -> Parser:
 @pytest.mark.parametrize("tags", [TAGS, None])
 def test_results_tell_raw_and_calibrated(calibrated, tags):
     raw, found = demo_parser().parse(SENTENCE, tags), calibrated.parse(SENTENCE, tags)
-    way = "untagged" if tags is None else "tagged"
-    curves = calibrated.calibrations[way]
+    condition = "untagged" if tags is None else "tagged"
+    curves = calibrated.calibrations[condition]
     assert raw.calibrated is None
     assert found.tree == raw.tree
-    assert (found.confidence, found.exact) == (raw.confidence, raw.exact)
+    assert (found.confidence, found.tree_confidence) == (raw.confidence, raw.tree_confidence)
     assert [each._replace(calibrated=None) for each in found.brackets] == list(raw.brackets)
     values = curves.brackets([each.confidence for each in raw.brackets])
     assert [each.calibrated for each in found.brackets] == values.tolist()
     assert close(found.calibrated.confidence, np.mean(values), rtol=1e-12)
-    assert close(found.calibrated.exact, curves.trees(raw.exact), rtol=1e-12)
-    assert close(raw.exact, np.prod([each.confidence for each in raw.brackets]), rtol=1e-12)
+    assert close(found.calibrated.tree_confidence, curves.trees(raw.tree_confidence), rtol=1e-12)
+    assert close(
+        raw.tree_confidence, np.prod([each.confidence for each in raw.brackets]), rtol=1e-12
+    )
 
 
 def test_ways_have_curves_of_their_own(calibrated):
@@ -137,8 +139,8 @@ def test_what_no_chart_has_judged_is_not_calibrated(calibrated):
     short = replace(calibrated, options=replace(calibrated.options, max_words=4))
     split = short.parse(SENTENCE, TAGS)
     assert split.fallback == "split"
-    assert split.exact is None
-    assert split.calibrated.exact is None
+    assert split.tree_confidence is None
+    assert split.calibrated.tree_confidence is None
     assert all(each.calibrated is not None for each in split.brackets)
 
 
@@ -168,7 +170,7 @@ def test_judging_by_hand():
     exact = ParseResult([], [], None, tuple(Bracket(*each) for each in sure))
     wrong = ParseResult([], [], None, (Bracket("NP", 0, 2, 0.9), Bracket("X", 0, 3, 0.8)))
     flat = ParseResult([], [], None, fallback="flat")
-    brackets, trees = judge([exact, wrong, flat], gold)
+    brackets, trees = measure_confidence([exact, wrong, flat], gold)
     assert brackets.raw.tolist() == [0.5, 1.0, 0.5, 0.9, 0.8]
     assert brackets.right.tolist() == [True, True, True, True, False]
     assert brackets.sentence.tolist() == [0, 0, 0, 1, 1]
@@ -178,7 +180,7 @@ def test_judging_by_hand():
     # From 0.8 wrong and 0.9 right, each with one more that is half right; from all right.
     assert close(brackets.cross_fitted(), [0.25, 0.75, 0.25, 1.0, 1.0], rtol=1e-12)
     missing = replace(exact, brackets=exact.brackets[:2])
-    assert judge([missing], gold[:1]).trees.right.tolist() == [False]
+    assert measure_confidence([missing], gold[:1]).trees.right.tolist() == [False]
 
 
 # Marginals --------------------------------------------------------------------------------
@@ -212,12 +214,12 @@ def test_marginals_of_pieces_stand_where_the_pieces_do():
     assert result.fallback == "split"
     assert {each[:3] for each in result.marginals} >= {each[:3] for each in result.brackets}
     assert max(each.end for each in result.marginals) == 8
-    uses = short.rule_marginals(["a", "b"] * 4, least=0.5)
+    uses = short.rule_marginals(["a", "b"] * 4, minimum=0.5)
     assert max(each.end for each in uses) == 8
 
 
 def test_every_inner_node_uses_one_rule():
-    uses = any_length_parser().rule_marginals(["a", "b", "a"], least=0.0)
+    uses = any_length_parser().rule_marginals(["a", "b", "a"], minimum=0.0)
     assert close(sum(each.marginal for each in uses), 2.0, rtol=1e-9)
     assert all(each.start < each.split < each.end for each in uses)
 
@@ -228,7 +230,7 @@ def test_marginals_that_cannot_be_had_are_refused():
     with pytest.raises(SettingsError, match="no marginals of rules"):
         kruskal.rule_marginals(SENTENCE)
     for least in (-0.1, float("nan"), float("inf")):
-        with pytest.raises(SettingsError, match="least size of marginals"):
+        with pytest.raises(SettingsError, match="minimum of marginals"):
             demo_parser().parse(SENTENCE, marginals=least)
 
 

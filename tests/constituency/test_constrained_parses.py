@@ -15,7 +15,7 @@ from eigentree.constituency.chart.decode import OBJECTIVES
 from eigentree.constituency.ensemble.combine import Chains, Evidence, combine
 from eigentree.constituency.ensemble.training import train_ensemble
 from eigentree.constituency.learn.decomposition import DecompositionOptions
-from eigentree.constituency.parser import IN_PIECES, Parser
+from eigentree.constituency.parser import IN_PARTS, Parser
 from eigentree.constituency.result import ParseResult
 from eigentree.errors import SettingsError
 from eigentree.sentence_input import PreparedSentence
@@ -60,7 +60,7 @@ def parsers() -> dict[str, Parser]:
 
 def check_kept(result: ParseResult, constraints: Constraints) -> None:
     assert result.fallback not in ("flat", "split", "constraints")
-    assert (result.given_up, result.conflict) == ((), None)
+    assert (result.dropped_constraints, result.conflict) == ((), None)
     assert result.tree is not None
     assert constraints.broken_by(result.tree) == ()
     assert all(constraints.broken_by(each.tree) == () for each in result.alternatives)
@@ -71,14 +71,14 @@ def check_kept(result: ParseResult, constraints: Constraints) -> None:
 def test_every_class_of_grammar_keeps_constraints(kind: str, constraints: Constraints):
     parser = parsers()[kind]
     for tags in (TAGS, None):
-        check_kept(parser.parse(WORDS, tags, constraints=constraints, best=5), constraints)
+        check_kept(parser.parse(WORDS, tags, constraints=constraints, kbest=5), constraints)
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_every_objective_keeps_constraints(objective):
     parser = with_options(parsers()["pcfg"], objective=objective)
     for constraints in SOME:
-        check_kept(parser.parse(WORDS, constraints=constraints, best=20), constraints)
+        check_kept(parser.parse(WORDS, constraints=constraints, kbest=20), constraints)
 
 
 def test_an_exhaustive_chart_keeps_constraints():
@@ -125,7 +125,7 @@ def test_unlikely_spans_survive_pruning():
         if result.conflict is None:
             check_kept(result, constraints)
         else:
-            assert not parser.can_keep(PreparedSentence(WORDS, TAGS), constraints)
+            assert not parser.can_satisfy(PreparedSentence(WORDS, TAGS), constraints)
 
 
 def test_wrappers_are_taken_for_granted():
@@ -184,9 +184,9 @@ def test_conflicts_are_named_and_marked(constraints, told, given_up):
     plain = parser.parse(WORDS)
     result = parser.parse(WORDS, constraints=constraints)
     assert (result.tree, result.fallback) == (plain.tree, "constraints")
-    assert (result.given_up, result.conflict) == (constraints.each, told)
+    assert (result.dropped_constraints, result.conflict) == (constraints.each, told)
     soft = parser.parse(WORDS, constraints=constraints, soft=True)
-    assert (list(soft.given_up), soft.conflict) == (given_up, told)
+    assert (list(soft.dropped_constraints), soft.conflict) == (given_up, told)
     kept = tuple(each for each in constraints.each if each not in given_up)
     assert Constraints(kept).broken_by(soft.tree) == ()
 
@@ -194,7 +194,7 @@ def test_conflicts_are_named_and_marked(constraints, told, given_up):
 def test_a_sentence_without_any_tree_says_so():
     result = demo_parser().parse(["????"], ["DT"], constraints=Constraints.of([(0, 1)]))
     assert result.fallback == "flat"
-    assert result.given_up == (Constraint("required", 0, 1),)
+    assert result.dropped_constraints == (Constraint("required", 0, 1),)
     assert result.conflict == (
         "the grammar has no tree for the sentence, with constraints or without"
     )
@@ -202,10 +202,10 @@ def test_a_sentence_without_any_tree_says_so():
 
 def test_long_sentences_keep_no_constraints():
     parser = with_options(any_length_parser(), max_words=4)
-    result = parser.parse(["a"] * 5, constraints=Constraints.of([(1, 5)]), soft=True, best=2)
+    result = parser.parse(["a"] * 5, constraints=Constraints.of([(1, 5)]), soft=True, kbest=2)
     assert result.fallback == "split"
-    assert result.given_up == (Constraint("required", 1, 5),)
-    assert result.conflict == IN_PIECES
+    assert result.dropped_constraints == (Constraint("required", 1, 5),)
+    assert result.conflict == IN_PARTS
     check_kept(parser.parse(["a"] * 4, constraints=Constraints.of([(1, 4)])), Constraints())
 
 
@@ -222,7 +222,7 @@ def test_many_sentences_have_their_own():
     results = list(demo_parser().parse_many(given, soft=True))
     check_kept(results[0], one)
     assert results[1].tree == results[3].tree == parse_tree(PLAIN)
-    assert results[2].given_up == (Constraint("required", 2, 5),)
+    assert results[2].dropped_constraints == (Constraint("required", 2, 5),)
 
 
 # Ensembles --------------------------------------------------------------------------------
@@ -240,13 +240,15 @@ def test_ensembles_keep_constraints(tmp_path):
             for kind in ("required", "forbidden")
         ]
         for constraints, result in zip(
-            given, ensemble.parse_many([(words, tags, each) for each in given], best=4), strict=True
+            given,
+            ensemble.parse_many([(words, tags, each) for each in given], kbest=4),
+            strict=True,
         ):
             if result.conflict is None:
                 check_kept(result, constraints)
                 n_kept += 1
             else:
-                assert result.given_up == constraints.each
+                assert result.dropped_constraints == constraints.each
                 assert result.fallback == "constraints"
                 assert "the grammar has no tree with" in result.conflict
     assert n_kept > 50
@@ -257,15 +259,15 @@ def test_ensembles_give_up_as_parsers_do():
     ensemble = of_parsers([parser] * 2, tagger=parser.tagger, wrapper="TOP")
     for constraints, told, given_up in CONFLICTS:
         hard = ensemble.parse(WORDS, constraints=constraints)
-        assert (hard.given_up, hard.conflict) == (constraints.each, told)
+        assert (hard.dropped_constraints, hard.conflict) == (constraints.each, told)
         soft = ensemble.parse(WORDS, constraints=constraints, soft=True)
-        assert (list(soft.given_up), soft.conflict) == (given_up, told)
+        assert (list(soft.dropped_constraints), soft.conflict) == (given_up, told)
     check_kept(ensemble.parse(WORDS, constraints=Constraints.of([(0, 7, "TOP")])), Constraints())
     with pytest.raises(SettingsError, match="reaches beyond"):
         ensemble.parse(WORDS, constraints=Constraints.of([(0, 8)]))
     short = replace(ensemble, backbones=[with_options(ensemble.backbones[0], max_words=4)])
     result = short.parse(WORDS, constraints=Constraints.of([(0, 2)]))
-    assert (result.fallback, result.conflict) == ("split", IN_PIECES)
+    assert (result.fallback, result.conflict) == ("split", IN_PARTS)
 
 
 def test_a_coverage_has_a_required_span_whose_label_nobody_agrees_on():

@@ -17,7 +17,7 @@ from eigentree.constituency.grammar.arrays import COUNTS
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.model_file import IMPLIED, KIND
 from eigentree.constituency.parser import Parser
-from eigentree.constituency.training import TrainingOptions
+from eigentree.constituency.training_options import TrainingOptions
 from eigentree.errors import EigentreeError, ModelFileError
 from eigentree.model_file import open_model, save_model
 from eigentree.treebank.tree import Tree

@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 from eigentree.constituency.chart.decode import OBJECTIVES
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.learn.decomposition import DecompositionOptions
-from eigentree.constituency.parser import Parser, ParserOptions
+from eigentree.constituency.options import ParserOptions
+from eigentree.constituency.parser import Parser
 from eigentree.constituency.result import ParseResult
-from eigentree.constituency.training import TrainingOptions, TreebankOptions
+from eigentree.constituency.training_options import TrainingOptions, TreebankOptions
 from eigentree.errors import SettingsError
 from eigentree.sentence_input import MIN_TAG_PROBABILITY
 from eigentree.treebank.constraints import Constraints
@@ -363,7 +364,7 @@ def check_several(result: ParseResult, best: int) -> None:
 @pytest.mark.parametrize("objective", [name for name in OBJECTIVES if name != "viterbi"])
 def test_several_trees(objective, tags):
     parser = with_options(demo_parser(), objective=objective)
-    alone, three, many = (parser.parse(LONGER, tags, best=best) for best in (None, 3, 30))
+    alone, three, many = (parser.parse(LONGER, tags, kbest=kbest) for kbest in (None, 3, 30))
     assert alone.alternatives == ()
     assert replace(many, alternatives=()) == alone
     check_several(many, 30)
@@ -384,7 +385,9 @@ def test_several_trees(objective, tags):
 def test_shares_of_a_sentence_are_probabilities():
     parser = Parser.train(demo_trees()[:200], method="pcfg")
     words, tags = LONGER[:2] + LONGER[3:9] + ["."], LONGER_TAGS[:2] + LONGER_TAGS[3:9] + ["."]
-    result = with_options(parser, threshold=0.0, objective="viterbi").parse(words, tags, best=10**5)
+    result = with_options(parser, threshold=0.0, objective="viterbi").parse(
+        words, tags, kbest=10**5
+    )
     check_several(result, 10**5)
     shares = [each.probability for each in result.alternatives]
     assert shares == sorted(shares, reverse=True)
@@ -393,14 +396,14 @@ def test_shares_of_a_sentence_are_probabilities():
         *((each.objective, each.log_value) for each in result.alternatives), strict=True
     )
     assert close(objectives, values, rtol=1e-9)
-    pruned = parser.parse(words, tags, best=5)
+    pruned = parser.parse(words, tags, kbest=5)
     assert 0.9 < sum(each.probability for each in pruned.alternatives) <= 1.0 + 1e-9
 
 
 def test_several_trees_in_kruskal_form():
     exact = Parser.train(demo_trees()[:60], method="pcfg")
     for parser in (exact, exact.in_kruskal_form(seed=1)):
-        result = parser.parse(LONGER, LONGER_TAGS, best=8)
+        result = parser.parse(LONGER, LONGER_TAGS, kbest=8)
         check_several(result, 8)
         for each in result.alternatives:
             value = parser.value_of(each.tree)
@@ -425,7 +428,7 @@ def test_fall_backs_have_alternatives_too(fallback):
         parser = Parser.train(trees, states=2)
     else:
         parser = with_options(parser, max_words=8)
-    result = parser.parse(words, tags, best=7)
+    result = parser.parse(words, tags, kbest=7)
     assert result.fallback == fallback
     check_several(result, 7)
     assert all(each.tree.tags() == tags for each in result.alternatives)
@@ -441,9 +444,9 @@ def test_fall_backs_have_alternatives_too(fallback):
 
 
 def test_no_words_have_no_alternative_and_none_can_t_be_asked_for():
-    assert demo_parser().parse([], best=4).alternatives == ()
-    with pytest.raises(SettingsError, match="best is 0; it must be at least 1"):
-        demo_parser().parse(SENTENCE, best=0)
+    assert demo_parser().parse([], kbest=4).alternatives == ()
+    with pytest.raises(SettingsError, match="kbest is 0; it must be at least 1"):
+        demo_parser().parse(SENTENCE, kbest=0)
 
 
 @pytest.mark.parametrize("direction", ["left", "right", "head"])
@@ -454,7 +457,7 @@ def test_values_of_trees_are_those_of_their_own_binarisation(direction):
     settings = TrainingOptions(treebank=TreebankOptions(binarise=options), tagger=False)
     parser = Parser.train(demo_trees()[:100], settings=settings, states=2)
     for tree in demo_trees()[:5]:
-        found = parser.parse(tree.words(), tree.tags(), best=50).alternatives
+        found = parser.parse(tree.words(), tree.tags(), kbest=50).alternatives
         values = {each.tree: each.log_value for each in found}
         assert close(parser.value_of(tree).log_value, values[tree], rtol=1e-9)
     assert parser.value_of(parse_tree("(S (NP (XX ?)) (VP (VBD slept)))")).sign == 0
@@ -657,7 +660,7 @@ def test_the_value_is_linear_in_the_weights():
 def test_one_tag_stands_beside_weights():
     parser = demo_parser()
     words = ["the", "dog", "slept"]
-    result = parser.parse(words, ["XX", {"VBD": 0.55, "NN": 0.45}, "VBD"], best=3)
+    result = parser.parse(words, ["XX", {"VBD": 0.55, "NN": 0.45}, "VBD"], kbest=3)
     assert result.tags == ["XX", "NN", "VBD"]
     assert result.fallback == "tags"
     assert {each.tree.tags()[0] for each in result.alternatives} == {"XX"}
@@ -665,7 +668,7 @@ def test_one_tag_stands_beside_weights():
     assert (result.tags, result.fallback) == (["DT", "NN", "VBD"], None)
     required = Constraints.of(tags={1: "NN"})
     kept = parser.parse(words, ["DT", {"VBD": 1}, "VBD"], constraints=required)
-    assert (kept.tags, kept.given_up) == (["DT", "NN", "VBD"], ())
+    assert (kept.tags, kept.dropped_constraints) == (["DT", "NN", "VBD"], ())
     assert parser.rule_marginals(words, ["DT", {"NN": 1}, "VBD"])
 
 
@@ -702,7 +705,7 @@ def test_a_parser_names_itself_in_short():
 def test_em_keeps_the_best_iteration_on_held_out_trees():
     trees = demo_trees()
     options = {"method": "em", "states": 2, "settings": TrainingOptions(tagger=False)}
-    with_trees = Parser.train(trees[:60], held_out=trees[60:70], **options).description["em"]
+    with_trees = Parser.train(trees[:60], dev=trees[60:70], **options).description["em"]
     judged = [row["f1"] for row in with_trees["record"] if row["f1"] is not None]
     best = with_trees["record"][with_trees["best"] - 1]
     assert len(judged) > 1

@@ -61,7 +61,7 @@ def test_pairs_are_words_with_tags():
 
 
 def test_a_text_of_several_sentences():
-    results = demo_parser().parse_text(TEXT, best=2)
+    results = demo_parser().parse_text(TEXT, kbest=2)
     assert [result.words for result in results] == WORDS
     for result in results:
         assert len(result.offsets) == len(result.words)

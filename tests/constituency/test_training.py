@@ -12,13 +12,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eigentree.constituency import training
+from eigentree.constituency import preparation, training, tuning
+from eigentree.constituency.estimators import em as em_estimator
 from eigentree.constituency.learn.em import EMOptions
 from eigentree.constituency.learn.noise import Noise
 from eigentree.constituency.learn.spectral import SpectralOptions
 from eigentree.constituency.learn.state_search import StateSearchOptions
 from eigentree.constituency.parser import Parser
-from eigentree.constituency.training import TrainingOptions, TreebankOptions, tuned
+from eigentree.constituency.training_options import TrainingOptions, TreebankOptions
+from eigentree.constituency.tuning import tuned
 from eigentree.errors import GrammarError, ModelFileError, SettingsError
 from eigentree.evaluation.parseval import score
 from eigentree.evaluation.settings import EVALB_COLLINS
@@ -145,7 +147,7 @@ EM = TrainingOptions(method="em", tagger=False, em=EMOptions(states=3, iteration
 def test_the_best_iteration_on_held_out_trees_is_kept_and_told():
     trees = demo_trees()
     held_out = trees[80:95]
-    parser = training.train(trees[:80], EM, held_out=held_out)
+    parser = training.train(trees[:80], EM, dev=held_out)
     em = parser.description["em"]
     assert em["settings"] == asdict(EM.em)
     assert [row["iteration"] for row in em["record"]] == [1, 2, 3, 4, 5]
@@ -180,15 +182,15 @@ def test_a_killed_training_ends_with_the_same_bytes(tmp_path):
 
     checkpoint = tmp_path / "checkpoint"
     with pytest.raises(InterruptedError, match=r"^$"):
-        training.train(trees[:80], EM, held_out=held_out, checkpoint=checkpoint, progress=stop)
-    resumed = training.train(trees[:80], EM, held_out=held_out, checkpoint=checkpoint)
+        training.train(trees[:80], EM, dev=held_out, checkpoint=checkpoint, progress=stop)
+    resumed = training.train(trees[:80], EM, dev=held_out, checkpoint=checkpoint)
     resumed.save(tmp_path / "resumed")
-    training.train(trees[:80], EM, held_out=held_out).save(tmp_path / "whole")
+    training.train(trees[:80], EM, dev=held_out).save(tmp_path / "whole")
     assert (tmp_path / "resumed").read_bytes() == (tmp_path / "whole").read_bytes()
     with pytest.raises(
         ModelFileError, match=r"a run with other held-out trees, .*; name another file"
     ):
-        training.train(trees[:80], EM, held_out=trees[:5], checkpoint=checkpoint)
+        training.train(trees[:80], EM, dev=trees[:5], checkpoint=checkpoint)
 
 
 def test_em_may_begin_with_clusters(monkeypatch):
@@ -200,7 +202,7 @@ def test_em_may_begin_with_clusters(monkeypatch):
         asked.append(seed)
         return (np.arange(len(examples)) % n_states[examples.symbol]).astype(np.int32)
 
-    monkeypatch.setattr(training, "cluster_states", by_position)
+    monkeypatch.setattr(em_estimator, "cluster_states", by_position)
     settings = replace(EM, method="spectral+em")
     parser = training.train(demo_trees()[:80], settings, seed=4)
     assert asked == [4]
@@ -212,9 +214,9 @@ def test_em_may_begin_with_clusters(monkeypatch):
 def test_em_from_clusters_of_spectral_projections(tmp_path):
     trees = demo_trees()[:80]
     settings = replace(EM, method="spectral+em")
-    parser = training.train(trees, settings, held_out=trees[:10], seed=2)
+    parser = training.train(trees, settings, dev=trees[:10], seed=2)
     parser.save(tmp_path / "first")
-    training.train(trees, settings, held_out=trees[:10], seed=2, jobs=2).save(tmp_path / "second")
+    training.train(trees, settings, dev=trees[:10], seed=2, jobs=2).save(tmp_path / "second")
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
     assert parser.grammar.signed is False
     assert parser.grammar.n_states.max() == 3
@@ -291,23 +293,23 @@ def test_heads_are_chosen_by_the_labels(labels, heads):
 
 def test_siblings_are_remembered_where_few_rules_are_likely_to_lack():
     few = demo_trees()[:10]
-    lacking = training.prepare(few, TreebankOptions())
+    lacking = preparation.prepare(few, TreebankOptions())
     assert lacking.options.binarise == BinariseOptions()
     # Every rule twice: none is seen once, so none seems to be missing.
-    complete = training.prepare([*few, *few], TreebankOptions())
+    complete = preparation.prepare([*few, *few], TreebankOptions())
     assert complete.options.binarise == BinariseOptions(horizontal=1)
-    outward = training.prepare([*few, *few], TreebankOptions(direction="head"))
+    outward = preparation.prepare([*few, *few], TreebankOptions(direction="head"))
     assert outward.options.binarise == BinariseOptions("head", horizontal=1)
     own = TreebankOptions(binarise=BinariseOptions("head", 2, 3))
-    assert training.prepare(few, own).options.binarise == own.binarise
+    assert preparation.prepare(few, own).options.binarise == own.binarise
 
 
 def test_share_of_unseen_rules():
     # S -> A B once, S -> A C twice: one of three uses is the only one of its rule.
     trees = [parse_tree(text) for text in ("(S (A a) (B b))", *["(S (A a) (C c))"] * 2)]
-    assert training.unseen_share(training.prepare(trees, TreebankOptions()).examples) == 1 / 3
-    alone = training.prepare([parse_tree("(S (A a))")], TreebankOptions())
-    assert training.unseen_share(alone.examples) == 0.0
+    assert preparation.unseen_share(preparation.prepare(trees, TreebankOptions()).examples) == 1 / 3
+    alone = preparation.prepare([parse_tree("(S (A a))")], TreebankOptions())
+    assert preparation.unseen_share(alone.examples) == 0.0
 
 
 def test_progress_goes_from_stage_to_stage():
@@ -357,11 +359,11 @@ def test_tuning_tells_how_far_it_is_and_changes_nothing_else():
     settings = TrainingOptions().with_shortcuts(None, 3)
     calls: list[tuple[str, float]] = []
     chosen = tuned(trees[:80], trees[80:100], settings, progress=lambda *call: calls.append(call))
-    for name, values in training.TUNED.items():
+    for name, values in tuning.TUNED.items():
         assert getattr(chosen.spectral, name) in values
     assert replace(chosen, spectral=settings.spectral) == settings
     shares = [share for stage, share in calls if stage == "tuning"]
-    steps = sum(len(values) for values in training.TUNED.values())
+    steps = sum(len(values) for values in tuning.TUNED.values())
     assert shares == [(step + 1) / steps for step in range(steps)]
 
 
@@ -370,10 +372,10 @@ def test_tuning_leaves_bad_constants_and_keeps_good_ones(monkeypatch):
     good = TrainingOptions().with_shortcuts(None, 8)
     # A word smoothing of 0 leaves words no vector of their own, a huge C rules no moment.
     bad = replace(good, spectral=replace(good.spectral, smoothing=1e9, word_smoothing=0.0))
-    monkeypatch.setattr(training, "TUNED", {"smoothing": (3.0,), "word_smoothing": (0.8,)})
+    monkeypatch.setattr(tuning, "TUNED", {"smoothing": (3.0,), "word_smoothing": (0.8,)})
     chosen = tuned(trees, trees, bad)
     assert (chosen.spectral.smoothing, chosen.spectral.word_smoothing) == (3.0, 0.8)
-    monkeypatch.setattr(training, "TUNED", {"smoothing": (1e9,), "word_smoothing": (0.0,)})
+    monkeypatch.setattr(tuning, "TUNED", {"smoothing": (1e9,), "word_smoothing": (0.0,)})
     assert tuned(trees, trees, good) == good
 
 
@@ -476,7 +478,7 @@ def test_states_are_searched_on_held_out_trees(tmp_path):
     trees = demo_trees()
     held_out = trees[80:110]
     plain = training.train(trees[:80], replace(SEARCH, state_search=None))
-    parser = training.train(trees[:80], SEARCH, held_out=held_out)
+    parser = training.train(trees[:80], SEARCH, dev=held_out)
     search = parser.description["state_search"]
     assert search["settings"] == json.loads(json.dumps(asdict(SEARCH.state_search)))
     assert search["start_f1"] == f1_of(plain, held_out)
@@ -495,7 +497,7 @@ def test_states_are_searched_on_held_out_trees(tmp_path):
     assert search["f1"] == pytest.approx(max(row["f1"] for row in search["record"]), abs=0)
     # Any number of threads gives the same bytes, and the numbers by name the same grammar.
     parser.save(tmp_path / "one")
-    training.train(trees[:80], SEARCH, held_out=held_out, jobs=3).save(tmp_path / "three")
+    training.train(trees[:80], SEARCH, dev=held_out, jobs=3).save(tmp_path / "three")
     assert (tmp_path / "one").read_bytes() == (tmp_path / "three").read_bytes()
     states_of = parser.description["spectral"]["states_of"]
     assert states_of
@@ -509,7 +511,7 @@ def test_states_are_searched_on_held_out_trees(tmp_path):
 def test_the_start_stays_where_no_other_numbers_are_better():
     trees = demo_trees()
     settings = replace(SEARCH, state_search=StateSearchOptions(most=2, numbers=(3,)))
-    parser = training.train(trees[:60], settings, held_out=trees[60:70])
+    parser = training.train(trees[:60], settings, dev=trees[60:70])
     plain = training.train(trees[:60], replace(SEARCH, state_search=None))
     assert parser.description["spectral"] == plain.description["spectral"]
     search = parser.description["state_search"]
@@ -545,7 +547,7 @@ def test_every_method_with_states_takes_them_by_name(method):
     ("settings", "message"),
     [
         ({"method": "em"}, "noise is for the methods spectral and clustering; em has none"),
-        ({"state_search": StateSearchOptions()}, "noise and state_search can't be had together"),
+        ({"state_search": StateSearchOptions()}, "noise and state_search are mutually exclusive"),
     ],
 )
 def test_noise_that_nothing_would_have(settings, message):

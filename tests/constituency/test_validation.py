@@ -10,11 +10,12 @@ import pytest
 
 from eigentree.constituency import validation as module
 from eigentree.constituency.chart import pruning
-from eigentree.constituency.decoding import search
+from eigentree.constituency.decoding import decode
 from eigentree.constituency.grammar.lpcfg import LPCFG
-from eigentree.constituency.parser import Parser, ParserOptions
-from eigentree.constituency.training import TrainingOptions
-from eigentree.constituency.validation import HeldOut
+from eigentree.constituency.options import ParserOptions
+from eigentree.constituency.parser import Parser
+from eigentree.constituency.training_options import TrainingOptions
+from eigentree.constituency.validation import ValidationSet
 from eigentree.errors import GrammarError
 from eigentree.evaluation.parseval import score
 from eigentree.evaluation.settings import EVALB_COLLINS
@@ -34,8 +35,8 @@ ODD = tuple(
 )
 
 
-def held_out_of(parser: Parser, trees) -> HeldOut:
-    return HeldOut(trees, parser.grammar.backbone, parser.options)
+def held_out_of(parser: Parser, trees) -> ValidationSet:
+    return ValidationSet(trees, parser.grammar.backbone, parser.options)
 
 
 def without_value(parser: Parser) -> LPCFG:
@@ -65,10 +66,10 @@ def test_what_is_relaxed_is_relaxed_alike(monkeypatch):
     # Where nothing decodes at first, further attempts are needed.
     tries = count(1)
 
-    def failing(*asked, **named):
-        return None if next(tries) % 3 else search(*asked, **named)
+    def failing(*given):
+        return None if next(tries) % 3 else decode(*given)
 
-    monkeypatch.setattr("eigentree.constituency.parser.search", failing)
+    monkeypatch.setattr("eigentree.constituency.decoding.decode", failing)
     parser = demo_parser()
     trees = demo_trees()[:4]
     once = held_out_of(parser, trees).parse(parser.grammar)
@@ -85,12 +86,12 @@ def test_long_sentences_are_parsed_in_the_same_pieces():
 
 
 def test_memory_that_runs_out_halves_the_pieces(monkeypatch):
-    def cramped(words, *asked, **named):
-        if len(words) > 10:
+    def cramped(sentence, *given):
+        if len(sentence.words) > 10:
             raise MemoryError
-        return search(words, *asked, **named)
+        return decode(sentence, *given)
 
-    monkeypatch.setattr("eigentree.constituency.parser.search", cramped)
+    monkeypatch.setattr("eigentree.constituency.decoding.decode", cramped)
     tree = Tree("S", [Tree("A", (), "a") for _ in range(30)])
     assert same(any_length_parser(), [tree]) == ["split"]
 
@@ -116,11 +117,11 @@ def test_f1_of_grammars_of_one_backbone():
     trees = demo_trees()
     settings = TrainingOptions(tagger=False)
     parsers = [Parser.train(trees[:60], settings=settings, states=states) for states in (1, 6)]
-    judged = HeldOut(trees[60:90], parsers[0].grammar.backbone, settings.parsing)
+    judged = ValidationSet(trees[60:90], parsers[0].grammar.backbone, settings.parsing)
     for parser in parsers:
         parsed = [parser.parse(tree.words(), tree.tags()).tree for tree in trees[60:90]]
         assert judged.f1(parser.grammar) == score(trees[60:90], parsed, EVALB_COLLINS).all.f1
-    nothing = HeldOut([parse_tree("(. .)")], parsers[0].grammar.backbone, settings.parsing)
+    nothing = ValidationSet([parse_tree("(. .)")], parsers[0].grammar.backbone, settings.parsing)
     assert nothing.f1(parsers[0].grammar) == 0.0
 
 
@@ -133,7 +134,7 @@ def test_another_backbone_is_refused():
 def test_progress_goes_to_the_end():
     told: list[tuple[str, float]] = []
     parser = demo_parser()
-    module.HeldOut(
+    module.ValidationSet(
         demo_trees()[:4],
         parser.grammar.backbone,
         parser.options,

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from nltk.tree import ProbabilisticTree
 
-from eigentree.constituency.parser import Parser, ParserOptions
+from eigentree.constituency.options import ParserOptions
+from eigentree.constituency.parser import Parser
 from eigentree.errors import SettingsError, TreebankFormatError
 from eigentree.integrations.nltk_parser import NLTKParser, to_pcfg
 from eigentree.integrations.nltk_trees import from_nltk, read_nltk, to_nltk
@@ -146,7 +147,7 @@ def test_it_is_a_parser_of_nltk():
 
 
 def test_trees_are_those_of_the_k_best_list(plain):
-    wanted = plain.parse(WORDS, best=7).alternatives
+    wanted = plain.parse(WORDS, kbest=7).alternatives
     found = NLTKParser(plain, most=7).parse_all(WORDS)
     assert [from_nltk(tree) for tree in found] == [each.tree for each in wanted]
     logs = [tree.logprob() * math.log(2) for tree in found]
@@ -158,9 +159,9 @@ def test_few_are_found_where_few_are_wanted(plain, monkeypatch):
     asked = []
     parse = Parser.parse
 
-    def watched(self, *given, best=None, **more):
-        asked.append(best)
-        return parse(self, *given, best=best, **more)
+    def watched(self, *given, kbest=None, **more):
+        asked.append(kbest)
+        return parse(self, *given, kbest=kbest, **more)
 
     monkeypatch.setattr(Parser, "parse", watched)
     found = NLTKParser(plain, most=20).parse(WORDS)

@@ -58,7 +58,7 @@ def test_data_frames_of_parses(results):
     assert list(sentences.words) == [7, 0, 2]
     assert parse_tree(sentences.tree[0]) == results[0].tree
     assert sentences.fallback[1] == "empty"
-    assert sentences.exact[0] == results[0].exact
+    assert sentences.exact[0] == results[0].tree_confidence
     words = to_frame(results, "words")
     assert list(words.text) == [word for words, _ in SENTENCES for word in words]
     assert list(words[words.sentence == 0].tag) == results[0].tags

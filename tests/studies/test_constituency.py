@@ -10,7 +10,7 @@ from eigentree.constituency.learn.clustering import ClusteringOptions
 from eigentree.constituency.learn.em import EMOptions
 from eigentree.constituency.learn.spectral import SpectralOptions
 from eigentree.constituency.learn.state_search import StateSearchOptions
-from eigentree.constituency.training import TrainingOptions
+from eigentree.constituency.training_options import TrainingOptions
 from eigentree.errors import SettingsError, TreebankFormatError
 from eigentree.studies import make_study, read_study
 from eigentree.studies.constituency import ABLATIONS, OF_THE_PAPER

@@ -14,7 +14,7 @@ from eigentree.constituency.ensemble.diversity import Candidates, diversity, ora
 from eigentree.constituency.ensemble.model_folder import member_path
 from eigentree.constituency.ensemble.parser import EnsembleParser
 from eigentree.constituency.ensemble.predictions import Reading
-from eigentree.constituency.ensemble.stacking import Question
+from eigentree.constituency.ensemble.stacking import Query
 from eigentree.constituency.parser import Parser
 from eigentree.errors import SettingsError, TreebankFormatError
 from eigentree.evaluation.parseval import score
@@ -299,7 +299,7 @@ def test_a_member_without_a_tree_is_held_to_a_flat_one(result):
         "add": Reading([tree], np.array([0, -1, -1, 0]), nothing),
         "drop": Reading([], np.array([-1, -1, -1]), nothing, "threshold"),
     }
-    (combined,) = parser.network.answers([Question(*sentence[:2], readings, {})], "S")
+    (combined,) = parser.network.answers([Query(*sentence[:2], readings, {})], "S")
     output = ensemble_answers._output(parser, sentence, readings, combined, description)
     flat = Tree(parser.backbones[0].root_label, tree.children[0].children)
     assert output.trees == [tree, flat]

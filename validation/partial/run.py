@@ -21,8 +21,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from eigentree import Parser, Tree, read_treebank
 from eigentree.constituency.learn.constrained_em import PartialOptions
-from eigentree.constituency.training import TrainingOptions
-from eigentree.constituency.validation import HeldOut
+from eigentree.constituency.training_options import TrainingOptions
+from eigentree.constituency.validation import ValidationSet
 from eigentree.treebank.tree import fold
 
 LONGEST = 20
@@ -43,7 +43,7 @@ def thinned(tree: Tree, kept: float, rng: random.Random) -> Tree:
 
 
 def row(name: str, parser: Parser, dev: list[Tree], left_out: str, seconds: float) -> None:
-    f1 = HeldOut(dev, parser.grammar.backbone, parser.options).f1(parser.grammar)
+    f1 = ValidationSet(dev, parser.grammar.backbone, parser.options).f1(parser.grammar)
     print(f"| {name} | {100 * f1:.2f} | {left_out} | {seconds:.1f} |", flush=True)
 
 
@@ -64,9 +64,9 @@ def main(folder: Path) -> None:
             rng = random.Random(SEED)
             partial = [thinned(tree, share, rng) for tree in rest]
             began = time.process_time()
-            parser, unfit = initial.retrained(partial, PartialOptions(iterations=6))
+            parser, skipped = initial.retrained(partial, PartialOptions(iterations=6))
             seconds = time.process_time() - began
-            row(f"{100 * share:.0f} % of the brackets", parser, dev, str(len(unfit)), seconds)
+            row(f"{100 * share:.0f} % of the brackets", parser, dev, str(len(skipped)), seconds)
         began = time.process_time()
         supervised = Parser.train(train, settings=settings, seed=SEED)
         row("all trees complete", supervised, dev, "", time.process_time() - began)

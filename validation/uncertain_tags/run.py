@@ -19,7 +19,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from eigentree import Parser, Tree, read_treebank, score
-from eigentree.constituency.training import TrainingOptions
+from eigentree.constituency.training_options import TrainingOptions
 from eigentree.evaluation.settings import EVALB_COLLINS
 
 STATES = {"spectral": 24, "clustering": 24, "pcfg": 1}

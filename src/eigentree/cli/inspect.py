@@ -209,7 +209,7 @@ def _add_measured(parser: Parser, costs: dict[str, Any] | None) -> None:
 
     from eigentree.constituency.chart.arrays import Leaves
     from eigentree.constituency.chart.exhaustive import exhaustive_marginals
-    from eigentree.constituency.chart.kruskal import Factors, kruskal_marginals
+    from eigentree.constituency.chart.kruskal import KruskalFactors, kruskal_marginals
 
     if costs is None or parser.kruskal is None:
         raise SettingsError(_NO_KRUSKAL_FORM)
@@ -218,7 +218,11 @@ def _add_measured(parser: Parser, costs: dict[str, Any] | None) -> None:
             "--measure needs a grammar without latent states: the chart that looks at every rule "
             "is for those"
         )
-    backbone, form, factors = parser.grammar.backbone, parser.kruskal, Factors.of(parser.kruskal)
+    backbone, form, factors = (
+        parser.grammar.backbone,
+        parser.kruskal,
+        KruskalFactors.of(parser.kruskal),
+    )
     words, rng = backbone.words, np.random.default_rng(0)
     share = words.count / words.count.sum()
     costs["measured"] = {}

@@ -1,10 +1,9 @@
-"""Held-out trees parsed and judged: how sure the parser was, and whether it was right.
+"""Confidences of a parser on held-out trees, and calibration by how often they were right.
 
-A bracket of a parse is right if the gold tree has the same label over the same words; every bracket
-counts, and nothing is left out (`eigentree.evaluation.reliability.right_brackets`).  A tree is
-right
-if all its brackets are, and there are no others in the gold tree; tags do not matter.  What no
-chart has judged is not asked: brackets of the fall-backs ``flat`` and ``split``, and their trees.
+A bracket of a parse is right if the gold tree has the same label over the same words; no bracket is
+left out (`eigentree.evaluation.reliability.right_brackets`).  A tree is right if all its brackets
+are and the gold tree has no others; tags do not matter.  Brackets without a marginal (fall-backs
+``flat``, ``split``) are excluded, and so are their trees.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from eigentree.constituency.calibration import Calibration, Curve, Way
+from eigentree.constituency.calibration import Calibration, Curve, TagCondition
 from eigentree.constituency.ensemble.parser import EnsembleParser
 from eigentree.constituency.parser import Parser
 from eigentree.constituency.result import ParseResult
@@ -27,8 +26,8 @@ from eigentree.types import Floats
 AnyParser = TypeVar("AnyParser", Parser, EnsembleParser)
 
 
-class Judged(NamedTuple):
-    """Brackets, or trees, that were judged.
+class ConfidenceSample(NamedTuple):
+    """Confidences of brackets, or of trees, and whether they were right.
 
     Attributes
     ----------
@@ -38,7 +37,7 @@ class Judged(NamedTuple):
         Calibrated ones, if the parser is calibrated.
     right : bool, axes (examples)
     sentence : int64, axes (examples)
-        The number of the sentence that each is of.
+        Number of the sentence of each.
     """
 
     raw: Floats
@@ -49,9 +48,9 @@ class Judged(NamedTuple):
     def cross_fitted(self) -> Floats:
         """Calibrated confidences of each half of the sentences by the curve of the other half.
 
-        So it can be measured on the same trees what a calibration on them is worth on others; it
-        is worth a little more, being made from all of them.  Every other sentence is a half, and
-        the raw confidences stay where a half has no example.
+        This estimates on the same trees what a calibration on them is worth on others, a little
+        too low, because the calibration is fitted to all of them.  Every other sentence is in the
+        same half; where a half has no example, raw confidences remain.
         """
         found = self.raw.copy()
         for half in (0, 1):
@@ -61,11 +60,11 @@ class Judged(NamedTuple):
         return found
 
 
-class Judgement(NamedTuple):
-    """The brackets and the trees of some parses, judged."""
+class ConfidenceSamples(NamedTuple):
+    """The confidences of the brackets and the trees of some parses."""
 
-    brackets: Judged
-    trees: Judged
+    brackets: ConfidenceSample
+    trees: ConfidenceSample
 
     def calibration(self) -> Calibration:
         """The curves that these examples give.
@@ -78,7 +77,7 @@ class Judgement(NamedTuple):
         return Calibration(*(Curve.fit(each.raw, each.right) for each in self))
 
 
-def judge(results: Iterable[ParseResult], gold: Sequence[Tree]) -> Judgement:
+def measure_confidence(results: Iterable[ParseResult], gold: Sequence[Tree]) -> ConfidenceSamples:
     """Compare parses with gold trees.
 
     Parameters
@@ -97,25 +96,29 @@ def judge(results: Iterable[ParseResult], gold: Sequence[Tree]) -> Judgement:
             rows[0].append((each.confidence, each.calibrated or 0.0, found, number))
         told = result.calibrated
         is_calibrated |= told is not None
-        if result.exact is not None:
+        if result.tree_confidence is not None:
             is_exact = all(right) and len(right) == len(tree.spans())
-            rows[1].append((result.exact, (told and told.exact) or 0.0, is_exact, number))
+            rows[1].append(
+                (result.tree_confidence, (told and told.tree_confidence) or 0.0, is_exact, number)
+            )
     judged = []
     for own in rows:
         raw, calibrated, is_right, sentence = np.array(own).reshape(-1, 4).T
         known = calibrated if is_calibrated else None
-        judged.append(Judged(raw, known, is_right > 0, sentence.astype(np.int64)))
-    return Judgement(*judged)
+        judged.append(ConfidenceSample(raw, known, is_right > 0, sentence.astype(np.int64)))
+    return ConfidenceSamples(*judged)
 
 
-def ways_of(parser: Parser | EnsembleParser) -> tuple[Way, ...]:
-    """With the tags of the trees, and without them where there is a tagger."""
+def tag_conditions(parser: Parser | EnsembleParser) -> tuple[TagCondition, ...]:
+    """Tagged input, and untagged input where the parser has a tagger."""
     return ("tagged",) if parser.tagger is None else ("tagged", "untagged")
 
 
-def asked(trees: Iterable[Tree], way: Way) -> Iterable[tuple[list[str], list[str] | None]]:
-    """The sentences of trees as a parser is asked about them."""
-    return ((tree.words(), tree.tags() if way == "tagged" else None) for tree in trees)
+def inputs(
+    trees: Iterable[Tree], condition: TagCondition
+) -> Iterable[tuple[list[str], list[str] | None]]:
+    """The sentences of trees as input of a parser, with or without their tags."""
+    return ((tree.words(), tree.tags() if condition == "tagged" else None) for tree in trees)
 
 
 def calibrate(parser: AnyParser, trees: Sequence[Tree]) -> AnyParser:
@@ -131,15 +134,15 @@ def calibrate(parser: AnyParser, trees: Sequence[Tree]) -> AnyParser:
     Raises
     ------
     SettingsError
-        When no bracket can be judged.
+        When no bracket has a marginal.
 
     Cost
     ----
     Two parses of each tree: with its tags, and by the parser's tagger, if it has one.
     """
     plain = replace(parser, calibrations={})
-    found: dict[Way, Calibration] = {}
-    for way in ways_of(parser):
-        results = plain.parse_many(asked(trees, way))
-        found[way] = judge(results, trees).calibration()
+    found: dict[TagCondition, Calibration] = {}
+    for condition in tag_conditions(parser):
+        results = plain.parse_many(inputs(trees, condition))
+        found[condition] = measure_confidence(results, trees).calibration()
     return replace(parser, calibrations=found)

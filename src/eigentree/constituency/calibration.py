@@ -38,8 +38,8 @@ from eigentree.treebank.io.sentences import Tag
 from eigentree.types import Floats
 
 # Whether sentences come with their tags or without: parses by a tagger's tags are less often right.
-Way = Literal["tagged", "untagged"]
-WAYS: tuple[Way, ...] = get_args(Way)
+TagCondition = Literal["tagged", "untagged"]
+TAG_CONDITIONS: tuple[TagCondition, ...] = get_args(TagCondition)
 
 # More groups follow chance, fewer can't bend; 10 had the least log loss, or next to it, on halves
 # of held-out trees, for brackets as for trees.
@@ -126,14 +126,14 @@ class Calibration:
     trees: Curve
 
 
-Calibrations = Mapping[Way, Calibration]
+Calibrations = Mapping[TagCondition, Calibration]
 
 
 def to_arrays(calibrations: Calibrations) -> dict[str, Floats]:
     """The curves as arrays by name, as `from_arrays` reads them."""
     return {
-        f"calibration.{way}.{of}.{part}": getattr(getattr(each, of), part)
-        for way, each in calibrations.items()
+        f"calibration.{condition}.{of}.{part}": getattr(getattr(each, of), part)
+        for condition, each in calibrations.items()
         for of in ("brackets", "trees")
         for part in ("raw", "right")
     }
@@ -149,15 +149,15 @@ def from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Calibrations:
     ShapeError, SettingsError
         When an array can't be what it should be.
     """
-    found: dict[Way, Calibration] = {}
-    for way in WAYS:
-        start = f"calibration.{way}."
+    found: dict[TagCondition, Calibration] = {}
+    for condition in TAG_CONDITIONS:
+        start = f"calibration.{condition}."
         if any(name.startswith(start) for name in arrays):
             curves = {
                 of: Curve(*(np.array(arrays[f"{start}{of}.{part}"]) for part in ("raw", "right")))
                 for of in ("brackets", "trees")
             }
-            found[way] = Calibration(**curves)
+            found[condition] = Calibration(**curves)
     return found
 
 

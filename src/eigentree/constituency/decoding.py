@@ -1,12 +1,11 @@
-"""From what pruning has left of a sentence to its trees: marginals, the best tree, the next ones.
+"""From a pruned forest to trees: marginals, the best tree, and the next ones.
 
-The latent grammar is tried first, then the plain PCFG that pruned, whose marginals are there
-already.
+The latent grammar is tried first, then the plain PCFG that pruned, whose marginals are known.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import repeat
 from typing import NamedTuple
 
@@ -16,12 +15,11 @@ from eigentree.constituency.chart.decode import (
     Decoded,
     Gains,
     Labels,
-    Objective,
     bracket_marginals,
-    decode,
     gains,
     phrase_chains,
 )
+from eigentree.constituency.chart.decode import decode as decode_forest
 from eigentree.constituency.chart.forest import Forest
 from eigentree.constituency.chart.inside_outside import Marginals, inside_outside
 from eigentree.constituency.chart.k_best import k_best
@@ -32,7 +30,8 @@ from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.constituency.grammar.kruskal import KruskalGrammar
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.grammar.pcfg import PCFG
-from eigentree.constituency.pruning_schedule import Attempt
+from eigentree.constituency.options import ParserOptions
+from eigentree.constituency.pruning_schedule import PrunedForest
 from eigentree.constituency.result import (
     Alternative,
     Bracket,
@@ -40,18 +39,21 @@ from eigentree.constituency.result import (
     ParseResult,
     mean_confidence,
 )
+from eigentree.sentence_input import PreparedSentence
 from eigentree.treebank.binarise import unbinarise
-from eigentree.treebank.tree import with_tags
+from eigentree.treebank.tree import Tree, with_tags
 
 
-class Found(NamedTuple):
-    """The best tree of a sentence, and what it was found by.
+class Derivation(NamedTuple):
+    """The best tree of a sentence, and the forest and marginals that it was decoded from.
 
     Attributes
     ----------
-    words
+    sentence
     fallback
-        What was given up for it.
+        What was relaxed for it.
+    tree
+        With given tags instead of those that the search found.
     decoded, forest, gains, labels
     marginals, grammar
         Of the forest, under that grammar.
@@ -59,8 +61,9 @@ class Found(NamedTuple):
         Its plain PCFG.
     """
 
-    words: list[str]
+    sentence: PreparedSentence
     fallback: Fallback | None
+    tree: Tree
     decoded: Decoded
     forest: Forest
     gains: Gains
@@ -69,111 +72,165 @@ class Found(NamedTuple):
     grammar: LPCFG | KruskalGrammar
     backbone: PCFG
 
-    def result(self, tags: Sequence[str | None]) -> ParseResult:
-        """The tree and its brackets; given tags stand in place of those that the search found."""
-        tree = with_tags(unbinarise(self.decoded.tree), tags)
+    def brackets(self) -> tuple[Bracket, ...]:
+        """The phrases of the tree with their marginals."""
         confidences = bracket_marginals(
             self.decoded.items, self.forest, self.marginals, self.backbone.symbols, self.labels
         )
-        spans = tree.spans()
-        brackets = tuple(
+        spans = self.tree.spans()
+        return tuple(
             Bracket(*span, confidence) for span, confidence in zip(spans, confidences, strict=True)
         )
-        return ParseResult(
-            self.words,
-            tree.tags(),
-            tree,
-            brackets,
-            mean_confidence(brackets),
-            self.marginals.log_value,
-            self.marginals.sign,
-            self.fallback,
-        )
 
-    def alternatives(self, tags: Sequence[str | None], best: int) -> tuple[Alternative, ...]:
-        """So many of the best trees, or fewer; tags as of `result`."""
+    def alternatives(self, kbest: int) -> tuple[Alternative, ...]:
+        """At most so many of the best trees that satisfy the constraints."""
         labels, symbols = self.labels, self.backbone.symbols
-        several = k_best(self.forest, self.gains, symbols, best)
+        several = k_best(self.forest, self.gains, symbols, kbest)
         values: Iterable[tuple[float | None, int]] = repeat((None, 1), len(several.value))
         shares: Iterable[float | None] = repeat(None, len(several.value))
-        # The rules of free trees, if there are any, nobody has looked at.
+        # Free trees may have rules that the grammar lacks, so they have no value.
         if not self.gains.free:
             values = on_trees(several.forest, self.grammar)
             if not self.grammar.signed:
                 logs = np.array([log_value for log_value, _ in values])
                 shares = np.minimum(np.exp(logs - self.marginals.log_value), 1.0).tolist()
-        sure = several.sums(labels.per_item(np.clip(labels.sums(self.marginals.item), 0.0, 1.0)))
+        sums = several.sums(labels.per_item(np.clip(labels.sums(self.marginals.item), 0.0, 1.0)))
         n_labels = several.sums(np.diff(labels.first))
         means = [
             total / number if number else None
-            for total, number in zip(sure.tolist(), n_labels.tolist(), strict=True)
+            for total, number in zip(sums.tolist(), n_labels.tolist(), strict=True)
         ]
-        trees = several.trees(symbols, self.words, tags)
+        trees = several.trees(symbols, self.sentence.words, self.sentence.given)
         columns = zip(trees, several.value.tolist(), values, shares, means, strict=True)
-        return tuple(
+        alternatives = tuple(
             Alternative(tree, objective, *value, share, mean)
             for tree, objective, value, share, mean in columns
         )
+        constraints = self.sentence.constraints
+        if constraints and self.gains.free:
+            return tuple(each for each in alternatives if not constraints.broken_by(each.tree))
+        return alternatives
 
-    def spans(self, least: float) -> tuple[Marginal, ...]:
+    def spans(self, minimum: float) -> tuple[Marginal, ...]:
         """Labelled spans of all trees with marginals of at least some size."""
         forest, signed = self.forest, self.grammar.signed
         chains = phrase_chains(self.backbone.symbols)
         items = forest.item_symbol, forest.item_start, forest.item_end
         weight = self.marginals.item
-        return tuple(labelled_spans(self.labels, chains, *items, weight, least, signed=signed))
+        return tuple(labelled_spans(self.labels, chains, *items, weight, minimum, signed=signed))
 
-    def rules(self, least: float) -> list[RuleMarginal]:
+    def rules(self, minimum: float) -> list[RuleMarginal]:
         """Uses of binary rules with marginals of at least some size."""
-        return rule_uses(self.forest, self.marginals, self.backbone, least)
+        return rule_uses(self.forest, self.marginals, self.backbone, minimum)
 
 
-def search(
-    words: list[str],
-    attempt: Attempt,
+def decode(
+    sentence: PreparedSentence,
+    pruning: PrunedForest,
     grammar: LPCFG,
-    kruskal: KruskalGrammar | None = None,
-    *,
-    objective: Objective,
-    absolute: bool,
-) -> Found | None:
-    """The best tree of what pruning has left; None where no grammar has usable marginals.
+    kruskal: KruskalGrammar | None,
+    options: ParserOptions,
+) -> Derivation | None:
+    """The best tree of a pruned forest.
 
     Parameters
     ----------
-    words
-        Of the sentence.
-    attempt
-        Its forest, and what was given up for it.
+    sentence
+        At least one word, perhaps with constraints.
+    pruning
+        The forest, and what was relaxed for it.
     grammar
         The latent grammar.
     kruskal
-        Its Kruskal form, which has pruned in place of the plain PCFG and so has done all that
-        there is to do.
-    objective, absolute
-        As of `eigentree.constituency.parser.ParserOptions`; where the plain PCFG has to do,
-        ``spans``.
+        Its Kruskal form, which has pruned instead of the plain PCFG and already has the marginals.
+    options
+        The decoder.  Where only the plain PCFG has usable marginals, it is ``spans``.
+
+    Returns
+    -------
+    Derivation or None
+        None where no grammar has usable marginals, or where the tree violates a constraint: trees
+        without rules may lack a span whose marginal isn't above 0.
     """
-    forest, backbone = attempt.pruned.forest, grammar.backbone
+    forest, backbone = pruning.pruned.forest, grammar.backbone
     labels = Labels.of(forest, backbone.symbols)
-    for marginals, used, is_coarse in _under_each_grammar(attempt.pruned, grammar, kruskal):
+    for marginals, used, is_coarse in _under_each_grammar(pruning.pruned, grammar, kruskal):
         if marginals is None:
             continue
         gain = gains(
-            "spans" if is_coarse else objective,
-            forest, marginals, grammar, absolute=absolute, labels=labels,
+            "spans" if is_coarse else options.objective,
+            forest, marginals, grammar, absolute=options.absolute, labels=labels,
         )  # fmt: skip
-        decoded = decode(forest, gain, backbone.symbols, words)
-        if decoded is not None:
-            fallback = attempt.fallback or ("coarse" if is_coarse else None)
-            return Found(words, fallback, decoded, forest, gain, labels, marginals, used, backbone)
+        decoded = decode_forest(forest, gain, backbone.symbols, sentence.words)
+        if decoded is None:
+            continue
+        tree = with_tags(unbinarise(decoded.tree), sentence.given)
+        if sentence.constraints and sentence.constraints.broken_by(tree):
+            return None
+        fallback = pruning.fallback or ("coarse" if is_coarse else None)
+        return Derivation(
+            sentence, fallback, tree, decoded, forest, gain, labels, marginals, used, backbone
+        )
     return None
+
+
+def first_derivation(
+    sentence: PreparedSentence,
+    prunings: Iterable[PrunedForest],
+    grammar: LPCFG,
+    kruskal: KruskalGrammar | None,
+    options: ParserOptions,
+) -> Derivation | None:
+    """The best tree of the first pruning that has one; see `decode`."""
+    derivations = (decode(sentence, each, grammar, kruskal, options) for each in prunings)
+    return next((each for each in derivations if each is not None), None)
+
+
+def to_result(
+    derivation: Derivation, kbest: int | None = None, minimum: float | None = None
+) -> ParseResult:
+    """The tree of a derivation with its brackets, and what else was requested.
+
+    Parameters
+    ----------
+    derivation
+        Of a whole sentence or of a part.
+    kbest
+        Number of alternatives; None for none.
+    minimum
+        Minimum absolute value of marginals of spans; None for no marginals.
+    """
+    brackets = derivation.brackets()
+    return ParseResult(
+        derivation.sentence.words,
+        derivation.tree.tags(),
+        derivation.tree,
+        brackets,
+        mean_confidence(brackets),
+        derivation.marginals.log_value,
+        derivation.marginals.sign,
+        derivation.fallback,
+        alternatives=() if kbest is None else derivation.alternatives(kbest),
+        marginals=() if minimum is None else derivation.spans(minimum),
+    )
+
+
+def flat_result(sentence: PreparedSentence, backbone: PCFG) -> ParseResult:
+    """The last fall-back: the words with their tags under one root."""
+    words, tags, *_ = sentence
+    if tags is None:
+        # The commonest tag, where neither tagger nor lexicon has one.
+        words_of = backbone.words
+        commonest = words_of.symbols.tags[int(np.argmax(words_of.tag_count))]
+        tags = [commonest] * len(words)
+    leaves = [Tree(tag, (), word) for word, tag in zip(words, tags, strict=True)]
+    return ParseResult(words, tags, Tree(backbone.root_label, leaves), fallback="flat")
 
 
 def _under_each_grammar(
     pruned: Pruned, grammar: LPCFG, kruskal: KruskalGrammar | None
 ) -> Iterator[tuple[Marginals | None, LPCFG | KruskalGrammar, bool]]:
-    """Marginals, their grammar, and whether it is but the coarse one."""
+    """Marginals, their grammar, and whether it is the coarse one."""
     if kruskal is not None:
         yield pruned.marginals(), kruskal, False
         return

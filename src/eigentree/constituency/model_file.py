@@ -20,7 +20,8 @@ from eigentree.constituency.grammar.kruskal import KruskalGrammar
 from eigentree.constituency.grammar.lpcfg import LPCFG, NO_MATRIX, ROUNDED
 from eigentree.constituency.grammar.pcfg import PCFG, WordTable
 from eigentree.constituency.grammar.symbols import SymbolTable
-from eigentree.constituency.parser import Parser, ParserOptions
+from eigentree.constituency.options import ParserOptions
+from eigentree.constituency.parser import Parser
 from eigentree.errors import EigentreeError, ModelFileError
 from eigentree.model_file import ModelFile, header_problem, open_model, save_model
 from eigentree.tokenisation.scheme import TokenisationScheme

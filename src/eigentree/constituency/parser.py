@@ -17,43 +17,48 @@ up, and the result says which (`ParseResult.fallback`):
     the sentence is longer than ``max_words``, or than memory allows, and was parsed in
     pieces under one root;
 ``constraints``
-    the constraints on the tree could not all be kept, see `ParseResult.given_up`.
+    the constraints on the tree could not all be kept, see `ParseResult.dropped_constraints`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from eigentree.constituency.calibration import Calibrations, calibration_for
 from eigentree.constituency.chart.arrays import Leaves
 from eigentree.constituency.chart.constraints import Settled, settle
-from eigentree.constituency.chart.decode import OF_ITEMS, Objective
-from eigentree.constituency.chart.exhaustive import exhaustive_marginals
-from eigentree.constituency.chart.kruskal import Factors, kruskal_marginals
+from eigentree.constituency.chart.decode import OF_ITEMS
+from eigentree.constituency.chart.kruskal import KruskalFactors
 from eigentree.constituency.chart.marginals import RuleMarginal
 from eigentree.constituency.chart.prefix import LeftCorners, Surprisal
-from eigentree.constituency.chart.pruning import DEFAULT_THRESHOLD
 from eigentree.constituency.chart.tree_value import TreeValue, on_tree
-from eigentree.constituency.decoding import Found, search
+from eigentree.constituency.decoding import (
+    Derivation,
+    first_derivation,
+    flat_result,
+    to_result,
+)
 from eigentree.constituency.grammar.kruskal import KruskalGrammar
 from eigentree.constituency.grammar.lexical_candidates import under_seen_tags
 from eigentree.constituency.grammar.lpcfg import LPCFG
-from eigentree.constituency.pruning_schedule import Attempt, FullChart, any_tree, attempts_at
+from eigentree.constituency.options import ParserOptions
+from eigentree.constituency.pruning_schedule import PrunedForest, any_tree, schedule
 from eigentree.constituency.result import (
     ParseResult,
-    calibrated,
-    check_best,
-    check_least,
-    joined,
+    annotate,
+    check_kbest,
+    check_minimum,
+    concatenate,
+    mark_dropped,
     with_alternative,
-    with_given_up,
 )
 from eigentree.errors import GrammarError, SettingsError, counted
 from eigentree.sentence_input import (
@@ -81,48 +86,12 @@ from eigentree.types import Progress
 if TYPE_CHECKING:
     from eigentree.constituency.learn.constrained_em import PartialOptions
     from eigentree.constituency.learn.decomposition import DecompositionOptions
-    from eigentree.constituency.training import TrainingOptions
+    from eigentree.constituency.training_options import TrainingOptions
     from eigentree.words.tagger import Tagger
 
-Method = Literal["spectral", "clustering", "pcfg", "em", "spectral+em"]
-METHODS: tuple[str, ...] = get_args(Method)
-# ``markov`` is ``pcfg`` with symbols that remember a parent and a sibling.
-NamedMethod = Literal[Method, "markov"]
-
 # Why constraints that the grammar has trees for may have to be given up.
-IN_PIECES = "the sentence is too long to be parsed in one piece, as constraints need it"
+IN_PARTS = "the sentence is too long to be parsed in one piece, as constraints need it"
 NOT_IN_CHART = "no tree that the rules have for them has a value in the model's chart"
-
-
-@dataclass(frozen=True, slots=True)
-class ParserOptions:
-    """How sentences are parsed.
-
-    Attributes
-    ----------
-    objective
-        Decoder, see `eigentree.constituency.chart.decode`.
-    threshold
-        Least marginal under the plain PCFG of what the latent grammar looks at.
-    max_words
-        Longer sentences are parsed in pieces of at most this many words.
-    absolute
-        Whether negative marginals count by their size.
-    exhaustive
-        Whether the plain PCFG's chart looks at every rule at every split point, for comparisons.
-    """
-
-    objective: Objective = "brackets"
-    threshold: float = DEFAULT_THRESHOLD
-    max_words: int = 400
-    absolute: bool = True
-    exhaustive: bool = False
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.threshold < 1:
-            raise SettingsError(f"threshold is {self.threshold}; it must be from 0 to below 1")
-        if self.max_words < 2:
-            raise SettingsError(f"max_words is {self.max_words}; it must be at least 2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +126,7 @@ class Parser:
     description: dict[str, Any] = field(default_factory=dict)
     kruskal: KruskalGrammar | None = None
     calibrations: Calibrations = field(default_factory=dict)
-    _factors: Factors | None = field(init=False, repr=False, compare=False, default=None)
+    _factors: KruskalFactors | None = field(init=False, repr=False, compare=False, default=None)
     _left_corners: LeftCorners | None = field(init=False, repr=False, compare=False, default=None)
     _tokenisation: TokenisationScheme | None = field(
         init=False, repr=False, compare=False, default=None
@@ -173,7 +142,7 @@ class Parser:
                     f"objective is {self.options.objective!r}; a grammar in Kruskal form has no "
                     f"marginals of rules, so it must be one of {', '.join(OF_ITEMS)}"
                 )
-            object.__setattr__(self, "_factors", Factors.of(self.kruskal))
+            object.__setattr__(self, "_factors", KruskalFactors.of(self.kruskal))
         if np.any(backbone.root[backbone.symbols.of_kind("intermediate")] > 0):
             raise GrammarError("a part of a phrase may stand at the root; only whole ones may")
 
@@ -211,58 +180,77 @@ class Parser:
     @classmethod
     def train(
         cls,
-        trees: Sequence[Tree],
-        *,
-        method: NamedMethod | None = None,
-        states: int | None = None,
+        data: Iterable[Tree],
         settings: TrainingOptions | None = None,
-        held_out: Sequence[Tree] = (),
+        *,
+        method: str | None = None,
+        states: int | None = None,
+        dev: Sequence[Tree] = (),
         wrapper: str | None = None,
         seed: int = 0,
+        jobs: int = 1,
+        checkpoint: Path | None = None,
         progress: Progress | None = None,
     ) -> Parser:
         """Learn a parser from trees that are already clean.
 
         Parameters
         ----------
-        trees
-            At least one.
-        method, states
-            Shortcuts for the two settings that are changed most: the estimator, and the
-            most latent states of a nonterminal, of which ``pcfg`` and ``markov`` have none.
+        data
+            Clean trees, at least one.
         settings
             All settings; by default those that served best on held-out trees.
-        held_out
-            Clean trees on which expectation maximisation finds its best iteration (without them
-            it keeps the last), and numbers of states are searched; other methods ignore them.
+        method, states
+            Shortcuts for the two settings that are changed most: the method, a name of
+            `eigentree.constituency.estimators.METHODS`, and the maximum number of latent states of
+            a nonterminal, of which ``pcfg`` and ``markov`` have one.
+        dev
+            Clean held-out trees on which expectation maximisation finds its best iteration (without
+            them it keeps the last), and on which numbers of states are searched; other methods
+            ignore them.
         wrapper
             Label of the outer bracket for parsed trees, None for none.
         seed
             One seed gives one model.
+        jobs
+            Threads of expectation maximisation and of the search for numbers of states; the model
+            is the same for any number.
+        checkpoint
+            A file from which an interrupted expectation maximisation resumes.
         progress
             Called with the stage and the share of it that is done.
-        """
-        from eigentree.constituency import training
 
-        settings = (settings or training.TrainingOptions()).with_shortcuts(method, states)
-        return training.train(
-            trees, settings, held_out=held_out, wrapper=wrapper, seed=seed, progress=progress
+        Raises
+        ------
+        GrammarError
+            When there is no tree.
+        SettingsError
+            When settings have no meaning for the method or the treebank.
+        """
+        options = (settings or _module("training_options").TrainingOptions()).with_shortcuts(
+            method, states
         )
+        trained: Parser = _module("training").train(
+            list(data), options, dev=dev, wrapper=wrapper, seed=seed, jobs=jobs,
+            checkpoint=checkpoint, progress=progress,
+        )  # fmt: skip
+        return trained
 
     def retrained(
         self,
         trees: Sequence[Tree],
         settings: PartialOptions | None = None,
         *,
-        held_out: Sequence[Tree] = (),
+        dev: Sequence[Tree] = (),
+        jobs: int = 1,
         progress: Progress | None = None,
     ) -> Retrained:
         """The parser after training on trees in which phrases may be missing.
 
         Parameters
         ----------
-        trees, held_out, progress
-            As of `eigentree.constituency.training.retrain`, which tells errors.
+        trees, dev, jobs, progress
+            As of `eigentree.constituency.retraining.retrain`, which lists errors.
         settings
             By default those of `eigentree.constituency.learn.constrained_em.PartialOptions`.
 
@@ -270,11 +258,13 @@ class Parser:
         ----
         As of `eigentree.constituency.learn.constrained_em.learn_partial`.
         """
-        from eigentree.constituency import training
         from eigentree.constituency.learn.constrained_em import PartialOptions
 
         options = settings or PartialOptions()
-        return training.retrain(self, trees, options, held_out=held_out, progress=progress)
+        result: Retrained = _module("retraining").retrain(
+            self, trees, options, dev=dev, jobs=jobs, progress=progress
+        )
+        return result
 
     def in_kruskal_form(
         self,
@@ -311,9 +301,7 @@ class Parser:
 
     def save(self, path: str | Path) -> None:
         """Write the parser to a model file."""
-        from eigentree.constituency.model_file import save_parser
-
-        save_parser(self, path)
+        _module("model_file").save_parser(self, path)
 
     @classmethod
     def load(cls, path: str | Path, *, verify: bool = True) -> Parser:
@@ -324,15 +312,14 @@ class Parser:
         ModelFileError
             When the file is damaged, foreign or inconsistent.
         """
-        from eigentree.constituency.model_file import load_parser
-
-        return load_parser(path, verify=verify)
+        loaded: Parser = _module("model_file").load_parser(path, verify=verify)
+        return loaded
 
     def parse_many(
         self,
         sentences: Iterable[SentenceLike],
         *,
-        best: int | None = None,
+        kbest: int | None = None,
         marginals: float | None = None,
         soft: bool = False,
     ) -> Iterator[ParseResult]:
@@ -340,14 +327,14 @@ class Parser:
         for sentence in checked_sentences(sentences):
             words, tags, constraints = unpack(sentence)
             yield self.parse(
-                words, tags, best=best, marginals=marginals, constraints=constraints, soft=soft
+                words, tags, kbest=kbest, marginals=marginals, constraints=constraints, soft=soft
             )
 
     def parse_text(
         self,
         text: str,
         *,
-        best: int | None = None,
+        kbest: int | None = None,
         marginals: float | None = None,
     ) -> list[ParseResult]:
         """Parse the sentences of a text, which are found by `tokenisation`.
@@ -356,7 +343,7 @@ class Parser:
         ----------
         text
             Any text; an empty line ends a sentence, another end of a line is white space.
-        best, marginals
+        kbest, marginals
             As of `parse`.
 
         Returns
@@ -366,7 +353,7 @@ class Parser:
         """
         results = []
         for sentence in split_text(text, self.tokenisation):
-            found = self.parse(sentence.words, best=best, marginals=marginals)
+            found = self.parse(sentence.words, kbest=kbest, marginals=marginals)
             results.append(replace(found, offsets=sentence.offsets))
         return results
 
@@ -375,7 +362,7 @@ class Parser:
         words: Words,
         tags: Sequence[Tag] | None = None,
         *,
-        best: int | None = None,
+        kbest: int | None = None,
         marginals: float | None = None,
         constraints: Constraints | None = None,
         soft: bool = False,
@@ -385,15 +372,14 @@ class Parser:
         Parameters
         ----------
         words
-            Words, or pairs of a word and its tag, or one sentence as text, which `tokenisation`
-            cuts into words; without words there is a result without a tree.
+            Words, or pairs of a word and its tag, or one sentence as text, which is cut into words
+            by `tokenisation`; without words there is a result without a tree.
         tags
             Their tags, if known; otherwise the tagger gives them.  In place of a tag there may be
             several with weights, such as ``{"NN": 0.7, "VB": 0.3}``: they go into the chart as the
             tagger's do, however small, and only their ratios count.  Nothing is calibrated then.
-        best
-            How many trees are wanted in `ParseResult.alternatives`; there are fewer where the
-            sentence has no more.  None for the tree alone.
+        kbest
+            Maximum number of trees in `ParseResult.alternatives`; None for the tree alone.
         marginals
             Least absolute value of the marginals in `ParseResult.marginals`; None for none.
             What pruning has left out has no marginal.
@@ -415,28 +401,27 @@ class Parser:
             When tags are one string, or not all words and tags are strings or weights.
         SettingsError
             When there are more or fewer tags than words, or one is nothing that a tree can
-            hold, when weights are negative, not finite, all 0 or of tags unknown, when best is
-            less than 1, when marginals is no size, or when a constraint reaches beyond the words.
+            hold, when weights are negative, not finite, all 0 or of tags unknown, when kbest is
+            less than 1, when marginals is negative, or when a constraint reaches beyond the words.
 
         Cost
         ----
         Where constraints conflict, one inside pass of the plain PCFG for each to find the least
         set that does, and with ``soft`` another for each to find which are kept.
         """
+        check_kbest(kbest)
+        check_minimum(marginals)
         words, tags, offsets = normalise(words, tags, lambda: self.tokenisation)
         sentence = prepare(words, tags, self.tagger, self.grammar.backbone.symbols.tags)
-        wanted = effective_constraints(constraints or Constraints(), sentence, self.wrapper)
-        if wanted:
-            result = self._constrained(sentence, wanted, best, marginals, soft)
-        elif not sentence.words:
-            result = ParseResult([], [], None, fallback="empty")
-        else:
-            result = self.parse_attempts(sentence, self.attempts, best, marginals)
-            result = calibrated(result, calibration_for(tags, self.calibrations))
-        return result if offsets is None else replace(result, offsets=offsets)
+        required = effective_constraints(constraints or Constraints(), sentence, self.wrapper)
+        if required:
+            result = self._constrained(sentence, required, kbest, marginals, soft)
+            return annotate(result, offsets=offsets)
+        result = self.parse_sentence(sentence, kbest, marginals)
+        return annotate(result, calibration_for(tags, self.calibrations), offsets)
 
     def rule_marginals(
-        self, words: Words, tags: Sequence[Tag] | None = None, *, least: float = 0.01
+        self, words: Words, tags: Sequence[Tag] | None = None, *, minimum: float = 0.01
     ) -> list[RuleMarginal]:
         """The marginals of all uses of binary rules in a sentence.
 
@@ -444,8 +429,8 @@ class Parser:
         ----------
         words, tags
             As of `parse`.
-        least
-            Least absolute value of the marginals that are given.
+        minimum
+            Minimum absolute value of the marginals.
 
         Returns
         -------
@@ -464,21 +449,21 @@ class Parser:
         """
         if self.kruskal is not None:
             raise SettingsError("a grammar in Kruskal form has no marginals of rules")
-        check_least(least)
+        check_minimum(minimum)
         words, tags, _ = normalise(words, tags, lambda: self.tokenisation)
         sentence = prepare(words, tags, self.tagger, self.grammar.backbone.symbols.tags)
         uses: list[RuleMarginal] = []
         start = 0
-        for piece in self.pieces(sentence):
-            for found in islice(self._found(piece, self.attempts), 1):
-                for use in found.rules(least):
-                    ends = {name: getattr(use, name) + start for name in ("start", "split", "end")}
-                    uses.append(use._replace(**ends))
-            start += len(piece.words)
+        for part in split_long(sentence, self.options.max_words):
+            derivation = self.derive(part, self.prunings(part))
+            for use in () if derivation is None else derivation.rules(minimum):
+                ends = {name: getattr(use, name) + start for name in ("start", "split", "end")}
+                uses.append(use._replace(**ends))
+            start += len(part.words)
         return uses
 
-    def can_keep(self, sentence: PreparedSentence, constraints: Constraints) -> bool:
-        """Whether the plain PCFG has a tree of the sentence that keeps constraints.
+    def can_satisfy(self, sentence: PreparedSentence, constraints: Constraints) -> bool:
+        """Whether the plain PCFG has a tree of the sentence that satisfies constraints.
 
         Cost
         ----
@@ -490,26 +475,26 @@ class Parser:
         self,
         sentence: PreparedSentence,
         constraints: Constraints,
-        best: int | None,
-        least: float | None,
+        kbest: int | None,
+        minimum: float | None,
         soft: bool,
     ) -> ParseResult:
-        """Parse under constraints, and where that can't be, under those that can be kept."""
+        """Parse under constraints, or under those that can be satisfied."""
         too_long = len(sentence.words) > self.options.max_words
         if constraints.clash() is None and not too_long:
-            result = self.parse_attempts(sentence.under(constraints), self.attempts, best, least)
+            result = self.parse_sentence(sentence.under(constraints), kbest, minimum)
             if result.fallback not in ("flat", "split"):
                 return result
             too_long = result.fallback == "split"
-        settled = Settled(Constraints(), constraints.each, IN_PIECES)
+        settled = Settled(Constraints(), constraints.each, IN_PARTS)
         if not too_long:
-            settled = settle(constraints, partial(self.can_keep, sentence), soft=soft)
+            settled = settle(constraints, partial(self.can_satisfy, sentence), soft=soft)
         if not settled.given_up:
             settled = Settled(Constraints(), constraints.each, NOT_IN_CHART)
-        result = self.parse_attempts(sentence.under(settled.kept), self.attempts, best, least)
+        result = self.parse_sentence(sentence.under(settled.kept), kbest, minimum)
         if result.fallback in ("flat", "split"):
             settled = settled._replace(given_up=constraints.each)
-        return with_given_up(result, settled.given_up, settled.conflict)
+        return mark_dropped(result, settled.given_up, settled.conflict)
 
     def value_of(self, tree: Tree) -> TreeValue:
         """The value of a tree with its words and tags: under a grammar of probabilities its own.
@@ -581,124 +566,72 @@ class Parser:
         leaves = Leaves.of(under_seen_tags(backbone, sentence.words, numbers))
         return self._left_corners.surprisal(sentence.words, leaves)
 
-    def parse_attempts(
-        self,
-        sentence: PreparedSentence,
-        attempts: Callable[[PreparedSentence], Iterable[Attempt]],
-        best: int | None = None,
-        least: float | None = None,
+    def parse_sentence(
+        self, sentence: PreparedSentence, kbest: int | None = None, minimum: float | None = None
     ) -> ParseResult:
-        """Parse a sentence whose prunings come from elsewhere, such as from another parser.
+        """Parse a sentence that is prepared; nothing is calibrated.
 
         Parameters
         ----------
         sentence
-            At least one word.
-        attempts
-            What `attempts` gives for the sentence, or for the pieces of a long one.
-        best, least
-            As best and marginals of `parse`; nothing is calibrated.
+            Perhaps with constraints, perhaps without words.
+        kbest, minimum
+            As ``kbest`` and ``marginals`` of `parse`.
         """
-        check_best(best)
-        check_least(least)
-        result = parse_split(
-            sentence,
-            self.options.max_words,
-            lambda piece: self._parse(piece, attempts, best if piece is sentence else None, least),
-            lambda parts: joined(sentence.words, parts, self.root_label),
-        )
-        return result if best is None else with_alternative(result)
+        if not sentence.words:
+            return ParseResult([], [], None, fallback="empty")
 
-    def pieces(self, sentence: PreparedSentence) -> list[PreparedSentence]:
-        """The sentence alone, or the pieces in which one that is too long is parsed."""
-        return list(split_long(sentence, self.options.max_words))
+        def parse_part(part: PreparedSentence) -> ParseResult:
+            derivation = self.derive(part, self.prunings(part))
+            if derivation is None:
+                return self.flat(part)
+            return to_result(derivation, kbest if part is sentence else None, minimum)
 
-    def attempts(self, sentence: PreparedSentence) -> Iterator[Attempt]:
-        """What the plain PCFG leaves of a sentence, with more and more restrictions given up.
+        join = partial(concatenate, sentence.words, root=self.root_label)
+        result = parse_split(sentence, self.options.max_words, parse_part, join)
+        return result if kbest is None else with_alternative(result)
 
-        It depends on the grammar's backbone and the threshold, not on the latent states.
+    def prunings(self, sentence: PreparedSentence) -> Iterator[PrunedForest]:
+        """The prunings of a sentence with at least one word, each made when it is needed.
 
-        Parameters
-        ----------
-        sentence
-            At least one word.
+        They depend on the grammar's backbone and the options, not on the latent states.
         """
         backbone = self.grammar.backbone
-        full_chart: FullChart | None = None
-        if self.kruskal is not None:
-            full_chart = partial(kruskal_marginals, self.kruskal, factors=self._factors)
-        elif self.options.exhaustive:
-            full_chart = partial(exhaustive_marginals, backbone)
-        return attempts_at(backbone, sentence, self.options.threshold, full_chart)
+        return schedule(sentence, backbone, self.options, self.kruskal, self._factors)
 
-    def _parse(
-        self,
-        sentence: PreparedSentence,
-        attempts: Callable[[PreparedSentence], Iterable[Attempt]],
-        best: int | None,
-        least: float | None,
-    ) -> ParseResult:
-        constraints = sentence.constraints or Constraints()
-        tags = sentence.given
-        for found in self._found(sentence, attempts):
-            result = found.result(tags)
-            # Trees without rules may miss a span whose marginal is not above 0.
-            if result.tree is not None and constraints.broken_by(result.tree):
-                continue
-            if least is not None:
-                result = replace(result, marginals=found.spans(least))
-            if best is None:
-                return result
-            several = found.alternatives(tags, best)
-            if constraints and found.gains.free:
-                several = tuple(a for a in several if not constraints.broken_by(a.tree))
-            return replace(result, alternatives=several)
-        return self.flat(sentence)
-
-    def _found(
-        self, sentence: PreparedSentence, attempts: Callable[[PreparedSentence], Iterable[Attempt]]
-    ) -> Iterator[Found]:
-        """The best tree of each attempt that has one."""
-        objective, absolute = self.options.objective, self.options.absolute
-        for attempt in attempts(sentence):
-            found = search(
-                sentence.words, attempt, self.grammar, self.kruskal,
-                objective=objective, absolute=absolute,
-            )  # fmt: skip
-            if found is not None:
-                yield found
-
-    def flat(self, sentence: PreparedSentence) -> ParseResult:
-        """The last fall-back: the words with their tags under one root."""
-        words, tags, *_ = sentence
-        if tags is None:
-            # The commonest tag serves where neither tagger nor lexicon has one.
-            words_of = self.grammar.backbone.words
-            commonest = words_of.symbols.tags[int(np.argmax(words_of.tag_count))]
-            tags = [commonest] * len(words)
-        leaves = [Tree(tag, (), word) for word, tag in zip(words, tags, strict=True)]
-        return ParseResult(words, tags, Tree(self.root_label, leaves), fallback="flat")
+    def derive(
+        self, sentence: PreparedSentence, prunings: Iterable[PrunedForest]
+    ) -> Derivation | None:
+        """The best tree of the first pruning of a sentence that has one."""
+        return first_derivation(sentence, prunings, self.grammar, self.kruskal, self.options)
 
     @property
     def root_label(self) -> str:
         """The commonest label of a whole sentence that is a phrase."""
-        backbone = self.grammar.backbone
-        phrases = np.where(backbone.symbols.tag < 0, backbone.root, -1.0)
-        return backbone.symbols[int(np.argmax(phrases))].chain[0]
+        return self.grammar.backbone.root_label
+
+    def flat(self, sentence: PreparedSentence) -> ParseResult:
+        """The last fall-back: the words with their tags under one root."""
+        return flat_result(sentence, self.grammar.backbone)
 
 
 class Retrained(NamedTuple):
-    """What became of a parser, and of the trees that it was retrained on.
+    """A retrained parser, and the trees that were left out.
 
     Attributes
     ----------
     parser
-    unfit
+    skipped
         Numbers of the trees that were left out, counted from 0, and why.
     """
 
     parser: Parser
-    unfit: dict[int, str]
+    skipped: dict[int, str]
+
+
+def _module(name: str) -> ModuleType:
+    """A module that builds on the parser, and so can't be imported here: training, model files."""
+    return import_module(f"eigentree.constituency.{name}")
 
 
 def cleaning_of(description: Mapping[str, Any]) -> CleaningOptions:

@@ -1,19 +1,24 @@
-"""What the plain PCFG leaves of a sentence, with more and more restrictions given up.
+"""Pruning by the plain PCFG, with restrictions relaxed step by step until there is a tree.
 
-First the words stand under the tags that they came with, or that the tagger found likely; the
-threshold of pruning falls until there is a tree.  Then tags are set free, and it is tried again.
+First each word has the tags that it came with, or that the tagger found likely, and the threshold
+of pruning falls.  Then tags are set free, and the thresholds are tried again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
 from eigentree.constituency.chart.arrays import Leaves, Permitted
 from eigentree.constituency.chart.constraints import permitted_by
+from eigentree.constituency.chart.exhaustive import exhaustive_marginals
+from eigentree.constituency.chart.kruskal import KruskalFactors, kruskal_marginals
 from eigentree.constituency.chart.pruning import FullMarginals, Pruned, has_tree, kept, prune
+from eigentree.constituency.grammar.kruskal import KruskalGrammar
 from eigentree.constituency.grammar.lexical_candidates import under_guesses, under_tags
 from eigentree.constituency.grammar.pcfg import PCFG
+from eigentree.constituency.options import ParserOptions
 from eigentree.constituency.result import Fallback
 from eigentree.sentence_input import PreparedSentence
 
@@ -24,45 +29,76 @@ RELAXATION = 1e-3
 FullChart = Callable[[Leaves, Permitted | None], FullMarginals | None]
 
 
-class Attempt(NamedTuple):
-    """What the plain PCFG leaves of a sentence, and what was given up for it."""
+class PrunedForest(NamedTuple):
+    """What the plain PCFG leaves of a sentence, and what was relaxed for it."""
 
     pruned: Pruned
     fallback: Fallback | None
 
 
-def attempts_at(
+def schedule(
+    sentence: PreparedSentence,
+    backbone: PCFG,
+    options: ParserOptions,
+    kruskal: KruskalGrammar | None = None,
+    factors: KruskalFactors | None = None,
+) -> Iterator[PrunedForest]:
+    """The prunings of a sentence, each made when it is needed.
+
+    They depend on the backbone and the options, not on latent states, unless there is a Kruskal
+    form.
+
+    Parameters
+    ----------
+    sentence
+        At least one word.
+    backbone
+        The plain PCFG.
+    options
+        Threshold, and whether the chart is exhaustive.
+    kruskal, factors
+        The Kruskal form that prunes instead of the plain PCFG, and its factors; None for none.
+    """
+    full_chart: FullChart | None = None
+    if kruskal is not None:
+        full_chart = partial(kruskal_marginals, kruskal, factors=factors)
+    elif options.exhaustive:
+        full_chart = partial(exhaustive_marginals, backbone)
+    return relaxed_prunings(backbone, sentence, options.threshold, full_chart)
+
+
+def relaxed_prunings(
     backbone: PCFG,
     sentence: PreparedSentence,
     threshold: float,
     full_chart: FullChart | None = None,
-) -> Iterator[Attempt]:
-    """Prune a sentence, again and again as long as more is asked for.
+) -> Iterator[PrunedForest]:
+    """Prune a sentence, less with each iteration.
 
     Parameters
     ----------
     sentence
         At least one word.
     threshold
-        Least marginal of what is kept at first.
+        Minimum marginal at first.
     full_chart
-        Makes the chart that is cut down; None for one that is pruned as it grows.
+        Computes the complete chart, which is then pruned; None to prune as the chart grows.
     """
     for leaves, permitted, thresholds, fallback in _steps(backbone, sentence, threshold):
         pruner = _pruner(backbone, leaves, permitted, full_chart)
-        for number, least in enumerate(dict.fromkeys((*thresholds, 0.0))):
-            # Only the first try is beamed, lest what it drops be missed.
-            pruned = pruner(least, 0.0 if number else None)
+        for number, minimum in enumerate(dict.fromkeys((*thresholds, 0.0))):
+            # Only the first pruning has a beam, so that what a beam drops is not lost for good.
+            pruned = pruner(minimum, 0.0 if number else None)
             if pruned is None and number:
                 break  # there is no tree at all, however little is pruned
             if pruned is None:
                 continue
             relaxed: Fallback | None = "threshold" if number else None
-            yield Attempt(pruned, fallback or relaxed)
+            yield PrunedForest(pruned, fallback or relaxed)
 
 
 def any_tree(backbone: PCFG, sentence: PreparedSentence) -> bool:
-    """Whether a sentence has a tree that keeps its constraints, be it under other tags.
+    """Whether a sentence has a tree that satisfies its constraints, under whatever tags.
 
     Cost
     ----
@@ -76,7 +112,7 @@ def any_tree(backbone: PCFG, sentence: PreparedSentence) -> bool:
 
 
 class _Step(NamedTuple):
-    """What words may be, what is permitted over them, and how much is to be pruned."""
+    """Candidate tags of the words, permitted labels of spans, and thresholds of pruning."""
 
     leaves: Leaves
     permitted: Permitted | None
@@ -85,7 +121,7 @@ class _Step(NamedTuple):
 
 
 def _steps(backbone: PCFG, sentence: PreparedSentence, threshold: float) -> Iterator[_Step]:
-    """Candidates of the words, and the thresholds that they are tried with."""
+    """Candidate tags of the words, and the thresholds that are tried with them."""
     words, tags, guesses, constraints = sentence
     numbers = [-1] * len(words) if tags is None else backbone.tag_numbers(tags)
     fixed = constraints.tags if constraints else {}
@@ -123,8 +159,12 @@ def _steps(backbone: PCFG, sentence: PreparedSentence, threshold: float) -> Iter
 def _pruner(
     backbone: PCFG, leaves: Leaves, permitted: Permitted | None, full_chart: FullChart | None
 ) -> Callable[[float, float | None], Pruned | None]:
-    """How a sentence is pruned at a threshold and a beam; full charts are made only once."""
+    """A function that prunes by threshold and beam; a complete chart is computed only once."""
     if full_chart is None:
-        return lambda least, beam: prune(backbone, leaves, least, beam=beam, permitted=permitted)
+        return lambda minimum, beam: prune(
+            backbone, leaves, minimum, beam=beam, permitted=permitted
+        )
     marginals = full_chart(leaves, permitted)
-    return lambda least, _: None if marginals is None else kept(backbone, leaves, marginals, least)
+    return lambda minimum, _: (
+        None if marginals is None else kept(backbone, leaves, marginals, minimum)
+    )

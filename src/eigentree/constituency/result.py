@@ -1,4 +1,4 @@
-"""What comes of a sentence: its tree, how sure the parser is of it, and what it gave up for it."""
+"""The result of parsing a sentence: its tree, confidences, and what was relaxed for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from eigentree.errors import SettingsError
 from eigentree.treebank.constraints import Constraint
 from eigentree.treebank.tree import Tree, spans_of_nodes
 
-# What may be given up for a tree, see `eigentree.constituency.parser`.
+# What may be relaxed for a tree, see `eigentree.constituency.parser`.
 Fallback = Literal["threshold", "coarse", "tags", "flat", "split", "empty", "constraints"]
 
 
@@ -38,12 +38,12 @@ class Bracket(NamedTuple):
 class Calibrated(NamedTuple):
     """A parse by how often such parses were right in held-out trees.
 
-    ``confidence`` is the mean over the brackets; ``exact`` the probability that the tree has all
-    phrases right and no others, None where `ParseResult.exact` is.
+    ``confidence`` is the mean over the brackets; ``tree_confidence`` the probability that the tree
+    has all phrases right and no others, None where `ParseResult.tree_confidence` is.
     """
 
     confidence: float
-    exact: float | None
+    tree_confidence: float | None
 
 
 class Alternative(NamedTuple):
@@ -107,10 +107,10 @@ class ParseResult(NotebookDisplay):
         The best trees, where they were asked for: first the tree, then the others by the decoder's
         objective.  No two have the same phrases; each has the best tags for them.  The tree alone
         for the fall-backs ``flat`` and ``split``.
-    given_up
-        The constraints that the tree need not keep, because not all could be kept.
+    dropped_constraints
+        The constraints that the tree may violate, because not all could be satisfied.
     conflict
-        Why not, in words; None where all are kept.
+        Why not, in words; None where all are satisfied.
     calibrated
         Calibrated confidences, where the parser has a calibration and there are brackets.
     marginals
@@ -128,30 +128,30 @@ class ParseResult(NotebookDisplay):
     sign: int = 1
     fallback: Fallback | None = None
     alternatives: tuple[Alternative, ...] = ()
-    given_up: tuple[Constraint, ...] = ()
+    dropped_constraints: tuple[Constraint, ...] = ()
     conflict: str | None = None
     calibrated: Calibrated | None = None
     marginals: tuple[Marginal, ...] = ()
     offsets: tuple[tuple[int, int], ...] | None = None
 
     @property
-    def exact(self) -> float | None:
-        """How sure it is that the tree has all phrases right and no others, uncalibrated.
+    def tree_confidence(self) -> float | None:
+        """Confidence that the tree has all phrases right and no others, not calibrated.
 
         The product of the confidences, as if brackets were independent; None where some of the
-        tree's brackets were not judged.
+        tree's brackets have none.
         """
         if not self.brackets or self.fallback == "split":
             return None
         return math.prod(each.confidence for each in self.brackets)
 
 
-def with_given_up(
-    result: ParseResult, given_up: tuple[Constraint, ...], conflict: str | None
+def mark_dropped(
+    result: ParseResult, dropped: tuple[Constraint, ...], conflict: str | None
 ) -> ParseResult:
-    """The same result, marked with constraints that it need not keep."""
+    """The same result, marked with constraints that it may violate."""
     fallback = result.fallback or "constraints"
-    return replace(result, fallback=fallback, given_up=given_up, conflict=conflict)
+    return replace(result, fallback=fallback, dropped_constraints=dropped, conflict=conflict)
 
 
 def with_alternative(result: ParseResult) -> ParseResult:
@@ -161,38 +161,55 @@ def with_alternative(result: ParseResult) -> ParseResult:
     return replace(result, alternatives=(Alternative(result.tree, confidence=result.confidence),))
 
 
-def calibrated(result: ParseResult, calibration: Calibration | None) -> ParseResult:
-    """The result with calibrated confidences, where there is a calibration for it."""
-    if calibration is None or not result.brackets:
-        return result
-    right = calibration.brackets([each.confidence for each in result.brackets]).tolist()
+def annotate(
+    result: ParseResult,
+    calibration: Calibration | None = None,
+    offsets: tuple[tuple[int, int], ...] | None = None,
+) -> ParseResult:
+    """The result with calibrated confidences and with the characters of its words.
+
+    Parameters
+    ----------
+    result
+        As the decoder gives it.
+    calibration
+        None where there is none for such sentences.
+    offsets
+        None where the sentence did not come as text.
+    """
+    if calibration is not None and result.brackets:
+        result = _calibrated(result, calibration)
+    return result if offsets is None else replace(result, offsets=offsets)
+
+
+def _calibrated(result: ParseResult, calibration: Calibration) -> ParseResult:
+    values = calibration.brackets([each.confidence for each in result.brackets]).tolist()
     brackets = tuple(
-        each._replace(calibrated=value) for each, value in zip(result.brackets, right, strict=True)
+        each._replace(calibrated=value) for each, value in zip(result.brackets, values, strict=True)
     )
-    exact = None if result.exact is None else float(calibration.trees(result.exact))
-    told = Calibrated(float(np.mean(right)), exact)
-    return replace(result, brackets=brackets, calibrated=told)
+    raw = result.tree_confidence
+    whole = None if raw is None else float(calibration.trees(raw))
+    return replace(result, brackets=brackets, calibrated=Calibrated(float(np.mean(values)), whole))
 
 
-def joined(words: list[str], pieces: Sequence[ParseResult], root: str) -> ParseResult:
-    """One parse of a sentence out of those of its pieces."""
+def concatenate(words: list[str], parts: Sequence[ParseResult], root: str) -> ParseResult:
+    """One parse of a sentence from those of its parts."""
     brackets: list[Bracket] = []
     marginals: list[Marginal] = []
     start = 0
-    for piece in pieces:
+    for part in parts:
         brackets.extend(
             bracket._replace(start=start + bracket.start, end=start + bracket.end)
-            for bracket in piece.brackets
+            for bracket in part.brackets
         )
         marginals.extend(
-            each._replace(start=start + each.start, end=start + each.end)
-            for each in piece.marginals
+            each._replace(start=start + each.start, end=start + each.end) for each in part.marginals
         )
-        start += len(piece.words)
+        start += len(part.words)
     return ParseResult(
         words,
-        [tag for piece in pieces for tag in piece.tags],
-        Tree(root, [piece.tree for piece in pieces if piece.tree is not None]),
+        [tag for part in parts for tag in part.tags],
+        Tree(root, [part.tree for part in parts if part.tree is not None]),
         tuple(brackets),
         mean_confidence(brackets),
         fallback="split",
@@ -205,16 +222,16 @@ def mean_confidence(brackets: Sequence[Bracket]) -> float | None:
     return float(np.mean([each.confidence for each in brackets])) if brackets else None
 
 
-def check_best(best: int | None) -> None:
-    """Refuse a number of trees that nobody can want."""
-    if best is not None and best < 1:
-        raise SettingsError(f"best is {best}; it must be at least 1")
+def check_kbest(kbest: int | None) -> None:
+    """Check a number of trees."""
+    if kbest is not None and kbest < 1:
+        raise SettingsError(f"kbest is {kbest}; it must be at least 1")
 
 
-def check_least(least: float | None) -> None:
-    """Refuse a least size of marginals that is none."""
-    if least is not None and not 0.0 <= least < math.inf:
-        raise SettingsError(f"the least size of marginals is {least}; it must be 0 or more")
+def check_minimum(minimum: float | None) -> None:
+    """Check a minimum size of marginals."""
+    if minimum is not None and not 0.0 <= minimum < math.inf:
+        raise SettingsError(f"the minimum of marginals is {minimum}; it must be 0 or more")
 
 
 def node_confidences(result: ParseResult) -> list[float | None]:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, ClassVar, NoReturn, get_args, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from eigentree.constituency.training import TrainingOptions
+from eigentree.constituency.training_options import TrainingOptions
 from eigentree.errors import EigentreeError, SettingsError
 from eigentree.treebank.io.text_files import open_text
 

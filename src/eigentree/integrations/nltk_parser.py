@@ -88,7 +88,7 @@ class NLTKParser(ParserI):  # type: ignore[misc]  # NLTK has no types
         given: set[Tree] = set()
         asked = 1
         while words:
-            found = self._parser.parse(words, tags, best=asked).alternatives
+            found = self._parser.parse(words, tags, kbest=asked).alternatives
             for each in found:
                 if each.tree not in given:
                     given.add(each.tree)

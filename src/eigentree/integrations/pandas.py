@@ -236,7 +236,7 @@ def _sentence_row(number: int, result: ParseResult | DependencyResult) -> Senten
     tree, confidence, exact = None, result.confidence, None
     if isinstance(result, ParseResult):
         tree = None if result.tree is None else format_tree(result.tree)
-        confidence, exact = result.calibrated or (result.confidence, result.exact)
+        confidence, exact = result.calibrated or (result.confidence, result.tree_confidence)
     text = " ".join(result.words)
     about = (tree, confidence, exact, result.log_value, result.fallback)
     return SentenceRow(number, len(result.words), text, *about)

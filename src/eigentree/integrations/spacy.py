@@ -305,7 +305,7 @@ def _record(result: ParseResult, places: list[int]) -> dict[str, Any]:
             strict=True,
         )
     ]
-    confidence, exact = result.calibrated or (result.confidence, result.exact)
+    confidence, exact = result.calibrated or (result.confidence, result.tree_confidence)
     return {
         "start": places[0],
         "end": places[-1] + 1,

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast, get_args
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 
 from eigentree.constituency.ensemble.config import Description, make_description
-from eigentree.constituency.parser import NamedMethod
+from eigentree.constituency.estimators import MARKOV, METHODS, learned_by
 from eigentree.constituency.settings import (
     Name,
     States,
@@ -32,7 +32,7 @@ from eigentree.constituency.settings import (
     refuse,
     training_options,
 )
-from eigentree.constituency.training import MARKOV, TrainingOptions, learned_by
+from eigentree.constituency.training_options import TrainingOptions
 from eigentree.errors import SettingsError
 from eigentree.studies.ensemble_runs import Entrant
 from eigentree.studies.runs import Cell
@@ -53,7 +53,7 @@ ABLATIONS: dict[str, dict[str, Any]] = {
 }
 OF_THE_PAPER = ("no smoothing", "no scaling", "no absolute values", "simple features")
 
-_Method = Annotated[str, AfterValidator(lambda value: known(value, get_args(NamedMethod)))]
+_Method = Annotated[str, AfterValidator(lambda value: known(value, METHODS))]
 _Ablation = Annotated[str, AfterValidator(lambda value: known(value, tuple(ABLATIONS)))]
 _States = Annotated[list[States], AfterValidator(distinct)]
 _Seeds = Annotated[list[Annotated[int, Field(ge=0, strict=True)]], AfterValidator(distinct)]
@@ -363,7 +363,7 @@ class Study(WithSettings):
             [*layers, ABLATIONS[without] if without else {}],
             states,
             f"model {model.name!r}",
-            method=learned_by(cast("NamedMethod", model.method)),
+            method=learned_by(model.method),
             tagger=self.tags == "own",
         )
 

@@ -25,7 +25,7 @@ from eigentree.constituency.ensemble.combine import Chains, Combined, Evidence, 
 from eigentree.constituency.ensemble.config import Description
 from eigentree.constituency.ensemble.diversity import Pairs
 from eigentree.constituency.ensemble.parser import EnsembleParser
-from eigentree.constituency.ensemble.predictions import Reader, Reading, given_up
+from eigentree.constituency.ensemble.predictions import Reader, Reading, common_fallback
 from eigentree.errors import SettingsError
 from eigentree.evaluation.parseval import score
 from eigentree.evaluation.settings import EVALB_COLLINS
@@ -170,7 +170,7 @@ class _Examiner:
             for place in places
         ]
         if self._parser is None:
-            self._parser = EnsembleParser.load(self.path, lean=True, verify=False)
+            self._parser = EnsembleParser.load(self.path, low_memory=True, verify=False)
             _warm(self._parser, asked[0])
         began = time.process_time()
         outputs = list(_outputs(self._parser, asked, self.entrant.description))
@@ -255,7 +255,7 @@ def _output(
     gave_up = {}
     for name in combined:
         needed = [readings[family] for family in description.needed_by(name)]
-        gave_up[name] = given_up(needed) is not None
+        gave_up[name] = common_fallback(needed) is not None
     answers = {name: each.tree for name, each in combined.items()}
     return _Output(list(numbers), choice, answers, gave_up, lost)
 

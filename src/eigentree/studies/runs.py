@@ -29,7 +29,8 @@ import numpy as np
 from eigentree import __version__
 from eigentree._core.random import generator
 from eigentree.constituency.parser import Parser
-from eigentree.constituency.training import TrainingOptions, train
+from eigentree.constituency.training import train
+from eigentree.constituency.training_options import TrainingOptions
 from eigentree.errors import ModelFileError, TreebankFormatError, counted
 from eigentree.evaluation.parseval import score
 from eigentree.evaluation.result import SentenceScore, summarise
@@ -369,7 +370,7 @@ def _train(
         return train(
             trees,
             cell.options,
-            held_out=dev,
+            dev=dev,
             seed=cell.seed,
             progress=stages,
             checkpoint=checkpoint,

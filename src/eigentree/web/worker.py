@@ -123,7 +123,7 @@ def _warm_up(kind: Kind, parser: Any) -> None:
     for words in _FIRST:
         if kind == "constituents":
             parser.parse(words)
-            parser.parse(words, best=2, marginals=0.01, constraints=Constraints.of([(0, 2)]))
+            parser.parse(words, kbest=2, marginals=0.01, constraints=Constraints.of([(0, 2)]))
         elif kind == "dependencies":
             parser.parse(words, None if parser.tagger else ["X"] * len(words))
         else:
@@ -168,7 +168,7 @@ def _parse(
     from eigentree.treebank.constraints import Constraints
 
     result = parser.parse(
-        words, tags, best=best, marginals=marginals, soft=soft,
+        words, tags, kbest=best, marginals=marginals, soft=soft,
         constraints=Constraints.from_json(constraints),
     )  # fmt: skip
     record = parse_record(

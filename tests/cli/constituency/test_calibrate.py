@@ -44,8 +44,8 @@ def test_the_table_tells_raw_and_calibrated_of_both_ways(folder):
     assert header.split()[:2] == ["number", "confidence,"]
     names = [row.split("  ")[0] for row in rows]
     assert names == [
-        f"{way} {of}, {kind}"
-        for way in ("tagged", "untagged")
+        f"{condition} {of}, {kind}"
+        for condition in ("tagged", "untagged")
         for of in ("brackets", "trees")
         for kind in ("raw", "calibrated")
     ]
@@ -91,7 +91,7 @@ def test_the_least_sure_come_first_and_equals_in_their_order(folder, jobs):
     assert sorted(numbers) == [1, 2, 3, 4, 5]
     assert [row[3] for row in rows] == [lines[number - 1] for number in numbers]
     results = [demo_parser().parse(words.split()) for words in SENTENCES]
-    sure = [-1.0 if each.exact is None else each.exact for each in results]
+    sure = [-1.0 if each.tree_confidence is None else each.tree_confidence for each in results]
     assert numbers == sorted(range(1, 6), key=lambda number: sure[number - 1])
     assert numbers.index(1) + 1 == numbers.index(4)  # the same sentence twice
     told = [float(row[2]) for row in rows if row[2]]
@@ -173,7 +173,7 @@ def test_a_table_is_whole_or_not_there(folder, tmp_path):
         (("--confidence", "--kbest", "2"), "--confidence is for one tree"),
         (("--confidence", "--output", "json"), "--confidence is for one tree"),
         (("--sort-by-confidence", "--output", "drawing"), "--sort-by-confidence is for one"),
-        (("--marginals", "out", "--least-marginal", "-1"), "least size of marginals is -1.0"),
+        (("--marginals", "out", "--least-marginal", "-1"), "minimum of marginals is -1.0"),
         (("--marginals", "-"), "can't hold both trees and marginals"),
     ],
 )

@@ -846,7 +846,7 @@ def test_stages_end_when_training_fails(treebank, tmp_path, monkeypatch):
     assert code == 1
     assert "ArithmeticError: no convergence" in err
     assert ended == ["binary trees", "projections", "rules", "words"]
-    monkeypatch.setattr("eigentree.constituency.training.learn_spectral", fail)
+    monkeypatch.setattr("eigentree.constituency.estimators.spectral.learn_spectral", fail)
     assert run_verb("train", treebank, "-o", tmp_path / "model.egt")[0] == 1
     assert ended == ["binary trees", "projections", "rules", "words", "binary trees"]
 

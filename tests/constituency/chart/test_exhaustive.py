@@ -9,7 +9,7 @@ from hypothesis import given
 from eigentree.constituency.chart.arrays import Leaves
 from eigentree.constituency.chart.exhaustive import exhaustive_marginals
 from eigentree.constituency.chart.pruning import kept, prune
-from eigentree.constituency.parser import ParserOptions
+from eigentree.constituency.options import ParserOptions
 from tests.helpers import close
 from tests.strategies import Sentence, random_pcfg, sentences
 

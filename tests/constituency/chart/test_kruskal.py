@@ -20,7 +20,8 @@ from eigentree.constituency.chart.pruning import kept, prune
 from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.constituency.grammar.kruskal import KruskalGrammar, rule_tensor
 from eigentree.constituency.grammar.lpcfg import LPCFG
-from eigentree.constituency.parser import Parser, ParserOptions
+from eigentree.constituency.options import ParserOptions
+from eigentree.constituency.parser import Parser
 from eigentree.errors import GrammarError, SettingsError, ShapeError
 from tests.helpers import close
 from tests.strategies import Sentence, grammars, random_pcfg, sentence, sentences

@@ -11,7 +11,8 @@ from eigentree.constituency.ensemble.config import Description, make_description
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.learn.noise import Noise
 from eigentree.constituency.parser import Parser
-from eigentree.constituency.training import TrainingOptions, train
+from eigentree.constituency.training import train
+from eigentree.constituency.training_options import TrainingOptions
 from eigentree.simulation.sampling import attachment_grammar, sample_trees
 from eigentree.treebank.binarise import unbinarise
 from eigentree.treebank.tree import Tree

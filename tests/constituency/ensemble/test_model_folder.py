@@ -40,8 +40,8 @@ def index_of(folder: Path) -> dict[str, Any]:
 @pytest.mark.parametrize("verify", [True, False])
 def test_members_that_are_opened_one_by_one_change_nothing(ensemble_folder, verify):
     kept = EnsembleParser.load(ensemble_folder, verify=verify)
-    lean = EnsembleParser.load(ensemble_folder, lean=True, verify=verify)
-    assert lean.lot > kept.lot
+    lean = EnsembleParser.load(ensemble_folder, low_memory=True, verify=verify)
+    assert lean.batch > kept.batch
     untagged = [(words, None) for words, _ in SENTENCES]
     for sentences in (SENTENCES, untagged):
         assert list(kept.parse_many(sentences)) == list(lean.parse_many(sentences))
@@ -50,7 +50,7 @@ def test_members_that_are_opened_one_by_one_change_nothing(ensemble_folder, veri
 
 @pytest.mark.parametrize("lean", [True, False])
 def test_members_share_backbones(ensemble_folder, lean):
-    ensemble = EnsembleParser.load(ensemble_folder, lean=lean)
+    ensemble = EnsembleParser.load(ensemble_folder, low_memory=lean)
     assert len(ensemble.backbones) == 2
     names = []
     for number, plain in enumerate(ensemble.backbones):
@@ -198,7 +198,7 @@ def test_forged_indices(tmp_path, ensemble_folder, changes, message):
 
 def test_what_is_missing_is_told_when_it_is_needed(tmp_path, ensemble_folder):
     folder = copytree(ensemble_folder, tmp_path / "copy")
-    lean = EnsembleParser.load(folder, lean=True)
+    lean = EnsembleParser.load(folder, low_memory=True)
     drop("members/coarse-2.egt")(folder)
     with pytest.raises(ModelFileError, match=r"coarse-2\.egt: can't be read"):
         lean.parse(*SENTENCES[0])

@@ -15,12 +15,13 @@ from eigentree.constituency.ensemble.combine import Chains, Evidence
 from eigentree.constituency.ensemble.config import make_description
 from eigentree.constituency.ensemble.parser import EnsembleParser
 from eigentree.constituency.ensemble.predictions import Reading
-from eigentree.constituency.ensemble.stacking import Network, Question
+from eigentree.constituency.ensemble.stacking import Network, Query
 from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.parser import Parser
 from eigentree.constituency.result import ParseResult
-from eigentree.constituency.training import TrainingOptions, train
+from eigentree.constituency.training import train
+from eigentree.constituency.training_options import TrainingOptions
 from eigentree.errors import SettingsError
 from eigentree.sentence_input import PreparedSentence
 from eigentree.treebank.io.brackets import parse_tree
@@ -123,8 +124,8 @@ def test_neither_order_nor_lots_change_anything(ensemble, tagged):
     sentences = [(words, tags if tagged else None) for words, tags in SENTENCES]
     expected = list(ensemble.parse_many(sentences))
     assert [ensemble.parse(*each) for each in sentences] == expected
-    for lot in (1, 7):
-        assert list(replace(ensemble, lot=lot).parse_many(iter(sentences))) == expected
+    for batch in (1, 7):
+        assert list(replace(ensemble, batch=batch).parse_many(iter(sentences))) == expected
     assert list(ensemble.parse_many(sentences[::-1])) == expected[::-1]
     assert list(ensemble.parse_many(sentences * 2)) == expected * 2
     for result, (words, tags) in zip(expected, sentences, strict=True):
@@ -142,7 +143,7 @@ def test_lots_are_answered_as_they_come():
             asked += 1
             yield ["a", "b"], None
 
-    results = replace(any_length(), lot=4).parse_many(sentences())
+    results = replace(any_length(), batch=4).parse_many(sentences())
     next(results)
     assert asked == 4
     assert len(list(results)) == 9
@@ -173,7 +174,7 @@ def test_several_trees_are_those_of_the_last_combination(ensemble, name):
     part = with_last(ensemble, name)
     found = 0
     for sentence in SENTENCES:
-        plain, result, fewer = (part.parse(*sentence, best=best) for best in (None, 6, 2))
+        plain, result, fewer = (part.parse(*sentence, kbest=kbest) for kbest in (None, 6, 2))
         assert plain.alternatives == ()
         assert replace(result, alternatives=()) == plain
         several = result.alternatives
@@ -194,19 +195,19 @@ def test_the_candidates_of_a_reranker_are_its_trees(ensemble):
     for sentence, (readings, answers) in zip(
         SENTENCES[:10], part.every_answer(SENTENCES[:10]), strict=True
     ):
-        candidates = part.network.candidates(combination, Question(*sentence, readings, answers))
-        several = part.parse(*sentence, best=1000).alternatives
+        candidates = part.network.candidates(combination, Query(*sentence, readings, answers))
+        several = part.parse(*sentence, kbest=1000).alternatives
         assert {each.tree for each in several} == set(candidates.trees)
 
 
 def test_fall_backs_of_an_ensemble_have_one_tree():
     words = ["a", "b", "b"] * 4
-    split = with_most(5).parse(words, best=9)
+    split = with_most(5).parse(words, kbest=9)
     assert split.fallback == "split"
     assert [each.tree for each in split.alternatives] == [split.tree]
-    assert any_length().parse([], best=3).alternatives == ()
-    with pytest.raises(SettingsError, match="best is 0; it must be at least 1"):
-        any_length().parse(words, best=0)
+    assert any_length().parse([], kbest=3).alternatives == ()
+    with pytest.raises(SettingsError, match="kbest is 0; it must be at least 1"):
+        any_length().parse(words, kbest=0)
 
 
 # Words and tags ---------------------------------------------------------------------------
@@ -359,7 +360,7 @@ def test_fewer_trees_are_given_where_there_is_no_room_for_all(monkeypatch):
     """No sentence is cut for the sake of trees that it has not got."""
     ensemble = any_length()
     sentence = ["a", "b"] * 4, None
-    expected = ensemble.parse(*sentence, best=2)
+    expected = ensemble.parse(*sentence, kbest=2)
     results = EnsembleParser._results
     asked: list[int | None] = []
 
@@ -370,7 +371,7 @@ def test_fewer_trees_are_given_where_there_is_no_room_for_all(monkeypatch):
         return results(self, given, best, least)
 
     monkeypatch.setattr(EnsembleParser, "_results", failing)
-    assert ensemble.parse(*sentence, best=32) == expected
+    assert ensemble.parse(*sentence, kbest=32) == expected
     assert asked == [32, 8, 2]
 
 

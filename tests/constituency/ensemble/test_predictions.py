@@ -9,7 +9,12 @@ import pytest
 
 from eigentree.constituency.chart.inside_outside import inside_outside
 from eigentree.constituency.ensemble.combine import Chains, Evidence
-from eigentree.constituency.ensemble.predictions import Reader, Reading, given_up, joined_readings
+from eigentree.constituency.ensemble.predictions import (
+    Reader,
+    Reading,
+    common_fallback,
+    joined_readings,
+)
 from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.parser import Parser
@@ -38,8 +43,8 @@ def without_values(parser: Parser) -> LPCFG:
 
 
 def alone_evidence(sentence: PreparedSentence, parser: Parser, chains: Chains) -> Evidence:
-    attempt = next(iter(parser.attempts(sentence)))
-    forest = attempt.pruned.forest
+    pruning = next(parser.prunings(sentence))
+    forest = pruning.pruned.forest
     marginals = inside_outside(forest, parser.grammar)
     evidence = Evidence(len(sentence.words), chains)
     sizes = np.minimum(np.abs(marginals.item), 1.0)
@@ -95,10 +100,10 @@ def test_evidence_is_the_sum_of_the_members_marginals_cut_to_1(method, sigma):
 def test_some_signed_marginals_have_to_be_cut():
     """Or else the test above tells nothing of it."""
     sizes = [
-        np.abs(inside_outside(attempt.pruned.forest, parser.grammar).item).max()
+        np.abs(inside_outside(pruning.pruned.forest, parser.grammar).item).max()
         for parser in members("spectral", sigma=20.0)
         for tree in HELD_OUT
-        for attempt in [next(iter(parser.attempts(PreparedSentence(tree.words(), tree.tags()))))]
+        for pruning in [next(parser.prunings(PreparedSentence(tree.words(), tree.tags())))]
     ]
     assert max(sizes) > 2.0
 
@@ -193,7 +198,7 @@ def test_what_one_family_did_without_was_not_given_up():
         (["none"], "coarse"),
         ([], "coarse"),
     ]:
-        assert given_up([given[name] for name in names]) == expected
+        assert common_fallback([given[name] for name in names]) == expected
 
 
 def test_no_sentences_and_no_members():

@@ -16,7 +16,7 @@ from eigentree.constituency.ensemble.reranker import Reranker
 from eigentree.constituency.ensemble.stacking import (
     LEAST_SHARE,
     Network,
-    Question,
+    Query,
     ranked,
     shares_of,
 )
@@ -58,7 +58,7 @@ def readings() -> dict[str, Reading]:
 
 def answers(readings, *combinations, rerankers=None, names=None):
     network = Network(described(*combinations), rerankers or {})
-    (found,) = network.answers([Question(WORDS, TAGS, readings, {})], "ROOT", names)
+    (found,) = network.answers([Query(WORDS, TAGS, readings, {})], "ROOT", names)
     return found
 
 
@@ -160,7 +160,7 @@ def reranker(network: Network, name: str, **weights: float) -> Reranker:
 def columns_of(readings, *combinations, above=None):
     network = Network(described(*combinations), {})
     combination = network.description.combination[-1]
-    found = network.candidates(combination, Question(WORDS, TAGS, readings, above or {}))
+    found = network.candidates(combination, Query(WORDS, TAGS, readings, above or {}))
     names = network.column_names(combination)
     assert found.columns.shape == (len(found.trees), len(names))
     return found.trees, dict(zip(names, found.columns.T.tolist(), strict=True))

@@ -16,8 +16,8 @@ from eigentree.constituency.ensemble.config import Description, make_description
 from eigentree.constituency.ensemble.parser import EnsembleParser
 from eigentree.constituency.ensemble.stacking import Network
 from eigentree.constituency.ensemble.training import train_ensemble
+from eigentree.constituency.grammar.pcfg import equal_backbones
 from eigentree.constituency.parser import Parser
-from eigentree.constituency.validation import equal_backbones
 from eigentree.errors import EigentreeError, SettingsError
 from eigentree.model_file import open_model
 from eigentree.treebank.tree import Tree, fold
@@ -386,14 +386,14 @@ def test_no_reranker_learns_from_answers_of_one_that_has_seen_the_sentence(tmp_p
         learned_from.append((reranker, {tree.words()[0] for tree in gold}))
         return reranker
 
-    def noting_answer(self, combination, questions, *arguments):
+    def noting_answer(self, combination, queries, *arguments):
         used = self.rerankers[combination.name]
         (known,) = [own for reranker, own in learned_from if reranker is used]
         assert len(known) == 30
-        for question in questions:
-            assert question.words[0] not in known
-            answered.append(question.words[0])
-        return answer(self, combination, questions, *arguments)
+        for query in queries:
+            assert query.words[0] not in known
+            answered.append(query.words[0])
+        return answer(self, combination, queries, *arguments)
 
     monkeypatch.setattr(training, "train_reranker", noting_train)
     monkeypatch.setattr(Network, "answer", noting_answer)

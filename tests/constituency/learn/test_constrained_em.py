@@ -29,7 +29,9 @@ from eigentree.constituency.learn.counting import count_pcfg
 from eigentree.constituency.learn.em_arrays import Values
 from eigentree.constituency.learn.em_layout import lay_out
 from eigentree.constituency.parser import Parser
-from eigentree.constituency.training import TrainingOptions, TreebankOptions, prepare, retrain
+from eigentree.constituency.preparation import prepare
+from eigentree.constituency.retraining import retrain
+from eigentree.constituency.training_options import TrainingOptions, TreebankOptions
 from eigentree.errors import EigentreeError, GrammarError, SettingsError
 from eigentree.simulation.sampling import attachment_grammar, sample_trees
 from eigentree.treebank.binarise import BinariseOptions, BinaryTree, unbinarise
@@ -229,7 +231,7 @@ def test_complete_trees_give_relative_frequencies():
     initial = trained(method="pcfg")
     trees = [parse_tree(text) for text in TEXTS for _ in range(1 + TEXTS.index(text))]
     found = retrain(initial, trees, PartialOptions(iterations=2, weight=LITTLE))
-    assert found.unfit == {}
+    assert found.skipped == {}
     counted = count_pcfg(prepare(trees, KNOW_ALL.treebank).examples)
     own = found.parser.grammar.backbone
     assert [str(s) for s in own.symbols.symbols] == [str(s) for s in counted.symbols.symbols]
@@ -366,7 +368,7 @@ def test_partial_trees_improve_a_model_of_a_known_grammar():
     rng = random.Random(0)
     partial = [thinned(tree, 0.6, rng) for tree in trees[20:100]]
     found = retrain(initial, partial, PartialOptions())
-    assert found.unfit == {}
+    assert found.skipped == {}
     gain = log_likelihood(found.parser, held_out) - log_likelihood(initial, held_out)
     assert gain > 0.05 * len(held_out)
     # More brackets help more, and all of them most.
@@ -388,10 +390,10 @@ def test_trees_without_a_derivation_are_left_out_and_told():
     initial = trained(method="pcfg")
     texts = [UNFIT.get(number, TEXTS[2]) for number in range(6)]
     found = learn_partial(initial.grammar, [parse_tree(text) for text in texts])
-    assert sorted(found.unfit) == sorted(UNFIT)
-    assert "NEW" in found.unfit[4]
-    assert found.unfit[5] == "the model has no derivation of the sentence"
-    assert "none with all its brackets" in found.unfit[1]
+    assert sorted(found.skipped) == sorted(UNFIT)
+    assert "NEW" in found.skipped[4]
+    assert found.skipped[5] == "the model has no derivation of the sentence"
+    assert "none with all its brackets" in found.skipped[1]
     alone = learn_partial(initial.grammar, [parse_tree(TEXTS[2])] * 2)
     assert found.record[-1].objective == alone.record[-1].objective
     with pytest.raises(GrammarError, match="none of 1 tree"):

@@ -21,7 +21,8 @@ from eigentree.constituency.grammar.kruskal import (
 )
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.learn.decomposition import DecompositionOptions, decompose_each, slices
-from eigentree.constituency.parser import Parser, ParserOptions
+from eigentree.constituency.options import ParserOptions
+from eigentree.constituency.parser import Parser
 from eigentree.errors import GrammarError, SettingsError, TensorError
 from eigentree.linalg.multilinear import SparseTensor
 from eigentree.treebank.io.brackets import parse_tree

@@ -12,7 +12,8 @@ from eigentree.constituency.learn.em import EMOptions, capped_states
 from eigentree.constituency.learn.spectral import SpectralOptions, estimate, learn_spectral, project
 from eigentree.constituency.learn.state_counts import most_states
 from eigentree.constituency.learn.treebank_arrays import Examples
-from eigentree.constituency.training import TreebankOptions, prepare
+from eigentree.constituency.preparation import prepare
+from eigentree.constituency.training_options import TreebankOptions
 from eigentree.errors import SettingsError
 from eigentree.treebank.binarise import Symbol
 from tests.demo import demo_trees

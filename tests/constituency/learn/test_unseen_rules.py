@@ -24,7 +24,8 @@ from eigentree.constituency.learn.unseen_rules import (
     unseen_rules,
     widen,
 )
-from eigentree.constituency.training import TrainingOptions, train
+from eigentree.constituency.training import train
+from eigentree.constituency.training_options import TrainingOptions
 from eigentree.errors import SettingsError
 from eigentree.simulation.sampling import latent_grammar, random_grammar, sample_trees
 from eigentree.treebank.binarise import (

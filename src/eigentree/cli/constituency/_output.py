@@ -108,7 +108,7 @@ def in_lines(
 
 def sure(result: ParseResult) -> tuple[float | None, float | None]:
     """Confidence of the brackets and of the whole tree, calibrated where that can be."""
-    return result.calibrated or (result.confidence, result.exact)
+    return result.calibrated or (result.confidence, result.tree_confidence)
 
 
 def in_columns(text: str, result: ParseResult, number: int | None) -> str:

@@ -37,8 +37,8 @@ def calibrate(
     raw confidences are worth, and calibrated ones, those of each half of the trees by the other.
     """
     from eigentree.cli.constituency.reliability import show
-    from eigentree.constituency.calibrate import asked, judge, ways_of
-    from eigentree.constituency.calibration import Calibration, Way
+    from eigentree.constituency.calibrate import inputs, measure_confidence, tag_conditions
+    from eigentree.constituency.calibration import Calibration, TagCondition
     from eigentree.constituency.ensemble.model_folder import save_calibrations
     from eigentree.constituency.ensemble.parser import EnsembleParser
     from eigentree.errors import SettingsError
@@ -55,21 +55,25 @@ def calibrate(
     parser = replace(parser, calibrations={})
     trees = [clean for _, clean in held_out_trees(held_out, parser.cleaning, on_error)]
     warn_of_compilation(quiet=quiet)
-    found: dict[Way, Calibration] = {}
+    found: dict[TagCondition, Calibration] = {}
     rows: list[ReliabilityRow] = []
-    for way in ways_of(parser):
-        results = parser.parse_many(asked(trees, way))
-        told = track(results, f"parsing {held_out}, {way}", len(trees), quiet=quiet)
-        judgement = judge(told, trees)
-        found[way] = judgement.calibration()
+    for condition in tag_conditions(parser):
+        results = parser.parse_many(inputs(trees, condition))
+        told = track(results, f"parsing {held_out}, {condition}", len(trees), quiet=quiet)
+        judgement = measure_confidence(told, trees)
+        found[condition] = judgement.calibration()
         for colour, (name, judged) in enumerate(judgement._asdict().items()):
             raw, fitted = judged.raw, judged.cross_fitted()
             rows.append(
-                ReliabilityRow(f"{way} {name}, raw", measure_reliability(raw, judged.right), colour)
+                ReliabilityRow(
+                    f"{condition} {name}, raw", measure_reliability(raw, judged.right), colour
+                )
             )
             rows.append(
                 ReliabilityRow(
-                    f"{way} {name}, calibrated", measure_reliability(fitted, judged.right), colour
+                    f"{condition} {name}, calibrated",
+                    measure_reliability(fitted, judged.right),
+                    colour,
                 )
             )
     show(rows)

@@ -133,7 +133,7 @@ def info(
     """
     from eigentree.constituency.ensemble.parser import EnsembleParser
 
-    parser = EnsembleParser.load(folder, lean=True, verify=False)
+    parser = EnsembleParser.load(folder, low_memory=True, verify=False)
     report = _report(parser, Path(folder))
     if as_json:
         typer.echo(json.dumps(report, ensure_ascii=False, indent=2))

@@ -224,7 +224,7 @@ def parse(
     """
     from eigentree.cli.constituency._constraints import from_file, known_to
     from eigentree.cli.constituency._output import model_path, warn_of_compilation
-    from eigentree.constituency.result import check_least
+    from eigentree.constituency.result import check_minimum
     from eigentree.errors import SettingsError
     from eigentree.treebank.io.text_files import write_whole
 
@@ -255,7 +255,7 @@ def parse(
     )  # fmt: skip
     # Opened here in any case, so that a bad model is told before any worker starts.
     parser = _open(work)
-    check_least(work.least)
+    check_minimum(work.least)
     warn_of_compilation(quiet=quiet)
     if work.columns and not parser.calibrations:
         why = "the model is not calibrated for this, see eigentree calibrate"
@@ -467,7 +467,7 @@ def _open_ensemble(work: _Work, *, verify: bool) -> EnsembleParser:
                 f"{option} is for single models; the members of an ensemble parse as its "
                 "description says"
             )
-    parser = EnsembleParser.load(work.model, lean=work.lean, verify=verify)
+    parser = EnsembleParser.load(work.model, low_memory=work.lean, verify=verify)
     if work.max_words is None:
         return parser
     backbones = [
@@ -487,22 +487,23 @@ def _renderer(
 ) -> Callable[[list[Sentence]], Iterator[_Rendered]]:
     """A function from sentences to what is printed for each and what is told about it."""
     from eigentree.cli.constituency import _output
-    from eigentree.constituency.result import with_given_up
+    from eigentree.constituency.result import mark_dropped
     from eigentree.serialise import in_brackets
 
     root_name = parser.cleaning.root_name
 
     def render(lot: list[Sentence]) -> Iterator[_Rendered]:
         asked = ((sentence.words, sentence.tags, sentence.constraints) for sentence in lot)
-        results = parser.parse_many(asked, best=work.kbest, marginals=work.least, soft=work.soft)
+        results = parser.parse_many(asked, kbest=work.kbest, marginals=work.least, soft=work.soft)
         for sentence, result in zip(lot, results, strict=True):
             told = result.fallback if sentence.readable else None
             note = f"{sentence.place}: fall-back: {told}" if told else ""
-            failed = bool(result.given_up) and not work.soft
-            if result.given_up:
-                note += f", given up: {', '.join(map(str, result.given_up))}: {result.conflict}"
+            dropped = result.dropped_constraints
+            failed = bool(dropped) and not work.soft
+            if dropped:
+                note += f", given up: {', '.join(map(str, dropped))}: {result.conflict}"
             if sentence.refused:
-                result = with_given_up(result, result.given_up, sentence.refused)
+                result = mark_dropped(result, dropped, sentence.refused)
             if sentence.offsets is not None:
                 result = replace(result, offsets=sentence.offsets)
             if work.order == "value":
@@ -528,7 +529,7 @@ def _renderer(
                 text,
                 note,
                 failed,
-                -1.0 if result.exact is None else result.exact,
+                -1.0 if result.tree_confidence is None else result.tree_confidence,
                 _output.marginal_rows(result, sentence.number),
                 len(values),
                 sum(not -_ROUNDING <= value <= 1.0 + _ROUNDING for value in values),

@@ -44,8 +44,8 @@ def measure_reliability(
     Gold trees are parsed, and it is counted how often brackets and whole trees are right, beside
     how often they should be by the model's confidences: raw, and calibrated if the model is.
     """
-    from eigentree.constituency.calibrate import asked, judge
-    from eigentree.constituency.calibration import Way
+    from eigentree.constituency.calibrate import inputs, measure_confidence
+    from eigentree.constituency.calibration import TagCondition
     from eigentree.drawing.reliability import draw_reliability
     from eigentree.evaluation.reliability import measure_reliability
     from eigentree.evaluation.tables.reliability import ReliabilityRow
@@ -55,9 +55,9 @@ def measure_reliability(
     parser = open_parser(model)
     gold = [clean for _, clean in held_out_trees(trees, parser.cleaning, on_error)]
     warn_of_compilation(quiet=quiet)
-    way: Way = "untagged" if ignore_tags else "tagged"
-    results = parser.parse_many(asked(gold, way))
-    judgement = judge(track(results, f"parsing {trees}", len(gold), quiet=quiet), gold)
+    condition: TagCondition = "untagged" if ignore_tags else "tagged"
+    results = parser.parse_many(inputs(gold, condition))
+    judgement = measure_confidence(track(results, f"parsing {trees}", len(gold), quiet=quiet), gold)
     rows: list[ReliabilityRow] = []
     for place, (name, judged) in enumerate(judgement._asdict().items()):
         rows.append(
@@ -67,14 +67,14 @@ def measure_reliability(
             measured = measure_reliability(judged.calibrated, judged.right)
             rows.append(ReliabilityRow(f"{name}, calibrated", measured, 2 * place + 1))
     if picture is not None:
-        drawn = draw_reliability(rows, f"{model} on {trees}, {way}")
+        drawn = draw_reliability(rows, f"{model} on {trees}, {condition}")
         write_picture(drawn, picture, as_png=picture.lower().endswith(".png"))
     if as_json:
         told = {
             row.name: {**row.measured._asdict(), "bins": [b._asdict() for b in row.measured.bins]}
             for row in rows
         }
-        typer.echo(json.dumps({"model": model, "trees": trees, "way": way} | told, indent=2))
+        typer.echo(json.dumps({"model": model, "trees": trees, "way": condition} | told, indent=2))
     elif picture != "-":
         show(rows)
 

@@ -54,7 +54,7 @@ def retrain(
     """
     from eigentree.constituency.learn.constrained_em import PartialOptions
     from eigentree.constituency.parser import Parser
-    from eigentree.constituency.training import retrain as learn
+    from eigentree.constituency.retraining import retrain as learn
     from eigentree.treebank.reader import read_treebank
 
     check_writable(output, [*files, *([] if dev is None else [dev])])
@@ -68,22 +68,22 @@ def retrain(
     warn_of_compilation(quiet=quiet)
     with Stages(quiet) as stages:
         try:
-            found, unfit = learn(
+            found, skipped = learn(
                 parser,
                 treebank.trees,
                 options,
-                held_out=[clean for _, clean in held_out or []],
+                dev=[clean for _, clean in held_out or []],
                 progress=stages,
                 jobs=jobs,
             )
         except SettingsError as error:
             raise SettingsError(f"{model}: {error}") from error
-    for number, why in unfit.items():
+    for number, why in skipped.items():
         message(f"eigentree: left out: {treebank.places[number]}: {why}")
     n_trees = len(treebank.trees)
-    if unfit:
-        message(f"{counted(len(unfit), 'tree')} of {n_trees} left out", quiet=quiet)
-    tell_iterations(found.description["retraining"], n_trees - len(unfit), quiet)
+    if skipped:
+        message(f"{counted(len(skipped), 'tree')} of {n_trees} left out", quiet=quiet)
+    tell_iterations(found.description["retraining"], n_trees - len(skipped), quiet)
     found.save(output)
     message(f"wrote {output}", quiet=quiet)
     if held_out is not None:

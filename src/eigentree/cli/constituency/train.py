@@ -168,10 +168,12 @@ def train(
 
     Settings that are not given are those that served best on held-out trees.
     """
+    from eigentree.constituency.estimators import MARKOV, learned_by
     from eigentree.constituency.learn.noise import Noise
     from eigentree.constituency.learn.state_search import StateSearchOptions
-    from eigentree.constituency.training import MARKOV, TrainingOptions, learned_by, tuned
     from eigentree.constituency.training import train as learn
+    from eigentree.constituency.training_options import TrainingOptions
+    from eigentree.constituency.tuning import tuned
     from eigentree.treebank.reader import read_treebank
 
     if tune and method != "spectral":
@@ -317,7 +319,7 @@ def train(
         parser = learn(
             treebank.trees,
             options,
-            held_out=clean_trees,
+            dev=clean_trees,
             wrapper=treebank.wrapper,
             seed=seed,
             progress=stages,

@@ -41,7 +41,7 @@ from eigentree.types import Floats, Longs
 MOST_DENSE = 0.1
 
 
-class Factors(NamedTuple):
+class KruskalFactors(NamedTuple):
     """A grammar's factors as charts multiply with them.
 
     Inner states are those of symbols that are no preterminals.
@@ -68,7 +68,7 @@ class Factors(NamedTuple):
     powers: Floats
 
     @classmethod
-    def of(cls, grammar: KruskalGrammar) -> Factors:
+    def of(cls, grammar: KruskalGrammar) -> KruskalFactors:
         """The factors of a grammar."""
         inner = grammar.n_inner_states
         parent = grammar.parent[:inner] * grammar.weights
@@ -140,7 +140,7 @@ def kruskal_marginals(
     grammar: KruskalGrammar,
     leaves: Leaves,
     permitted: Permitted | None = None,
-    factors: Factors | None = None,
+    factors: KruskalFactors | None = None,
 ) -> FullMarginals | None:
     """Marginals of all symbols over all spans of a sentence.
 
@@ -153,7 +153,7 @@ def kruskal_marginals(
     permitted
         What may stand over which spans of several words; None for everything.
     factors
-        `Factors.of` the grammar, where the caller keeps them.
+        `KruskalFactors.of` the grammar, where the caller keeps them.
 
     Returns
     -------
@@ -169,7 +169,7 @@ def kruskal_marginals(
     ----------
     cohen-satta-2013, section 4.3.
     """
-    f = factors or Factors.of(grammar)
+    f = factors or KruskalFactors.of(grammar)
     n, rank, inner_states = leaves.n_words, grammar.rank, grammar.n_inner_states
     spans, kind = first_span(n, n + 1), f.child.dtype
     sums, outer = np.empty((2, spans, rank), dtype=kind)
@@ -231,7 +231,7 @@ def kruskal_value(grammar: KruskalGrammar, leaves: Leaves) -> tuple[float, int]:
     ----
     O(r N^3 + r^2 N^2), whatever the number of symbols; memory for 3 r numbers a span.
     """
-    f, inner_states = Factors.of(grammar), grammar.n_inner_states
+    f, inner_states = KruskalFactors.of(grammar), grammar.n_inner_states
     n, rank, kind = leaves.n_words, grammar.rank, f.child.dtype
     parent = grammar.parent[:inner_states] * grammar.weights
     straight = _matrix(parent.T @ f.child[:inner_states])

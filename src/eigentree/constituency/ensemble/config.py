@@ -37,8 +37,8 @@ from pydantic import (
 
 from eigentree import data
 from eigentree.constituency.ensemble.reranker import RerankerOptions
+from eigentree.constituency.estimators import ESTIMATORS
 from eigentree.constituency.learn.noise import Scheme
-from eigentree.constituency.parser import METHODS
 from eigentree.constituency.settings import (
     SETTINGS,
     Name,
@@ -51,7 +51,7 @@ from eigentree.constituency.settings import (
     refuse,
     training_options,
 )
-from eigentree.constituency.training import TrainingOptions
+from eigentree.constituency.training_options import TrainingOptions
 from eigentree.errors import SettingsError
 
 DEFAULT = Path(data.__file__).parent / "ensemble.toml"
@@ -71,7 +71,7 @@ _MOST_TREES = 1000
 # Members of one strength of noise; the paper has 20.
 _MOST_COPIES = 1000
 
-_Method = Annotated[str, AfterValidator(lambda value: known(value, METHODS))]
+_Method = Annotated[str, AfterValidator(lambda value: known(value, [*ESTIMATORS]))]
 _Sigma = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 _Names = Annotated[list[str], AfterValidator(distinct)]
 

@@ -20,13 +20,13 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from eigentree.constituency.calibration import Calibrations, from_arrays, to_arrays
 from eigentree.constituency.ensemble.config import Description, make_description
-from eigentree.constituency.ensemble.parser import LEAN_LOT, LOT, EnsembleParser
+from eigentree.constituency.ensemble.parser import BATCH, LOW_MEMORY_BATCH, EnsembleParser
 from eigentree.constituency.ensemble.reranker import Reranker, from_parts, to_parts
 from eigentree.constituency.ensemble.stacking import Network
 from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.constituency.grammar.lpcfg import LPCFG
+from eigentree.constituency.grammar.pcfg import equal_backbones
 from eigentree.constituency.parser import Parser
-from eigentree.constituency.validation import equal_backbones
 from eigentree.errors import EigentreeError, ModelFileError
 from eigentree.model_file import header_problem, open_model, save_model
 from eigentree.treebank.heads import PACKAGED_TABLES, HeadRules, head_rules, read_head_rules
@@ -223,7 +223,9 @@ def _heads(stored: str) -> HeadRules:
     return read_head_rules(stored.splitlines(), name="its head table")
 
 
-def load_ensemble(folder: str | Path, *, lean: bool = False, verify: bool = True) -> EnsembleParser:
+def load_ensemble(
+    folder: str | Path, *, low_memory: bool = False, verify: bool = True
+) -> EnsembleParser:
     """Open an ensemble; see `EnsembleParser.load`."""
     folder = Path(folder)
     if not index_path(folder).exists():
@@ -249,7 +251,7 @@ def load_ensemble(folder: str | Path, *, lean: bool = False, verify: bool = True
         network = Network(description, rerankers)
     except ModelFileError as error:
         raise ModelFileError(f"{folder}: {error}") from error
-    members = _Members(folder, index.members, lean=lean, verify=verify)
+    members = _Members(folder, index.members, low_memory=low_memory, verify=verify)
     return EnsembleParser(
         members.backbones,
         members,
@@ -257,7 +259,7 @@ def load_ensemble(folder: str | Path, *, lean: bool = False, verify: bool = True
         tagger,
         index.wrapper,
         {**index.about, "members": [each.name for each in index.members]},
-        LEAN_LOT if lean else LOT,
+        LOW_MEMORY_BATCH if low_memory else BATCH,
         _load_calibrations(folder, verify=verify),
     )
 
@@ -283,7 +285,7 @@ class _Members:
     """
 
     def __init__(
-        self, folder: Path, entries: list[_MemberEntry], *, lean: bool, verify: bool
+        self, folder: Path, entries: list[_MemberEntry], *, low_memory: bool, verify: bool
     ) -> None:
         self._folder = folder
         self._entries: dict[int, list[_MemberEntry]] = {}
@@ -293,14 +295,14 @@ class _Members:
         self.backbones: list[Parser] = []
         for number in range(len(self._entries)):
             for place, entry in enumerate(self._entries[number]):
-                if place and lean and not verify:
+                if place and low_memory and not verify:
                     continue
                 parser = self._open(entry, verify=verify)
                 if not place:
                     self.backbones.append(
                         Parser(one_state(parser.grammar.backbone), None, parser.options)
                     )
-                if not lean:
+                if not low_memory:
                     self._grammars[entry.name] = self._sharing(parser.grammar, number, entry)
 
     def _open(self, entry: _MemberEntry, *, verify: bool) -> Parser:

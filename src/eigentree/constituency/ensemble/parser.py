@@ -1,4 +1,4 @@
-"""A parser that asks many models and answers with one tree."""
+"""A parser that combines the trees of many models."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from eigentree.constituency.chart.constraints import Settled, settle
 from eigentree.constituency.chart.decode import Labels
 from eigentree.constituency.chart.marginals import Marginal, labelled_spans
 from eigentree.constituency.ensemble.combine import Chains, Combined, Evidence
-from eigentree.constituency.ensemble.predictions import Reader, Reading, given_up
-from eigentree.constituency.ensemble.stacking import Network, Question
+from eigentree.constituency.ensemble.predictions import Reader, Reading, common_fallback
+from eigentree.constituency.ensemble.stacking import Network, Query
 from eigentree.constituency.grammar.lpcfg import LPCFG
-from eigentree.constituency.parser import IN_PIECES, Parser, ParserOptions, cleaning_of
+from eigentree.constituency.options import ParserOptions
+from eigentree.constituency.parser import IN_PARTS, Parser, cleaning_of
 from eigentree.constituency.result import (
     Alternative,
     Bracket,
     ParseResult,
-    calibrated,
-    check_best,
-    check_least,
-    joined,
+    annotate,
+    check_kbest,
+    check_minimum,
+    concatenate,
+    mark_dropped,
     mean_confidence,
     with_alternative,
-    with_given_up,
 )
 from eigentree.errors import counted
 from eigentree.sentence_input import (
@@ -50,12 +51,12 @@ from eigentree.treebank.constraints import Constraints
 from eigentree.treebank.io.sentences import Tag
 from eigentree.words.tagger import Tagger
 
-# Sentences that are parsed together: each member is asked about all of them in turn.
-LOT = 32
-# With members that are opened for each lot anew, more sentences make the opening worth it.
-LEAN_LOT = 512
-# Edges of the forests that are kept at a time, some 200 MB.  A lot with tags has far fewer; where
-# there are more, members have so much to do that asking them for once more costs nothing beside it.
+# Sentences that are parsed together: each member parses all of them before the next does.
+BATCH = 32
+# With members that are opened again for each batch, more sentences repay the opening.
+LOW_MEMORY_BATCH = 512
+# Edges of the forests that are kept at a time, some 200 MB.  A batch with tags has far fewer; where
+# there are more, parsing takes so long that opening the members once more costs nothing beside it.
 MOST_EDGES = 20_000_000
 
 # Why an ensemble may break constraints that its backbones have trees for.
@@ -73,7 +74,7 @@ class EnsembleParser:
     backbones
         Parsers of the plain grammars that members share, without taggers.
     members
-        Called for each lot of sentences, or more often where their forests are large, with the
+        Called for each batch of sentences, or more often where their forests are large, with the
         number of a backbone; gives family and grammar of each member that has it.
     network
         How the outputs are combined.
@@ -83,7 +84,7 @@ class EnsembleParser:
         Label of the outer bracket that the treebank puts round its trees, None for none.
     description
         What the ensemble says about itself.
-    lot
+    batch
         Sentences that are parsed together by `parse_many`.
     calibrations
         As for `eigentree.constituency.parser.Parser`.
@@ -95,7 +96,7 @@ class EnsembleParser:
     tagger: Tagger | None = None
     wrapper: str | None = None
     description: dict[str, Any] = field(default_factory=dict)
-    lot: int = LOT
+    batch: int = BATCH
     calibrations: Calibrations = field(default_factory=dict)
     _tokenisation: TokenisationScheme | None = field(
         init=False, repr=False, compare=False, default=None
@@ -110,15 +111,17 @@ class EnsembleParser:
         return f"<EnsembleParser: {', '.join(parts)}>"
 
     @classmethod
-    def load(cls, path: str | Path, *, lean: bool = False, verify: bool = True) -> EnsembleParser:
+    def load(
+        cls, path: str | Path, *, low_memory: bool = False, verify: bool = True
+    ) -> EnsembleParser:
         """Open the folder of an ensemble.
 
         Parameters
         ----------
         path
             As written by training.
-        lean
-            Open members when they are asked, one at a time, in place of keeping all in memory.
+        low_memory
+            Open members one at a time, when they parse, instead of keeping all in memory.
         verify
             Check the digests of all files.
 
@@ -129,7 +132,7 @@ class EnsembleParser:
         """
         from eigentree.constituency.ensemble.model_folder import load_ensemble
 
-        return load_ensemble(path, lean=lean, verify=verify)
+        return load_ensemble(path, low_memory=low_memory, verify=verify)
 
     @property
     def options(self) -> ParserOptions:
@@ -156,12 +159,12 @@ class EnsembleParser:
         return self._tokenisation
 
     def parse_text(
-        self, text: str, *, best: int | None = None, marginals: float | None = None
+        self, text: str, *, kbest: int | None = None, marginals: float | None = None
     ) -> list[ParseResult]:
         """Parse the sentences of a text; as `eigentree.constituency.parser.Parser.parse_text`."""
         sentences = split_text(text, self.tokenisation)
-        asked = ((sentence.words, None) for sentence in sentences)
-        results = self.parse_many(asked, best=best, marginals=marginals)
+        untagged = ((sentence.words, None) for sentence in sentences)
+        results = self.parse_many(untagged, kbest=kbest, marginals=marginals)
         return [
             replace(result, offsets=sentence.offsets)
             for sentence, result in zip(sentences, results, strict=True)
@@ -172,7 +175,7 @@ class EnsembleParser:
         words: Words,
         tags: Sequence[Tag] | None = None,
         *,
-        best: int | None = None,
+        kbest: int | None = None,
         marginals: float | None = None,
         constraints: Constraints | None = None,
         soft: bool = False,
@@ -188,45 +191,44 @@ class EnsembleParser:
         phrase over each required span even where no label of it is likely enough to be worth it.
         """
         given = [(words, tags, constraints)]
-        return next(self.parse_many(given, best=best, marginals=marginals, soft=soft))
+        return next(self.parse_many(given, kbest=kbest, marginals=marginals, soft=soft))
 
     def parse_many(
         self,
         sentences: Iterable[SentenceLike],
         *,
-        best: int | None = None,
+        kbest: int | None = None,
         marginals: float | None = None,
         soft: bool = False,
     ) -> Iterator[ParseResult]:
-        """Parse sentences in lots: text, or (words, tags or None), perhaps with constraints."""
-        check_best(best)
-        check_least(marginals)
+        """Parse sentences in batches: text, or (words, tags or None), perhaps with constraints."""
+        check_kbest(kbest)
+        check_minimum(marginals)
         waiting = checked_sentences(sentences)
-        while lot := list(islice(waiting, self.lot)):
-            asked, settled, calibrations, offsets = [], [], [], []
-            for given, its_tags, constraints in map(unpack, lot):
+        while batch := list(islice(waiting, self.batch)):
+            prepared, settled, calibrations, offsets = [], [], [], []
+            for given, its_tags, constraints in map(unpack, batch):
                 words, tags, places = normalise(given, its_tags, lambda: self.tokenisation)
                 offsets.append(places)
                 sentence = prepare(words, tags, self.tagger, self._tags_known)
                 settled.append(self._settled(sentence, constraints or Constraints(), soft))
-                asked.append(sentence.under(settled[-1].kept) if constraints else sentence)
+                prepared.append(sentence.under(settled[-1].kept) if constraints else sentence)
                 known = None if constraints else calibration_for(tags, self.calibrations)
                 calibrations.append(known)
-            results = self._parse(asked, best, marginals)
-            marked = map(_marked, map(calibrated, results, calibrations), settled)
-            for result, places in zip(marked, offsets, strict=True):
-                yield result if places is None else replace(result, offsets=places)
+            results = self._parse(prepared, kbest, marginals)
+            annotated = map(annotate, results, calibrations, offsets)
+            yield from map(_marked, annotated, settled)
 
     def _settled(self, sentence: PreparedSentence, constraints: Constraints, soft: bool) -> Settled:
-        """Which constraints some backbone has trees for."""
+        """The constraints that some backbone has trees for, and those that none has."""
         wanted = effective_constraints(constraints, sentence, self.wrapper)
         if not wanted:
             return Settled(wanted, (), None)
-        if len(sentence.words) > self._most_words:
-            return Settled(Constraints(), wanted.each, IN_PIECES)
+        if len(sentence.words) > self._max_words:
+            return Settled(Constraints(), wanted.each, IN_PARTS)
 
         def is_possible(some: Constraints) -> bool:
-            return any(plain.can_keep(sentence, some) for plain in self.backbones)
+            return any(plain.can_satisfy(sentence, some) for plain in self.backbones)
 
         return settle(wanted, is_possible, soft=soft)
 
@@ -235,7 +237,7 @@ class EnsembleParser:
         return set().union(*(plain.grammar.backbone.symbols.tags for plain in self.backbones))
 
     @property
-    def _most_words(self) -> int:
+    def _max_words(self) -> int:
         return min(plain.options.max_words for plain in self.backbones)
 
     def every_answer(
@@ -243,43 +245,46 @@ class EnsembleParser:
     ) -> Iterator[tuple[dict[str, Reading], dict[str, Combined]]]:
         """What each family and each combination makes of sentences that are not too long."""
         waiting = iter(sentences)
-        while lot := list(islice(waiting, self.lot)):
-            asked = [prepare(*each, self.tagger) for each in lot]
-            readings = self._read(asked)
-            yield from zip(readings, self._combined(asked, readings, None), strict=True)
+        while batch := list(islice(waiting, self.batch)):
+            prepared = [prepare(*each, self.tagger) for each in batch]
+            readings = self._read(prepared)
+            yield from zip(readings, self._combined(prepared, readings, None), strict=True)
 
     def _parse(
         self,
         sentences: list[PreparedSentence],
-        best: int | None,
-        least: float | None,
-        most: int | None = None,
+        kbest: int | None,
+        minimum: float | None,
+        max_words: int | None = None,
     ) -> list[ParseResult]:
-        most = most or self._most_words
-        pieces = [list(split_long(sentence, most)) for sentence in sentences]
+        max_words = max_words or self._max_words
+        parts = [list(split_long(sentence, max_words)) for sentence in sentences]
         try:
-            answers = iter(self._results([part for each in pieces for part in each], best, least))
+            results = iter(self._results([part for each in parts for part in each], kbest, minimum))
         except MemoryError:
             # Charts grow with the square of the length: smaller or fewer ones may still fit.
             if len(sentences) > 1:
-                return [self._parse([sentence], best, least, most)[0] for sentence in sentences]
-            # A coverage has room for as many trees as are wanted, though there may be far fewer.
-            if best is not None and best > 1:
-                return self._parse(sentences, max(1, best // 4), least, most)
-            if most < 4:
+                return [
+                    self._parse([sentence], kbest, minimum, max_words)[0] for sentence in sentences
+                ]
+            # A coverage allocates room for all the trees, though there may be far fewer.
+            if kbest is not None and kbest > 1:
+                return self._parse(sentences, max(1, kbest // 4), minimum, max_words)
+            if max_words < 4:
                 raise
-            return self._parse(sentences, best, least, min(most, len(sentences[0].words)) // 2)
-        results = []
-        for sentence, parts in zip(sentences, pieces, strict=True):
-            found = [next(answers) for _ in parts]
-            if not found:
-                results.append(ParseResult([], [], None, fallback="empty"))
-            elif len(found) == 1:
-                results.append(found[0])
+            shorter = min(max_words, len(sentences[0].words)) // 2
+            return self._parse(sentences, kbest, minimum, shorter)
+        joined = []
+        for sentence, its_parts in zip(sentences, parts, strict=True):
+            of_parts = [next(results) for _ in its_parts]
+            if not of_parts:
+                joined.append(ParseResult([], [], None, fallback="empty"))
+            elif len(of_parts) == 1:
+                joined.append(of_parts[0])
             else:
-                whole = joined(sentence.words, found, self.backbones[0].root_label)
-                results.append(whole if best is None else with_alternative(whole))
-        return results
+                whole = concatenate(sentence.words, of_parts, self.backbones[0].root_label)
+                joined.append(whole if kbest is None else with_alternative(whole))
+        return joined
 
     def _read(self, sentences: list[PreparedSentence]) -> list[dict[str, Reading]]:
         """Readings of all families; a family belongs to one backbone."""
@@ -300,16 +305,16 @@ class EnsembleParser:
         sentences: Sequence[PreparedSentence],
         readings: Sequence[Mapping[str, Reading]],
         names: Sequence[str] | None,
-        best: int = 1,
+        kbest: int = 1,
     ) -> list[dict[str, Combined]]:
-        questions = []
+        queries = []
         for sentence, of_sentence in zip(sentences, readings, strict=True):
             tags = sentence.tags if sentence.guesses is None else None
             tags = tags or self._tags(sentence, of_sentence)
             spans = sentence.constraints.spans if sentence.constraints else ()
             required = [(each.start, each.end) for each in spans if each.kind == "required"]
-            questions.append(Question(sentence.words, tags, of_sentence, {}, required))
-        return self.network.answers(questions, self.backbones[0].root_label, names, best)
+            queries.append(Query(sentence.words, tags, of_sentence, {}, required))
+        return self.network.answers(queries, self.backbones[0].root_label, names, kbest)
 
     def _tags(self, sentence: PreparedSentence, readings: Mapping[str, Reading]) -> list[str]:
         """Where tags are uncertain, those that most members have chosen, word by word."""
@@ -323,13 +328,13 @@ class EnsembleParser:
         return [max(sorted(of_word), key=of_word.__getitem__) for of_word in votes]
 
     def _results(
-        self, sentences: list[PreparedSentence], best: int | None, least: float | None
+        self, sentences: list[PreparedSentence], kbest: int | None, minimum: float | None
     ) -> list[ParseResult]:
         readings = self._read(sentences)
         last = self.network.description.combination[-1].name
-        combined = self._combined(sentences, readings, [last], best or 1)
+        combined = self._combined(sentences, readings, [last], kbest or 1)
         return [
-            self._result(sentence, of_sentence, answers[last], best, least)
+            self._result(sentence, of_sentence, answers[last], kbest, minimum)
             for sentence, of_sentence, answers in zip(sentences, readings, combined, strict=True)
         ]
 
@@ -338,13 +343,13 @@ class EnsembleParser:
         sentence: PreparedSentence,
         readings: Mapping[str, Reading],
         combined: Combined,
-        best: int | None,
-        least: float | None,
+        kbest: int | None,
+        minimum: float | None,
     ) -> ParseResult:
         if not any(reading.members for reading in readings.values()):
             plain = self.backbones[0]
-            found = plain.parse_attempts(sentence, plain.attempts, best, least)
-            return replace(found, fallback=found.fallback or "coarse")
+            result = plain.parse_sentence(sentence, kbest, minimum)
+            return replace(result, fallback=result.fallback or "coarse")
         brackets = tuple(
             Bracket(*span, confidence)
             for span, confidence in zip(combined.tree.spans(), combined.confidences, strict=True)
@@ -362,13 +367,13 @@ class EnsembleParser:
             combined.tree,
             brackets,
             mean_confidence(brackets),
-            fallback=given_up(readings.values()),
-            alternatives=tuple(alternatives[: best or 0]),
-            marginals=() if least is None else tuple(_marginals(readings.values(), least)),
+            fallback=common_fallback(readings.values()),
+            alternatives=tuple(alternatives[: kbest or 0]),
+            marginals=() if minimum is None else tuple(_marginals(readings.values(), minimum)),
         )
 
 
-def _marginals(readings: Iterable[Reading], least: float) -> list[Marginal]:
+def _marginals(readings: Iterable[Reading], minimum: float) -> list[Marginal]:
     """The mean over all members of what each gives to labelled spans."""
     first, *others = [each.evidence for each in readings]
     evidence = Evidence(first.n_words, first.chains)
@@ -378,16 +383,16 @@ def _marginals(readings: Iterable[Reading], least: float) -> list[Marginal]:
     chains = evidence.chains
     labels = Labels.over(chain, start, end, *chains.labels)
     weight = evidence.weight / (evidence.total or 1.0)
-    return labelled_spans(labels, chains.chains, chain, start, end, weight, least)
+    return labelled_spans(labels, chains.chains, chain, start, end, weight, minimum)
 
 
 def _marked(result: ParseResult, settled: Settled) -> ParseResult:
-    """The result, marked with constraints that it doesn't keep or need not."""
+    """The result, marked with constraints that it violates or may violate."""
     broken = settled.kept.broken_by(result.tree) if result.tree is not None else ()
     if result.fallback in ("flat", "split"):
         broken = settled.kept.each
-    given_up = settled.given_up + broken
-    if not given_up:
+    dropped = settled.given_up + broken
+    if not dropped:
         return result
-    why = IN_PIECES if result.fallback == "split" else NOT_COMBINED
-    return with_given_up(result, given_up, settled.conflict or why)
+    why = IN_PARTS if result.fallback == "split" else NOT_COMBINED
+    return mark_dropped(result, dropped, settled.conflict or why)

@@ -20,7 +20,7 @@ from eigentree.constituency.chart.inside_outside import inside_outside
 from eigentree.constituency.ensemble.combine import Chains, Evidence
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.parser import Parser
-from eigentree.constituency.pruning_schedule import Attempt
+from eigentree.constituency.pruning_schedule import PrunedForest
 from eigentree.constituency.result import Fallback
 from eigentree.sentence_input import PreparedSentence
 from eigentree.treebank.binarise import unbinarise
@@ -59,7 +59,7 @@ class Reading(NamedTuple):
         return int(np.sum(self.choice >= 0))
 
 
-def given_up(readings: Iterable[Reading]) -> Fallback | None:
+def common_fallback(readings: Iterable[Reading]) -> Fallback | None:
     """What families had to give up for a sentence; nothing if one of them did without.
 
     ``coarse`` where no member found a tree.
@@ -159,14 +159,14 @@ class _Desk:
         self._sentence = sentence
         self._options = plain.options
         self._symbols = plain.grammar.backbone.symbols
-        self._attempt: Attempt | None = next(iter(plain.attempts(sentence)), None)
-        if self._attempt is not None:
-            self._labels = Labels.of(self._attempt.pruned.forest, self._symbols)
+        self._pruning: PrunedForest | None = next(plain.prunings(sentence), None)
+        if self._pruning is not None:
+            self._labels = Labels.of(self._pruning.pruned.forest, self._symbols)
         self.clear()
 
     @property
     def n_edges(self) -> int:
-        return 0 if self._attempt is None else self._attempt.pruned.forest.n_edges
+        return 0 if self._pruning is None else self._pruning.pruned.forest.n_edges
 
     def clear(self) -> None:
         self._tallies: dict[str, _Tally] = {}
@@ -174,9 +174,9 @@ class _Desk:
     def ask(self, family: str, grammar: LPCFG) -> None:
         tally = self._tallies.setdefault(family, _Tally())
         tally.choice.append(-1)
-        if self._attempt is None:
+        if self._pruning is None:
             return
-        forest = self._attempt.pruned.forest
+        forest = self._pruning.pruned.forest
         marginals = inside_outside(forest, grammar)
         if marginals is None:
             return
@@ -206,9 +206,9 @@ class _Desk:
             # What stands at -1 is the last.
             choice = np.array([*place, -1], dtype=np.int64)[np.array(tally.choice, dtype=np.int64)]
             evidence = Evidence(n_words, chains)
-            if isinstance(tally.items, np.ndarray) and self._attempt is not None:
-                forest = self._attempt.pruned.forest
+            if isinstance(tally.items, np.ndarray) and self._pruning is not None:
+                forest = self._pruning.pruned.forest
                 evidence.add_items(forest, self._symbols, tally.items, int(np.sum(choice >= 0)))
-            fallback = None if self._attempt is None else self._attempt.fallback
+            fallback = None if self._pruning is None else self._pruning.fallback
             readings[family] = Reading(list(numbers), choice, evidence, fallback)
         return readings

@@ -25,7 +25,7 @@ LEAST_SHARE = 1e-3
 Bracket = tuple[str, int, int]
 
 
-class Question(NamedTuple):
+class Query(NamedTuple):
     """A sentence that combinations are asked about.
 
     Attributes
@@ -80,7 +80,7 @@ class Network:
 
     def answers(
         self,
-        questions: Sequence[Question],
+        queries: Sequence[Query],
         root: str,
         names: Sequence[str] | None = None,
         best: int = 1,
@@ -89,7 +89,7 @@ class Network:
 
         Parameters
         ----------
-        questions
+        queries
             With the readings of all families that are needed; what they have of answers is kept.
         root
             Label of the whole where no member has a phrase over it.
@@ -104,15 +104,15 @@ class Network:
         for combination in self.description.combination:
             if combination.name in wanted:
                 is_last = combination is self.description.combination[-1]
-                given = self.answer(combination, questions, root, best=best if is_last else 1)
-                for question, found in zip(questions, given, strict=True):
-                    question.answers[combination.name] = found
-        return [question.answers for question in questions]
+                given = self.answer(combination, queries, root, best=best if is_last else 1)
+                for query, found in zip(queries, given, strict=True):
+                    query.answers[combination.name] = found
+        return [query.answers for query in queries]
 
     def answer(
         self,
         combination: Combination,
-        questions: Sequence[Question],
+        queries: Sequence[Query],
         root: str,
         candidates: Sequence[Candidates] | None = None,
         best: int = 1,
@@ -123,7 +123,7 @@ class Network:
         ----------
         combination
             Of the description.
-        questions
+        queries
             With the answers of the combinations that are its inputs.
         root
             As of `answers`.
@@ -133,9 +133,9 @@ class Network:
             How many trees are wanted, at least.
         """
         if not combination.is_trained:
-            return [self._covered(combination, question, root, best) for question in questions]
+            return [self._covered(combination, query, root, best) for query in queries]
         if candidates is None:
-            candidates = [self.candidates(combination, question) for question in questions]
+            candidates = [self.candidates(combination, query) for query in queries]
         some = [place for place, each in enumerate(candidates) if each.trees]
         values: dict[int, Floats] = {}
         if some:
@@ -146,53 +146,51 @@ class Network:
             ranked(
                 candidates[place].trees,
                 values[place],
-                self._marginals(combination, question),
+                self._marginals(combination, query),
                 best,
             )
             if place in values
-            else self._covered(combination, question, root, best)
-            for place, question in enumerate(questions)
+            else self._covered(combination, query, root, best)
+            for place, query in enumerate(queries)
         ]
 
-    def _covered(
-        self, combination: Combination, question: Question, root: str, best: int
-    ) -> Combined:
+    def _covered(self, combination: Combination, query: Query, root: str, best: int) -> Combined:
         if combination.how == "tree-coverage":
-            evidence = self._trees(combination, question)
+            evidence = self._trees(combination, query)
         else:
-            evidence = self._marginals(combination, question)
+            evidence = self._marginals(combination, query)
         return combine(
-            evidence, question.words, question.tags,
+            evidence, query.words, query.tags,
             root=root, price=combination.price, best=max(combination.best, best),
-            required=question.required,
+            required=query.required,
         )  # fmt: skip
 
-    def _marginals(self, combination: Combination, question: Question) -> Evidence:
-        found = [question.readings[name].evidence for name in self._needed[combination.name]]
-        evidence = Evidence(len(question.words), found[0].chains)
+    def _marginals(self, combination: Combination, query: Query) -> Evidence:
+        found = [query.readings[name].evidence for name in self._needed[combination.name]]
+        evidence = Evidence(len(query.words), found[0].chains)
         for each in found:
             evidence.add(each)
         return evidence
 
-    def _trees(self, combination: Combination, question: Question) -> Evidence:
+    def _trees(self, combination: Combination, query: Query) -> Evidence:
         families = self._needed[combination.name]
-        chains = question.readings[families[0]].evidence.chains
-        evidence = Evidence(len(question.words), chains)
+        chains = query.readings[families[0]].evidence.chains
+        evidence = Evidence(len(query.words), chains)
         for name in combination.inputs:
-            if name in question.answers:
-                evidence.add_trees([question.answers[name].tree])
+            if name in query.answers:
+                evidence.add_trees([query.answers[name].tree])
             else:
-                reading = question.readings[name]
+                reading = query.readings[name]
                 evidence.add_trees(reading.trees, reading.votes.tolist())
         return evidence
 
-    def candidates(self, combination: Combination, question: Question) -> Candidates:
+    def candidates(self, combination: Combination, query: Query) -> Candidates:
         """The trees that a combination chooses from, and what members say of each.
 
         A family gives each tree the share of its members that vote for it, a combination its
         best tree one vote, the next half of one, and so on.
         """
-        readings, answers = question.readings, question.answers
+        readings, answers = query.readings, query.answers
         votes: dict[Tree, list[float]] = {}
         for column, name in enumerate(combination.inputs):
             if name in answers:

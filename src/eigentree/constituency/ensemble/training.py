@@ -43,20 +43,16 @@ from eigentree.constituency.ensemble.prediction_cache import KIND as READINGS
 from eigentree.constituency.ensemble.prediction_cache import load_readings, save_readings
 from eigentree.constituency.ensemble.predictions import Reader, Reading, joined_readings
 from eigentree.constituency.ensemble.reranker import Candidates, Reranker, train_reranker
-from eigentree.constituency.ensemble.stacking import Network, Question
+from eigentree.constituency.ensemble.stacking import Network, Query
 from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.learn.counting import count_pcfg
 from eigentree.constituency.learn.spectral import Projections, project
+from eigentree.constituency.learn.unseen_rules import widener
 from eigentree.constituency.parser import Parser
-from eigentree.constituency.training import (
-    TrainingOptions,
-    TreebankOptions,
-    learn_grammar,
-    prepare,
-    project_for,
-    widener,
-)
+from eigentree.constituency.preparation import prepare
+from eigentree.constituency.training import learn_grammar
+from eigentree.constituency.training_options import TrainingOptions, TreebankOptions
 from eigentree.errors import ModelFileError, SettingsError, counted
 from eigentree.linalg.threads import one_thread
 from eigentree.model_file import open_model
@@ -243,8 +239,7 @@ class _Workshop:
     def backbone_of(self, member: Member) -> str:
         """A name of all that decides which rules and words a member has."""
         options = member.options
-        unseen = None if options.method == "pcfg" else options.unseen
-        return repr((options.treebank, unseen, options.parsing))
+        return repr((options.treebank, options.widening, options.parsing))
 
     def made_from(self, fold: int | None, members: Sequence[Member]) -> str:
         """A digest of all that the outcome of training some members depends on."""
@@ -402,7 +397,7 @@ def do_job(job: Job, workshop: _Workshop) -> Iterator[int]:
         shared: dict[str, Projections] = {}
 
         def learned(member: Member) -> tuple[LPCFG, dict[str, Any]]:
-            needed = project_for(member.options)
+            needed = member.options.estimator.projecting
             projections = None
             if needed is not None:
                 key = repr(needed)
@@ -421,9 +416,8 @@ def do_job(job: Job, workshop: _Workshop) -> Iterator[int]:
                     _save_member(workshop, member, *learned(member))
                     yield 1
             return
-        plain = one_state(count_pcfg(examples))
-        if options.method != "pcfg":
-            plain = one_state(widener(examples, options)(plain).backbone)
+        plain = widener(examples, options.widening)(one_state(count_pcfg(examples)))
+        plain = one_state(plain.backbone)
         held_out = [workshop.trees[place] for place in np.flatnonzero(in_fold & workshop.asked)]
         reader = Reader(
             [PreparedSentence(tree.words(), tree.tags()) for tree in held_out],
@@ -502,7 +496,7 @@ class _Lesson:
         self._heads = head_rules(workshop.heads)
         chains = Chains()
         self._trees: list[Tree] = []
-        self._questions: list[Question] = []
+        self._queries: list[Query] = []
         self._last: tuple[str, list[Candidates]] | None = None
         folds: list[int] = []
         for fold in range(workshop.description.jackknife.folds):
@@ -520,7 +514,7 @@ class _Lesson:
                     for family, groups in of_family.items()
                 }
                 self._trees.append(tree)
-                self._questions.append(Question(tree.words(), tree.tags(), readings, {}))
+                self._queries.append(Query(tree.words(), tree.tags(), readings, {}))
                 folds.append(fold)
         self._folds = np.array(folds)
         labels = [tree.label for tree in self._trees if not tree.is_preterminal]
@@ -536,7 +530,7 @@ class _Lesson:
         A reranker's answers are those of rerankers that have not learned from their fold.
         """
         if not combination.is_trained:
-            self._keep(combination, self._network, self._questions)
+            self._keep(combination, self._network, self._queries)
             return
         candidates = self._candidates(combination)
         for fold in np.unique(self._folds):
@@ -547,7 +541,7 @@ class _Lesson:
             self._keep(
                 combination,
                 network,
-                [self._questions[place] for place in places],
+                [self._queries[place] for place in places],
                 [candidates[place] for place in places],
             )
 
@@ -555,17 +549,17 @@ class _Lesson:
         self,
         combination: Combination,
         network: Network,
-        questions: Sequence[Question],
+        queries: Sequence[Query],
         candidates: Sequence[Candidates] | None = None,
     ) -> None:
-        given = network.answer(combination, questions, self._root, candidates)
-        for question, found in zip(questions, given, strict=True):
-            question.answers[combination.name] = found
+        given = network.answer(combination, queries, self._root, candidates)
+        for query, found in zip(queries, given, strict=True):
+            query.answers[combination.name] = found
 
     def _candidates(self, combination: Combination) -> list[Candidates]:
         """Kept for the last one, which `train` and `answer` both need."""
         if self._last is None or self._last[0] != combination.name:
-            found = [self._network.candidates(combination, each) for each in self._questions]
+            found = [self._network.candidates(combination, each) for each in self._queries]
             self._last = combination.name, found
         return self._last[1]
 

@@ -233,6 +233,12 @@ class PCFG:
         object.__setattr__(self, "index", index)
         object.__setattr__(self, "uses", self._uses())
 
+    @property
+    def root_label(self) -> str:
+        """The commonest label of a whole sentence that is a phrase."""
+        phrases = np.where(self.symbols.tag < 0, self.root, -1.0)
+        return self.symbols[int(np.argmax(phrases))].chain[0]
+
     def _uses(self) -> NDArray[np.float64]:
         at_depth = self.root / self.root.sum()
         uses = at_depth.copy()
@@ -260,3 +266,22 @@ class PCFG:
         """Numbers of tags, -1 for those that the grammar doesn't know."""
         numbers = {tag: number for number, tag in enumerate(self.symbols.tags)}
         return [numbers.get(tag, -1) for tag in tags]
+
+
+def equal_backbones(one: PCFG, other: PCFG) -> bool:
+    """Whether two plain grammars have the same rules, words and numbers."""
+    if one is other:
+        return True
+    pairs = [
+        (getattr(left, name), getattr(right, name))
+        for left, right, names in (
+            (one, other, ("parent", "left", "right", "probability", "root")),
+            (one.words, other.words, ("word", "symbol", "count")),
+        )
+        for name in names
+    ]
+    return (
+        one.symbols == other.symbols
+        and one.lexicon == other.lexicon
+        and all(np.array_equal(*pair) for pair in pairs)
+    )

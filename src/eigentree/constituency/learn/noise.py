@@ -14,8 +14,8 @@ x (1 + eps).  The decomposition serves all such models.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, get_args
 
 import numpy as np
 from scipy import sparse
@@ -68,6 +68,10 @@ class Noise:
     def on_projections(self) -> bool:
         """Whether projections are disturbed."""
         return self.scheme in ("additive", "multiplicative") and self.sigma > 0
+
+    def report(self) -> dict[str, Any]:
+        """The noise as model files record it; nothing for none."""
+        return {} if self.scheme == "none" else {"noise": asdict(self)}
 
 
 NO_NOISE = Noise()

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -137,6 +137,10 @@ class Projections(NamedTuple):
         """The singular values of each symbol, of kept directions and then of dropped ones."""
         pairs = zip(self.singular_values, self.dropped, strict=True)
         return [np.concatenate(pair) for pair in pairs]
+
+    def report(self) -> dict[str, Any]:
+        """The singular values as model files record them."""
+        return {"singular_values": [values.tolist() for values in self.spectra]}
 
     def y(self, examples: Examples, nodes: NDArray[np.int64] | NDArray[np.int32]) -> Floats:
         """Axes (nodes, K): inside projections of nodes that share their symbol."""

@@ -20,7 +20,7 @@ its symbols (`eigentree.constituency.grammar.lpcfg`).
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, TypeVar
 
@@ -125,6 +125,14 @@ def unseen_rules(examples: Examples, options: UnseenOptions = UnseenOptions()) -
     if not found:
         return UnseenRules(np.empty((0, 3), dtype=np.int32), np.empty(0))
     return UnseenRules(np.concatenate(found), np.concatenate(expected))
+
+
+def widener(examples: Examples, options: UnseenOptions | None) -> Callable[[LPCFG], LPCFG]:
+    """A function that gives grammars of a treebank its unseen rules; the identity for None."""
+    if options is None:
+        return lambda grammar: grammar
+    unseen = unseen_rules(examples, options)
+    return lambda grammar: widen(grammar, unseen)
 
 
 def widen(grammar: LPCFG, unseen: UnseenRules) -> LPCFG:

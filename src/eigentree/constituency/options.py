@@ -1,0 +1,43 @@
+"""Options of parsing; those of training are in `eigentree.constituency.training_options`.
+
+They are separate because a parser is opened without its learners.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from eigentree.constituency.chart.decode import Objective
+from eigentree.constituency.chart.pruning import DEFAULT_THRESHOLD
+from eigentree.errors import SettingsError
+
+
+@dataclass(frozen=True, slots=True)
+class ParserOptions:
+    """How sentences are parsed.
+
+    Attributes
+    ----------
+    objective
+        Decoder, see `eigentree.constituency.chart.decode`.
+    threshold
+        Minimum marginal under the plain PCFG; what is below it is pruned.
+    max_words
+        Longer sentences are split into parts of at most this many words.
+    absolute
+        Whether negative marginals count by their absolute value.
+    exhaustive
+        Whether the plain PCFG's chart applies every rule at every split point, for comparisons.
+    """
+
+    objective: Objective = "brackets"
+    threshold: float = DEFAULT_THRESHOLD
+    max_words: int = 400
+    absolute: bool = True
+    exhaustive: bool = False
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.threshold < 1:
+            raise SettingsError(f"threshold is {self.threshold}; it must be from 0 to below 1")
+        if self.max_words < 2:
+            raise SettingsError(f"max_words is {self.max_words}; it must be at least 2")

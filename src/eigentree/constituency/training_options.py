@@ -1,0 +1,203 @@
+"""Options of training: the treebank, the method and its settings, and the trained parser."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+from eigentree.constituency.chart.decode import OF_ITEMS
+from eigentree.constituency.estimators import (
+    ESTIMATORS,
+    VARIANTS,
+    Estimator,
+    estimator_class,
+    learned_by,
+)
+from eigentree.constituency.learn.clustering import ClusteringOptions
+from eigentree.constituency.learn.decomposition import DecompositionOptions
+from eigentree.constituency.learn.em import EMOptions
+from eigentree.constituency.learn.noise import NO_NOISE, Noise
+from eigentree.constituency.learn.spectral import SpectralOptions
+from eigentree.constituency.learn.state_search import StateSearchOptions
+from eigentree.constituency.learn.unseen_rules import UnseenOptions
+from eigentree.constituency.options import ParserOptions
+from eigentree.errors import SettingsError, counted
+from eigentree.treebank.binarise import BinariseOptions, Direction
+from eigentree.treebank.cleaning import CleaningOptions
+from eigentree.treebank.lexicon import LexiconOptions
+
+
+@dataclass(frozen=True, slots=True)
+class TreebankOptions:
+    """How a treebank is prepared before a grammar is learned.
+
+    Attributes
+    ----------
+    cleaning
+        Traces, function tags, wrappers.
+    binarise
+        Direction and Markovisation; None to choose Markovisation by the treebank.
+    direction
+        Of binarisation, where `binarise` is None.
+    heads
+        Name of a head table, path of one, or ``auto`` for one that fits the labels.
+    lexicon
+        Rare words and their classes.
+    """
+
+    cleaning: CleaningOptions = field(default_factory=CleaningOptions)
+    binarise: BinariseOptions | None = None
+    direction: Direction = "left"
+    heads: str = "auto"
+    lexicon: LexiconOptions = field(default_factory=LexiconOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingOptions:
+    """All settings of training.
+
+    Attributes
+    ----------
+    method
+        ``spectral``; ``clustering`` for relative frequencies of clusters of spectral
+        projections; ``em`` for expectation maximisation, ``spectral+em`` for the same from
+        such clusters; ``pcfg`` for relative frequencies without latent states.
+    treebank
+        Cleaning, binarisation, heads, rare words.
+    spectral
+        States, smoothing and features of the spectral estimator.
+    clustering
+        States, clusters and smoothing of the clustering estimator.
+    noise
+        Added by the methods ``spectral`` and ``clustering`` before they estimate.
+    state_search
+        Search for numbers of states on held-out trees, for the method ``spectral`` alone; None for
+        those that `spectral` gives.
+    em
+        States, iterations and smoothing of expectation maximisation.  The method decides
+        how it starts.
+    unseen
+        Rules that the treebank lacks, for grammars with latent states; None for none.  The
+        plain PCFG never has any.
+    decomposition
+        Of the rules into Kruskal form, after learning; None for none.
+    parsing
+        Options of the trained parser.
+    tagger
+        Whether a tagger is trained on the same trees.
+    jackknife
+        Train the grammar on jackknifed tags (each fold tagged by a tagger trained on the
+        others), so that it sees realistic tagging errors.
+    """
+
+    method: str = "spectral"
+    treebank: TreebankOptions = field(default_factory=TreebankOptions)
+    spectral: SpectralOptions = field(default_factory=SpectralOptions)
+    clustering: ClusteringOptions = field(default_factory=ClusteringOptions)
+    noise: Noise = NO_NOISE
+    state_search: StateSearchOptions | None = None
+    em: EMOptions = field(default_factory=EMOptions)
+    unseen: UnseenOptions | None = field(default_factory=UnseenOptions)
+    decomposition: DecompositionOptions | None = None
+    parsing: ParserOptions = field(default_factory=ParserOptions)
+    tagger: bool = True
+    jackknife: bool = False
+
+    def __post_init__(self) -> None:
+        if self.method not in ESTIMATORS:
+            raise SettingsError(
+                f"method is {self.method!r}; it must be one of {', '.join(ESTIMATORS)}"
+            )
+        if self.state_search is not None and not self.uses("state_search"):
+            raise SettingsError(
+                f"state_search is for the method spectral; with {self.method} there is none"
+            )
+        if self.noise.scheme != "none" and not self.uses("noise"):
+            raise SettingsError(
+                f"noise is for the methods spectral and clustering; {self.method} has none"
+            )
+        if self.noise.scheme != "none" and self.state_search is not None:
+            raise SettingsError("noise and state_search are mutually exclusive")
+        self._check_parsing()
+
+    def _check_parsing(self) -> None:
+        """Refuse settings by which a grammar would be learned in full and then could not parse."""
+        objective, form = self.parsing.objective, self.decomposition
+        states, is_signed = self.estimator.states, self.estimator.is_signed
+        if objective == "viterbi" and (states > 1 or is_signed):
+            raise SettingsError(
+                "parsing.objective is 'viterbi', which needs probabilities and one state a symbol; "
+                f"{self.method} with {counted(states, 'state')} gives another grammar"
+            )
+        if form is not None and not form.each and objective not in OF_ITEMS:
+            raise SettingsError(
+                f"parsing.objective is {objective!r}; a grammar in Kruskal form has no marginals "
+                f"of rules, so it must be one of {', '.join(OF_ITEMS)}"
+            )
+        # A form of rank r has 3 r m numbers instead of m^3.
+        if form is not None and form.each and 3 * form.rank >= states**2:
+            raise SettingsError(
+                f"decomposition.rank of each rule is {form.rank}; with {counted(states, 'state')} "
+                f"it must be below {states**2 / 3:.4g} to make a rule smaller"
+            )
+        if form is not None and form.method == "apr" and is_signed and states > 1:
+            raise SettingsError(
+                "decomposition.method is 'apr', which takes no negative values; spectral grammars "
+                "have some, so it must be another, such as 'als'"
+            )
+
+    @property
+    def estimator(self) -> Estimator:
+        """The method with those of these settings that it uses."""
+        names = self._estimator_fields
+        made: Estimator = estimator_class(self.method)(**{n: getattr(self, n) for n in names})
+        return made
+
+    def uses(self, name: str) -> bool:
+        """Whether the method uses a setting of some methods only."""
+        return name in self._estimator_fields
+
+    @property
+    def _estimator_fields(self) -> list[str]:
+        kind: Any = estimator_class(self.method)
+        return [each.name for each in fields(kind)]
+
+    @property
+    def widening(self) -> UnseenOptions | None:
+        """Settings of unseen rules, where the method can have them; None for none."""
+        return self.unseen if self.estimator.is_latent else None
+
+    @property
+    def em_settled(self) -> EMOptions:
+        """Settings of expectation maximisation, with the start that the method stands for."""
+        settled: EMOptions = getattr(self.estimator, "em", self.em)
+        return settled
+
+    def decisive(self) -> dict[str, Any]:
+        """The settings that what is learned depends on, without those of other methods."""
+        settings = asdict(self)
+        for name in ("spectral", "em", "clustering"):
+            if not self.uses(name):
+                del settings[name]
+        if self.noise.scheme == "none":
+            del settings["noise"]
+        if self.decomposition is None:
+            del settings["decomposition"]
+        return settings
+
+    def with_shortcuts(self, method: str | None, states: int | None) -> TrainingOptions:
+        """The same settings with another method or number of states, where one is given."""
+        changed = self if method is None else replace(self, method=learned_by(method))
+        variant = VARIANTS.get(method or "")
+        if variant is not None:
+            given = self.treebank.binarise or BinariseOptions(direction=self.treebank.direction)
+            binarise = replace(given, vertical=variant.vertical, horizontal=variant.horizontal)
+            changed = replace(changed, treebank=replace(self.treebank, binarise=binarise))
+        if states is None:
+            return changed
+        return replace(
+            changed,
+            spectral=replace(changed.spectral, states=states),
+            clustering=replace(changed.clustering, states=states),
+            em=replace(changed.em, states=states),
+        )
