@@ -28,13 +28,8 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-<<<<<<< HEAD
-from eigentree._core.display import Shown
-from eigentree.dependency.chart.arrays import SentenceAutomata
-=======
 from eigentree._core.display import NotebookDisplay
-from eigentree.dependency.chart._kernels_head_automata import SentenceAutomata
->>>>>>> 9ff2a0e (Plain English in the shared core, one message for a worker process that exits)
+from eigentree.dependency.chart.arrays import SentenceAutomata
 from eigentree.dependency.chart.decode import ArcObjective, HeadTree, arc_scores, best_tree, viterbi
 from eigentree.dependency.chart.inside_outside import (
     HeadMarginals,
