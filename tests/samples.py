@@ -8,7 +8,7 @@ from eigentree.dependency.learn.head_automata import HeadAutomataOptions
 from eigentree.dependency.learn.lexical_modifiers import LexicalOptions
 from eigentree.dependency.parser import DependencyOptions, DependencyParser
 from eigentree.dependency.training import DependencyTrainingOptions, train_dependencies
-from eigentree.simulation.sampling import clauses
+from eigentree.simulation import clauses
 from eigentree.treebank.io.conllu import Sentence, Word, format_sentence
 
 DECODING = DependencyOptions()

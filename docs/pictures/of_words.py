@@ -14,7 +14,7 @@ from eigentree import TokenisationScheme, read_treebank, tokenise
 from eigentree.bracketing.chart.minimum_evolution import minimum_evolution
 from eigentree.bracketing.learn.ccm import learn_constituent_context
 from eigentree.dependency.head_automata import LEFT, RIGHT
-from eigentree.simulation.sampling import clause_automata
+from eigentree.simulation import clause_automata
 from eigentree.words.brown import BrownOptions, learn_brown
 
 # The sequences of the page on learning from them.

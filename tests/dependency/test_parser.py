@@ -18,7 +18,7 @@ from eigentree.dependency.learn.lexical_modifiers import count_lexical_modifiers
 from eigentree.dependency.parser import UNKNOWN_TAG, DependencyOptions, DependencyParser
 from eigentree.dependency.training import projective_trees, train_dependencies
 from eigentree.errors import GrammarError, SettingsError
-from eigentree.simulation.sampling import clause_automata
+from eigentree.simulation import clause_automata
 from eigentree.treebank.io.conllu import check_heads
 from eigentree.treebank.projective import is_projective
 from tests.helpers import close

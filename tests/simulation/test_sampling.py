@@ -17,7 +17,7 @@ from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.dependency.head_automata import LEFT, RIGHT, ROOT, HeadAutomata
 from eigentree.dependency.learn.head_automata import collect_modifiers
 from eigentree.errors import GrammarError
-from eigentree.simulation.sampling import (
+from eigentree.simulation import (
     attachment_grammar,
     clause_automata,
     clauses,
@@ -193,19 +193,19 @@ HALF = [[[0.5]]]
     [
         (
             ({"S": [1.0]}, {("S", "A", "A"): HALF}, {"A": {"a": [1.0]}}),
-            "probabilities of S in state 0 sum to 0.5; they must to 1",
+            "probabilities of S in state 0 sum to 0.5; they must sum to 1",
         ),
         (
             ({"S": [0.5]}, {("S", "A", "A"): [[[1.0]]]}, {"A": {"a": [1.0]}}),
-            "probabilities at the root sum to 0.5; they must to 1",
+            "probabilities at the root sum to 0.5; they must sum to 1",
         ),
         (
             ({"S": [1.0]}, {("S", "A", "A"): [[[1.0]]]}, {"A": {"a": [2.0], "b": [-1.0]}}),
-            "holds a negative number",
+            "has a negative entry",
         ),
         (
             ({"S": [1.0]}, {("S", "A", "A"): [[1.0]]}, {"A": {"a": [1.0]}}),
-            "has 2 axes; it must have 3",
+            "has 2 axes; expected 3",
         ),
         (
             ({"S": [1.0]}, {("S", "A", "A"): [[[1.0, 0.0]]]}, {"A": {"a": [1.0]}}),
@@ -213,7 +213,7 @@ HALF = [[[0.5]]]
         ),
         (
             ({"S": [1.0]}, {("S", "S", "S"): HALF, ("S", "A", "A"): HALF}, {"A": {"a": [1.0]}}),
-            "no finite expected size",
+            "is infinite",
         ),
     ],
 )
@@ -228,11 +228,11 @@ def test_what_cannot_be_sampled():
     signed = random_lpcfg(rng, backbone, 2, signed=True, samples=0.0)
     with pytest.raises(GrammarError, match="a signed grammar can't be sampled"):
         sample_trees(signed, 1)
-    with pytest.raises(GrammarError, match="grew beyond 5 words"):
-        sample_trees(attachment_grammar(), 50, most_words=5)
+    with pytest.raises(GrammarError, match="exceeded 5 words"):
+        sample_trees(attachment_grammar(), 50, max_words=5)
     none = pronoun_grammar()
     zero = none.parameters._replace(dense=np.zeros_like(none.parameters.dense))
-    with pytest.raises(GrammarError, match="has no choices"):
+    with pytest.raises(GrammarError, match="has no outcomes"):
         sample_trees(LPCFG(none.backbone, zero, signed=False), 1)
 
 
@@ -274,11 +274,11 @@ def test_sampled_sentences_may_be_long():
     chain = head_automaton("a", [{"a": (1, 0.9995), None: (0, 0.0005)}, {None: (1, 1.0)}])
     never = head_automaton("a", [{None: (0, 1.0)}])
     automata = HeadAutomata.make({("a", LEFT): never, ("a", RIGHT): chain, (ROOT, RIGHT): chain})
-    longest = max(sample_dependencies(automata, 20, most_words=1_000_000), key=len)
+    longest = max(sample_dependencies(automata, 20, max_words=1_000_000), key=len)
     assert len(longest) > 2000
     assert longest.heads() == list(range(len(longest)))
-    with pytest.raises(GrammarError, match="grew beyond 100 words"):
-        sample_dependencies(automata, 3, most_words=100)
+    with pytest.raises(GrammarError, match="exceeded 100 words"):
+        sample_dependencies(automata, 3, max_words=100)
 
 
 def test_automata_that_can_not_be_sampled():

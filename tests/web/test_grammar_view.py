@@ -11,7 +11,7 @@ from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.grammar.symbols import SymbolTable
 from eigentree.constituency.parser import Parser
 from eigentree.errors import SettingsError
-from eigentree.simulation.sampling import attachment_grammar, pronoun_grammar
+from eigentree.simulation import attachment_grammar, pronoun_grammar
 from eigentree.treebank.binarise import Symbol
 from eigentree.web.grammar_view import symbol, symbol_names, symbols
 from tests.demo import demo_parser, demo_trees

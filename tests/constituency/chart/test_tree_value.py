@@ -14,7 +14,7 @@ from eigentree.constituency.chart.pruning import prune
 from eigentree.constituency.chart.tree_value import TreeValue, on_tree
 from eigentree.constituency.grammar.kruskal import KruskalGrammar
 from eigentree.constituency.grammar.lpcfg import LPCFG
-from eigentree.simulation.sampling import attachment_grammar, sample_trees
+from eigentree.simulation import attachment_grammar, sample_trees
 from eigentree.treebank.binarise import BinaryTree, Symbol, binarise
 from eigentree.treebank.io.brackets import parse_tree
 from tests.constituency.chart.test_kruskal import exact_form, random_form

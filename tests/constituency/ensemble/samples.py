@@ -13,7 +13,7 @@ from eigentree.constituency.learn.noise import Noise
 from eigentree.constituency.parser import Parser
 from eigentree.constituency.training import train
 from eigentree.constituency.training_options import TrainingOptions
-from eigentree.simulation.sampling import attachment_grammar, sample_trees
+from eigentree.simulation import attachment_grammar, sample_trees
 from eigentree.treebank.binarise import unbinarise
 from eigentree.treebank.tree import Tree
 

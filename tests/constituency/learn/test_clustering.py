@@ -24,7 +24,7 @@ from eigentree.constituency.learn.counting import count_pcfg
 from eigentree.constituency.learn.spectral import Projections, SpectralOptions, project
 from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.errors import SettingsError
-from eigentree.simulation.sampling import latent_grammar, sample_trees
+from eigentree.simulation import latent_grammar, sample_trees
 from eigentree.treebank.binarise import BinariseOptions, Symbol, binarise
 from eigentree.treebank.io.brackets import parse_tree
 from eigentree.treebank.lexicon import LexiconOptions

@@ -33,7 +33,7 @@ from eigentree.constituency.preparation import prepare
 from eigentree.constituency.retraining import retrain
 from eigentree.constituency.training_options import TrainingOptions, TreebankOptions
 from eigentree.errors import EigentreeError, GrammarError, SettingsError
-from eigentree.simulation.sampling import attachment_grammar, sample_trees
+from eigentree.simulation import attachment_grammar, sample_trees
 from eigentree.treebank.binarise import BinariseOptions, BinaryTree, unbinarise
 from eigentree.treebank.io.brackets import format_tree, parse_tree
 from eigentree.treebank.lexicon import LexiconOptions

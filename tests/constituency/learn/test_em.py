@@ -24,7 +24,7 @@ from eigentree.constituency.learn.em_layout import lay_out
 from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.errors import EigentreeError, GrammarError, ModelFileError, SettingsError
 from eigentree.model_file import open_model, save_model
-from eigentree.simulation.sampling import pronoun_grammar, sample_trees
+from eigentree.simulation import pronoun_grammar, sample_trees
 from eigentree.treebank.binarise import BinariseOptions, binarise
 from eigentree.treebank.io.brackets import parse_tree
 from eigentree.treebank.lexicon import LexiconOptions

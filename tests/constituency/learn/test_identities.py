@@ -17,7 +17,7 @@ from eigentree.constituency.learn.spectral import (
 )
 from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.errors import SettingsError
-from eigentree.simulation.sampling import (
+from eigentree.simulation import (
     attachment_grammar,
     pronoun_grammar,
     random_grammar,

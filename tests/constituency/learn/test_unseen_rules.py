@@ -27,7 +27,7 @@ from eigentree.constituency.learn.unseen_rules import (
 from eigentree.constituency.training import train
 from eigentree.constituency.training_options import TrainingOptions
 from eigentree.errors import SettingsError
-from eigentree.simulation.sampling import latent_grammar, random_grammar, sample_trees
+from eigentree.simulation import latent_grammar, random_grammar, sample_trees
 from eigentree.treebank.binarise import (
     BinariseOptions,
     BinaryTree,
