@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
 from html.parser import HTMLParser
+from itertools import chain
 from pathlib import Path
 from urllib.parse import unquote
 
 import pytest
+import snowballstemmer
 
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs/pictures"
@@ -92,6 +95,38 @@ def test_it_can_be_searched_without_a_server(site):
     index = (site / "searchindex.js").read_text("utf-8")
     assert index.startswith("Search.setIndex(")
     assert "docs/methods/spectral" in index
+
+
+@pytest.mark.parametrize(
+    ("word", "page"),
+    [
+        ("GPU", "docs/how-to/install"),
+        ("Docker", "docs/how-to/install"),
+        ("container", "docs/how-to/serve"),
+        ("batch", "docs/how-to/parse"),
+        ("licence", "docs/how-to/install"),
+        ("license", "docs/how-to/install"),
+        ("citation", "docs/how-to/install"),
+        ("BibTeX", "docs/bibliography"),
+        ("tokenization", "docs/methods/tokenisation"),
+        ("UAS", "docs/how-to/score"),
+    ],
+)
+def test_search_finds_what_newcomers_look_for(site, word, page):
+    index = (site / "searchindex.js").read_text("utf-8")
+    searched = json.loads(index.removeprefix("Search.setIndex(").rstrip(";\n").removesuffix(")"))
+    term = snowballstemmer.stemmer("english").stemWord(word.lower())
+    places = [searched[terms].get(term, []) for terms in ("terms", "titleterms")]
+    pages = [place if isinstance(place, list) else [place] for place in places]
+    assert page in {searched["docnames"][number] for number in chain(*pages)}
+
+
+def test_formulas_are_typeset_without_scripts(site):
+    spectral = (site / "docs/methods/spectral.html").read_text("utf-8")
+    assert spectral.count('display="block"') >= 8
+    assert "<mi>ϕ</mi>" in spectral
+    for page in sorted((site / "docs").rglob("*.html")):
+        assert "$$" not in page.read_text("utf-8"), page
 
 
 def test_a_key_of_a_work_is_a_link_to_it(pages, site):

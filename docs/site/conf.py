@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 project = "eigentree"
-extensions = ["myst_parser", "citations", "console", "typeset"]
+extensions = ["myst_parser", "citations", "console", "keywords", "typeset"]
 root_doc = "docs/index"
 include_patterns = ["docs/**.md", "docs/*.rst", "validation/**.md", "CHANGELOG.md"]
 # The start page is included by index.rst, which has the order of all others.
