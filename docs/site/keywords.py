@@ -11,8 +11,8 @@ from sphinx.transforms import SphinxTransform
 
 KEYWORDS = {
     "docs/how-to/install": (
-        "setup requirements conda container Kubernetes CUDA accelerator multicore HPC license BibTeX "
-        "cite reference air-gapped proxy"
+        "setup requirements conda container Kubernetes CUDA accelerator multicore HPC license "
+        "BibTeX cite reference air-gapped proxy"
     ),
     "docs/how-to/parse": "batch bulk throughput n-best parallel multiprocessing pipeline predict",
     "docs/how-to/train": "fit hyperparameters learn",
