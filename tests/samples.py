@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import cache
 
 from eigentree.dependency.learn.head_automata import HeadAutomataOptions
-from eigentree.dependency.learn.lexical_modifiers import LexicalOptions
-from eigentree.dependency.parser import DependencyOptions, DependencyParser
-from eigentree.dependency.training import DependencyTrainingOptions, train_dependencies
+from eigentree.dependency.learn.lexical_modifiers import LexicalModifierOptions
+from eigentree.dependency.options import DependencyOptions, DependencyTrainingOptions
+from eigentree.dependency.parser import DependencyParser
+from eigentree.dependency.training import train_dependencies
 from eigentree.simulation import clauses
 from eigentree.treebank.io.conllu import Sentence, Word, format_sentence
 
@@ -44,7 +45,7 @@ def options(
     """Quick ones unless asked otherwise."""
     return DependencyTrainingOptions(
         HeadAutomataOptions(method, **automata),
-        LexicalOptions() if lexical else None,
+        LexicalModifierOptions() if lexical else None,
         relations=relations,
         tagger=tagger,
         parsing=parsing,

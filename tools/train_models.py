@@ -31,11 +31,8 @@ from eigentree.cli.models import in_markdown
 from eigentree.constituency.training_options import TrainingOptions
 from eigentree.data.catalogue import CONSTITUENTS, DEPENDENCIES, FOLDER
 from eigentree.dependency.learn.arc_labels import ArcLabelOptions, train_arc_labels
-from eigentree.dependency.training import (
-    DependencyTrainingOptions,
-    projective_trees,
-    train_dependencies,
-)
+from eigentree.dependency.options import DependencyTrainingOptions
+from eigentree.dependency.training import projective_trees, train_dependencies
 from eigentree.treebank.cleaning import clean
 from eigentree.treebank.tag_schemes import tags_of
 from eigentree.words.tagger import Tagger

@@ -66,7 +66,7 @@ _PUBLIC = {
     "DependencyOptions": "eigentree.dependency.parser",
     "DependencyTrainingOptions": "eigentree.dependency.training",
     "HeadAutomataOptions": "eigentree.dependency.learn.head_automata",
-    "LexicalOptions": "eigentree.dependency.learn.lexical_modifiers",
+    "LexicalModifierOptions": "eigentree.dependency.learn.lexical_modifiers",
     "EnsembleParser": "eigentree.constituency.ensemble.parser",
     "train_ensemble": "eigentree.constituency.ensemble.training",
     "read_description": "eigentree.constituency.ensemble.config",

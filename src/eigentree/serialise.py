@@ -3,25 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from eigentree.treebank.io.brackets import format_tree
-from eigentree.treebank.io.conllu import (
-    EMPTY,
-    ROOT,
-    ROOT_RELATION,
-    UNKNOWN_RELATION,
-    Sentence,
-    Word,
-)
-from eigentree.treebank.tag_schemes import Column, column_part
 from eigentree.treebank.tree import Tree
 
 if TYPE_CHECKING:
     from eigentree.bracketing.parser import BracketingResult
     from eigentree.constituency.result import Calibrated, ParseResult
-    from eigentree.dependency.parser import DependencyResult
 
 
 def wrapped(tree: Tree, wrapper: str | None, root_name: str) -> Tree:
@@ -85,24 +74,6 @@ def _calibrated(calibrated: Calibrated) -> dict[str, Any]:
     return {"confidence": calibrated.confidence, "exact": calibrated.tree_confidence}
 
 
-def dependency_record(
-    result: DependencyResult, where: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
-    """What a dependency parse holds; ``where`` its words stand comes after them."""
-    return {
-        "words": result.words,
-        "tags": result.tags,
-        **(where or {}),
-        "heads": result.heads,
-        "relations": result.relations,
-        "confidences": [arc.confidence for arc in result.arcs],
-        "confidence": result.confidence,
-        "log_value": result.log_value,
-        "sign": None if result.log_value is None else result.sign,
-        "fallback": result.fallback,
-    }
-
-
 def bracketing_record(result: BracketingResult) -> dict[str, Any]:
     """What a tree without labels holds."""
     return {
@@ -113,40 +84,3 @@ def bracketing_record(result: BracketingResult) -> dict[str, Any]:
         "top": result.top,
         "fallback": result.fallback,
     }
-
-
-def with_tree(
-    sentence: Sentence, result: DependencyResult, column: Column, *, confidence: bool = False
-) -> Sentence:
-    """The sentence with the tree, with tags where it had none, and perhaps with confidences."""
-    # Tags that the file has not got are the tagger's.
-    tagged = tuple(
-        _tagged(word, column, column_part(tag)) if getattr(word, column) == EMPTY else word
-        for word, tag in zip(sentence.words, result.tags, strict=True)
-    )
-    relations = result.relations or [
-        ROOT_RELATION if head == ROOT else UNKNOWN_RELATION for head in result.heads
-    ]
-    sentence = replace(sentence, words=tagged).with_heads(result.heads, relations)
-    if confidence:
-        sure = (
-            word
-            if arc.confidence is None
-            else word._replace(misc=_joined(word.misc, f"Confidence={arc.confidence:.4f}"))
-            for word, arc in zip(sentence.words, result.arcs, strict=True)
-        )
-        sentence = replace(sentence, words=tuple(sure))
-    if result.fallback:
-        sentence = replace(
-            sentence, comments=(*sentence.comments, f"# fallback = {result.fallback}")
-        )
-    return sentence
-
-
-def _tagged(word: Word, column: Column, tag: str) -> Word:
-    return word._replace(upos=tag) if column == "upos" else word._replace(xpos=tag)
-
-
-def _joined(misc: str, more: str) -> str:
-    kept = [part for part in misc.split("|") if part != "_" and not part.startswith("Confidence=")]
-    return "|".join([*kept, more])

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from eigentree.dependency.model_file import KIND, load_dependency_parser
+from eigentree.dependency.model_file import CODEC
 from eigentree.dependency.parser import DependencyParser
 from eigentree.errors import ModelFileError
 from eigentree.model_file import open_model, save_model
@@ -21,7 +21,7 @@ def test_a_parser_is_the_same_after_reading(make, tmp_path):
     first, second = tmp_path / "first.egt", tmp_path / "second.egt"
     parser.save(first)
     for verify in (True, False):
-        read = load_dependency_parser(first, verify=verify)
+        read = DependencyParser.load(first, verify=verify)
         assert read.options == parser.options
         assert read.description == parser.description
         assert read.tag_scheme == parser.tag_scheme
@@ -42,29 +42,29 @@ def test_damaged_files_are_refused(tmp_path):
     for at in rng.integers(0, len(whole), 40).tolist():
         path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
         with pytest.raises(ModelFileError) as caught:
-            load_dependency_parser(path)
+            DependencyParser.load(path)
         assert str(caught.value).startswith(f"{path}: ")
         assert "\n" not in str(caught.value)
     for size in (0, 10, len(whole) // 2, len(whole) - 1):
         path.write_bytes(whole[:size])
         with pytest.raises(ModelFileError):
-            load_dependency_parser(path)
+            DependencyParser.load(path)
 
 
 def test_other_files_are_refused(tmp_path):
     path = tmp_path / "other"
     with pytest.raises(ModelFileError, match="can't be read"):
-        load_dependency_parser(path)
+        DependencyParser.load(path)
     path.write_text("no model")
     with pytest.raises(ModelFileError, match="isn't an eigentree model"):
-        load_dependency_parser(path)
+        DependencyParser.load(path)
     save_model(path, {"kind": "parser"}, {})
-    hint = f"is a model of kind 'parser'; expected '{KIND}'; it is for eigentree parse$"
+    hint = f"is a model of kind 'parser'; expected '{CODEC.kind}'; it is for eigentree parse$"
     with pytest.raises(ModelFileError, match=hint):
-        load_dependency_parser(path)
+        DependencyParser.load(path)
     save_model(path, {"kind": "reranker"}, {})
     with pytest.raises(ModelFileError, match=r"expected 'dependency parser'$"):
-        load_dependency_parser(path)
+        DependencyParser.load(path)
 
 
 Change = Callable[[dict[str, Any], dict[str, Any]], object]
@@ -98,10 +98,10 @@ def test_parts_that_do_not_fit_are_refused(change: Change, message, tmp_path):
     change(header, arrays)
     save_model(path, header, arrays, file.blobs)
     if message is None:  # a harmless change, so that this test can tell
-        load_dependency_parser(path)
+        DependencyParser.load(path)
         return
     with pytest.raises(ModelFileError, match=message) as caught:
-        load_dependency_parser(path)
+        DependencyParser.load(path)
     assert str(caught.value).startswith(f"{path}: ")
     assert "\n" not in str(caught.value)
 
@@ -110,6 +110,6 @@ def test_a_file_may_lack_what_is_optional(tmp_path):
     path = tmp_path / "model.egt"
     plain_parser().save(path)
     file = open_model(path)
-    assert (file.header["kind"], file.header["lexical"], file.blobs) == (KIND, None, {})
-    read = load_dependency_parser(path)
+    assert (file.header["kind"], file.header["lexical"], file.blobs) == (CODEC.kind, None, {})
+    read = DependencyParser.load(path)
     assert (read.lexical, read.relations, read.tagger) == (None, None, None)

@@ -15,7 +15,8 @@ from eigentree.dependency.chart.inside_outside import (
 from eigentree.dependency.head_automata import HeadAutomata
 from eigentree.dependency.learn.head_automata import HeadAutomataOptions, learn_head_automata
 from eigentree.dependency.learn.lexical_modifiers import count_lexical_modifiers
-from eigentree.dependency.parser import UNKNOWN_TAG, DependencyOptions, DependencyParser
+from eigentree.dependency.options import DependencyOptions
+from eigentree.dependency.parser import UNKNOWN_TAG, DependencyParser
 from eigentree.dependency.training import projective_trees, train_dependencies
 from eigentree.errors import GrammarError, SettingsError
 from eigentree.simulation import clause_automata
@@ -170,7 +171,7 @@ def test_without_usable_values_the_back_off_answers():
     automata = with_unknown(EXACT)
     parser = DependencyParser(automata, plain_parser().back_off)
     result = parser.parse(["a", "b"], ["DET", "DET"])  # no sentence of these automata
-    assert result.fallback == "back-off"
+    assert result.fallback == "coarse"
     assert is_tree(result.heads)
     assert result.confidence is not None
     assert parser.marginals(["a", "b"], ["DET", "DET"]) is None
@@ -179,7 +180,7 @@ def test_without_usable_values_the_back_off_answers():
 def test_without_any_value_words_form_a_chain():
     for given in ({}, {"objective": "viterbi"}):
         result = exact_parser(**given).parse(["a", "b", "c"], ["DET", "DET", UNKNOWN_TAG])
-        assert (result.fallback, result.heads) == ("chain", [0, 1, 2])
+        assert (result.fallback, result.heads) == ("flat", [0, 1, 2])
         assert (result.confidence, result.log_value) == (None, None)
 
 
@@ -228,21 +229,21 @@ def test_a_lexical_model_joins_or_replaces_the_automata():
 
 def test_signed_values_are_told():
     parser = plain_parser()
-    assert parser.is_signed
+    assert parser.signed
     results = [parser.parse(each.forms(), each.tags("upos")) for each in treebank(40, 3)]
     assert {result.sign for result in results} <= {1, -1}
     for result in results:
         assert all(0.0 <= arc.confidence <= 1.0 for arc in result.arcs)
-    assert not exact_parser().is_signed
+    assert not exact_parser().signed
 
 
 def test_what_can_not_be_parsed_is_refused():
     parser = plain_parser()
-    with pytest.raises(GrammarError, match="2 words and 1 tags; it must have one tag a word"):
+    with pytest.raises(SettingsError, match="2 words but 1 tags"):
         parser.parse(["a", "b"], ["NOUN"])
-    with pytest.raises(GrammarError, match="no tags, and the parser has no tagger"):
+    with pytest.raises(SettingsError, match="no tags, and the parser has no tagger"):
         parser.parse(["a"])
-    with pytest.raises(GrammarError, match="no tags, and the parser has no tagger"):
+    with pytest.raises(SettingsError, match="no tags, and the parser has no tagger"):
         parser.parse("a b")
     with pytest.raises(SettingsError, match="tags are given for a text"):
         parser.parse("a b", ["NOUN", "NOUN"])

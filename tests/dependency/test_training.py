@@ -8,13 +8,9 @@ import pytest
 
 from eigentree.dependency import training
 from eigentree.dependency.learn.lexical_modifiers import MOST_WEIGHTS, search_weight
-from eigentree.dependency.parser import UNKNOWN_TAG, DependencyOptions, DependencyParser
-from eigentree.dependency.training import (
-    DependencyTrainingOptions,
-    attachment,
-    projective_trees,
-    train_dependencies,
-)
+from eigentree.dependency.options import DependencyOptions, DependencyTrainingOptions
+from eigentree.dependency.parser import UNKNOWN_TAG, DependencyParser
+from eigentree.dependency.training import attachment, projective_trees, train_dependencies
 from eigentree.errors import GrammarError, ModelFileError, SettingsError
 from eigentree.treebank.io.conllu import Sentence
 from eigentree.treebank.projective import is_projective
@@ -83,7 +79,7 @@ def test_every_method_does_better_than_chains(method):
     n_words = sum(len(each.words) for each in held_out)
     chains = sum(head == at for each in held_out for at, head in enumerate(each.heads))
     assert reached > 0.75 > chains / n_words
-    assert parser.is_signed == (method == "spectral")
+    assert parser.signed == (method == "spectral")
 
 
 def test_hidden_states_are_worth_something():
@@ -159,7 +155,7 @@ def test_the_weight_of_words_is_searched_on_held_out_trees(monkeypatch):
         return -abs(parser.options.lexical_weight - 3.0)
 
     monkeypatch.setattr(training, "attachment", fake)
-    monkeypatch.setattr(training, "MOST_WEIGHED", 4)
+    monkeypatch.setattr(training, "MAX_WEIGHED", 4)
     told = []
     parser = train_dependencies(
         treebank(30), options(lexical=True), dev=treebank(20, 1),
@@ -220,7 +216,7 @@ def test_settings_are_checked(settings, message):
 
 def test_judged_sentences_are_from_all_over_the_held_out_ones(monkeypatch):
     judged = []
-    monkeypatch.setattr(training, "MOST_JUDGED", 4)
+    monkeypatch.setattr(training, "MAX_SCORED", 4)
     monkeypatch.setattr(
         training,
         "attachment",

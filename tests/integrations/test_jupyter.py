@@ -9,7 +9,7 @@ from hypothesis import given
 from eigentree.bracketing.parser import BracketingResult
 from eigentree.constituency.chart.marginals import Marginal
 from eigentree.constituency.result import Bracket, ParseResult
-from eigentree.dependency.parser import Arc, DependencyResult
+from eigentree.dependency.result import Arc, DependencyResult
 from eigentree.drawing.tree_svg import colour_of
 from eigentree.evaluation.attachment import score_attachment
 from eigentree.evaluation.parseval import score

@@ -9,8 +9,8 @@ from eigentree import clauses
 from eigentree.constituency.ensemble.config import make_description
 from eigentree.constituency.ensemble.training import train_ensemble
 from eigentree.dependency.learn.head_automata import HeadAutomataOptions
+from eigentree.dependency.options import DependencyTrainingOptions
 from eigentree.dependency.parser import DependencyParser
-from eigentree.dependency.training import DependencyTrainingOptions
 from tests.bracketing.test_parser import parser as bracketing_parser
 from tests.demo import any_length_parser, demo_parser, demo_trees
 

@@ -1,26 +1,24 @@
-"""Dependency parsers in model files: which array is what, and the checks when one is opened."""
+"""Dependency parsers in model files: which array is what, and the checks on opening."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel
 
 from eigentree.dependency.arc_labels import ArcLabels
 from eigentree.dependency.head_automata import HeadAutomata
 from eigentree.dependency.lexical_modifiers import LexicalModifiers
-from eigentree.dependency.parser import DependencyOptions, DependencyParser
-from eigentree.errors import EigentreeError, ModelFileError
-from eigentree.model_file import ModelFile, header_problem, open_model, save_model
+from eigentree.dependency.options import DependencyOptions
+from eigentree.dependency.parser import DependencyParser
+from eigentree.model_file import Codec, ModelFile, Parts
 from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.treebank.lexicon import Lexicon, LexiconOptions
 from eigentree.treebank.tag_schemes import parts_of_scheme
 from eigentree.words.tagger import Tagger
 
-KIND = "dependency parser"
 _BACK_OFF = "back_off."
 
 
@@ -51,11 +49,9 @@ class _Header(BaseModel):
     description: Annotated[dict[str, Any], AfterValidator(_description)]
 
 
-def save_dependency_parser(parser: DependencyParser, path: str | Path) -> None:
-    """Write a dependency parser, whole or not at all."""
+def _to_parts(parser: DependencyParser) -> Parts:
     lexical, relations = parser.lexical, parser.relations
     header = {
-        "kind": KIND,
         "symbols": list(parser.automata.symbols),
         "tag_scheme": parser.tag_scheme,
         "lexical": None
@@ -68,44 +64,17 @@ def save_dependency_parser(parser: DependencyParser, path: str | Path) -> None:
         },
         "relations": None if relations is None else list(relations.labels),
         "options": asdict(parser.options),
-        "description": parser.description,
+        "description": dict(parser.description),
     }
     arrays = parser.automata.to_arrays()
     arrays |= {_BACK_OFF + name: array for name, array in parser.back_off.to_arrays().items()}
     for part in (lexical, relations):
         arrays |= {} if part is None else part.to_arrays()
     blobs = {} if parser.tagger is None else {"tagger": parser.tagger.to_bytes()}
-    save_model(path, header, arrays, blobs)
+    return Parts(header, arrays, blobs)
 
 
-def load_dependency_parser(path: str | Path, *, verify: bool = True) -> DependencyParser:
-    """Read a dependency parser and check that its parts belong together.
-
-    Parameters
-    ----------
-    verify
-        Whether to check the digest of the file.
-
-    Raises
-    ------
-    ModelFileError
-        When the file holds something else, is damaged, or its parts don't fit.
-    """
-    file = open_model(path, kind=KIND, verify=verify)
-    try:
-        return _assemble(file)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise ModelFileError(f"{path}: the model's parts don't fit: {what}") from error
-    except EigentreeError as error:
-        raise ModelFileError(f"{path}: {error}") from error
-
-
-def _assemble(file: ModelFile) -> DependencyParser:
-    try:
-        header = _Header.model_validate(file.header)
-    except ValidationError as error:
-        raise ModelFileError(f"its {header_problem(error)}") from error
+def _from_parts(header: _Header, file: ModelFile) -> DependencyParser:
     symbols = tuple(header.symbols)
     # Kernels are compiled for arrays of this machine's memory, so mapped ones are copied.
     arrays = {name: np.array(array) for name, array in file.arrays.items()}
@@ -132,3 +101,6 @@ def _assemble(file: ModelFile) -> DependencyParser:
         header.options,
         header.description,
     )
+
+
+CODEC = Codec("dependency parser", _Header, _to_parts, _from_parts)

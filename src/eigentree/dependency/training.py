@@ -1,16 +1,17 @@
 """Training of dependency parsers: from sentences in CoNLL-U to a `DependencyParser`.
 
-Head-automata learn tags, a lexical model words; the relations and the tagger learn apart from
-both.  Charts find projective trees only, so others are made projective first, or left out.
+Head-automata are learned from tags, a lexical model from words; relations and the tagger are
+learned independently of both.  Charts find projective trees only, so others are made projective
+first, or left out.
 """
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Literal, NamedTuple, TypeVar, get_args
+from typing import NamedTuple, TypeVar
 
 from eigentree.dependency.head_automata import HeadAutomata
 from eigentree.dependency.learn.arc_labels import train_arc_labels
@@ -22,78 +23,28 @@ from eigentree.dependency.learn.head_automata import (
 from eigentree.dependency.learn.lexical_modifiers import (
     MOST_WEIGHTS,
     HeadedSentence,
-    LexicalOptions,
     count_lexical_modifiers,
     search_weight,
 )
-from eigentree.dependency.parser import UNKNOWN_TAG, DependencyOptions, DependencyParser
-from eigentree.errors import GrammarError, SettingsError, counted
+from eigentree.dependency.options import Crossing, DependencyTrainingOptions
+from eigentree.dependency.parser import UNKNOWN_TAG, DependencyParser
+from eigentree.errors import GrammarError, counted
 from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.tokenisation.words import tokenise
 from eigentree.treebank.io.conllu import EMPTY, Sentence
 from eigentree.treebank.projective import projectivise
-from eigentree.treebank.tag_schemes import parts_of_scheme, scheme_of, tags_of
+from eigentree.treebank.tag_schemes import scheme_of, tags_of
 from eigentree.types import Progress
 from eigentree.words.tagger import Tagger
 
-Crossing = Literal["lift", "skip"]
 Item = TypeVar("Item")
 
-# Sentences that iterations are judged on; more say the same and take longer.
-MOST_JUDGED = 500
-# And weights of a lexical model, whose charts are larger.
-MOST_WEIGHED, LONGEST_WEIGHED = 200, 40
-# Ranges of a treebank that its parser knows.
-_MOST_CONTRACTED = 3000
-
-
-def best_automata(method: Method = "spectral+em") -> HeadAutomataOptions:
-    """Automata as they served best on held-out trees of six treebanks.
-
-    To judge an iteration by parsing takes far longer than the iteration, so only some are.
-    """
-    return HeadAutomataOptions(method, judge_every=5)
-
-
-@dataclass(frozen=True, slots=True)
-class DependencyTrainingOptions:
-    """Settings for training a dependency parser.
-
-    Attributes
-    ----------
-    automata
-        Method and states.
-    lexical
-        The lexical model that is combined with them; None for tags alone.
-    lexical_weight
-        Its exponent; None to search for the best on held-out sentences, or 1 without any.
-    tag_scheme
-        What the tags are, see `eigentree.treebank.tag_schemes`; None to let the treebank decide.
-    crossing
-        What becomes of trees with crossing arcs: ``lift`` makes them projective, ``skip``
-        leaves them out.
-    relations, tagger
-        Whether to learn relations, and tags for words.
-    parsing
-        How sentences are parsed.
-    """
-
-    automata: HeadAutomataOptions = field(default_factory=best_automata)
-    lexical: LexicalOptions | None = field(default_factory=LexicalOptions)
-    lexical_weight: float | None = None
-    tag_scheme: str | None = None
-    crossing: Crossing = "lift"
-    relations: bool = True
-    tagger: bool = True
-    parsing: DependencyOptions = field(default_factory=DependencyOptions)
-
-    def __post_init__(self) -> None:
-        if self.tag_scheme is not None:
-            parts_of_scheme(self.tag_scheme)
-        if self.crossing not in get_args(Crossing):
-            raise SettingsError(f"crossing is {self.crossing!r}; it must be lift or skip")
-        if self.lexical_weight is not None and self.lexical_weight <= 0.0:
-            raise SettingsError(f"lexical_weight is {self.lexical_weight}; it must be above 0")
+# Held-out sentences that score iterations; more take longer and change little.
+MAX_SCORED = 500
+# And those that score weights of a lexical model, whose charts are larger.
+MAX_WEIGHED, MAX_WEIGHED_LENGTH = 200, 40
+# Contractions that a parser knows.
+_MAX_CONTRACTED = 3000
 
 
 class ProjectiveTrees(NamedTuple):
@@ -139,44 +90,49 @@ def attachment(parser: DependencyParser, sentences: Sequence[HeadedSentence]) ->
 
 
 def train_dependencies(
-    sentences: Sequence[Sentence],
-    options: DependencyTrainingOptions = DependencyTrainingOptions(),
+    data: Sequence[Sentence],
+    settings: DependencyTrainingOptions | None = None,
     *,
+    method: Method | None = None,
     dev: Sequence[Sentence] = (),
     seed: int = 0,
     jobs: int = 1,
     checkpoint: Path | None = None,
     progress: Progress | None = None,
 ) -> DependencyParser:
-    """Learn a dependency parser.
+    """Train a dependency parser.
 
     Parameters
     ----------
-    sentences
-        With trees.
-    options
+    data
+        Sentences with trees.
+    settings
+        None for the defaults.
+    method
+        Shortcut for the method of learning automata in `settings`.
     dev
-        Held-out sentences with trees.  `MOST_JUDGED` from all over them judge iterations of
-        expectation maximisation; of these, `MOST_WEIGHED` of at most `LONGEST_WEIGHED` words judge
-        the weight of the lexical model.
+        Held-out sentences with trees.  `MAX_SCORED` from all over them score EM iterations; of
+        these, `MAX_WEIGHED` of at most `MAX_WEIGHED_LENGTH` words score the weight of the lexical
+        model.
     seed
-        Same seed, same parser, to the byte.
+        The same seed gives the same parser, byte for byte.
     jobs
-        Processes of expectation maximisation; the result is the same.
+        Number of processes of EM; the result is the same.
     checkpoint
-        A file with which expectation maximisation, once stopped, can go on.
+        A file from which an interrupted EM can resume.
     progress
-        Called with the stage and the share of it that is done, 0 to 1.
+        Called with the stage and the fraction of it that is done, 0 to 1.
 
     Raises
     ------
     GrammarError
         When no sentence is left to learn from, none of its words has a tag, or relations are to be
-        learnt and no word modifies another.
+        learned and no word modifies another.
     ModelFileError
-        When the checkpoint belongs to other work.
+        When the checkpoint is of another training run.
     """
-    sentences = [sentence for sentence in sentences if len(sentence)]
+    options = (settings or DependencyTrainingOptions()).with_method(method)
+    sentences = [sentence for sentence in data if len(sentence)]
     scheme = options.tag_scheme or scheme_of(sentences)
     trees = projective_trees(sentences, scheme, options.crossing)
     if not trees.sentences:
@@ -189,14 +145,14 @@ def train_dependencies(
             f"no word has a tag by {options.tag_scheme or 'upos or xpos'}, and automata learn from "
             "tags; there must be some"
         )
-    # Told before expectation maximisation, which takes long.
+    # Checked before EM, which takes long.
     if options.relations and not any(head for tree in trees.sentences for head in tree.heads):
         raise GrammarError(
-            "every word of the trees is a root, and relations are learnt from arcs between words "
+            "every word of the trees is a root, and relations are learned from arcs between words "
             "too; give trees with such arcs, or leave relations out with --no-relations"
         )
-    judged = projective_trees(_spread(dev, MOST_JUDGED), scheme).sentences
-    tell = progress or _tell_nobody
+    scored = projective_trees(_spread(dev, MAX_SCORED), scheme).sentences
+    report = progress or _ignore
     pairs = [(tags, heads) for _, tags, heads in trees.sentences]
     symbols = sorted({UNKNOWN_TAG, *(tag for tags, _ in pairs for tag in tags)})
     # With another objective there may be nothing to judge signed automata by.
@@ -207,14 +163,14 @@ def train_dependencies(
     back_off = learn_head_automata(pairs, prior, symbols=symbols).automata
 
     def judge(automata: HeadAutomata) -> float:
-        return attachment(DependencyParser(automata, back_off, scheme, options=plain), judged)
+        return attachment(DependencyParser(automata, back_off, scheme, options=plain), scored)
 
     learned = learn_head_automata(
         pairs,
         options.automata,
         symbols=symbols,
-        judge=judge if judged else None,
-        judged_on=str(len(judged)),
+        judge=judge if scored else None,
+        judged_on=str(len(scored)),
         checkpoint=checkpoint,
         jobs=jobs,
         seed=seed,
@@ -222,24 +178,24 @@ def train_dependencies(
     )
     parser = DependencyParser(learned.automata, back_off, scheme, options=plain)
     if options.lexical is not None:
-        tell("words", 0.0)
+        report("words", 0.0)
         parser = replace(
             parser,
             lexical=count_lexical_modifiers(trees.sentences, options.lexical),
             options=replace(plain, lexical_alone=parsing.lexical_alone),
         )
-        if options.lexical_weight is None and judged and not parsing.lexical_alone:
-            parser = _with_best_weight(parser, judged, tell)
-        tell("words", 1.0)
+        if options.lexical_weight is None and scored and not parsing.lexical_alone:
+            parser = _with_best_weight(parser, scored, report)
+        report("words", 1.0)
     if options.relations:
-        tell("relations", 0.0)
+        report("relations", 0.0)
         rows = list(zip(trees.sentences, trees.relations, strict=True))
         parser = replace(parser, relations=train_arc_labels(rows, seed=seed))
-        tell("relations", 1.0)
+        report("relations", 1.0)
     if options.tagger:
-        tell("tagger", 0.0)
+        report("tagger", 0.0)
         tagged = [(words, tags) for words, tags, _ in trees.sentences]
-        tagger = Tagger.train(tagged, progress=lambda done, most: tell("tagger", done / most))
+        tagger = Tagger.train(tagged, progress=lambda done, most: report("tagger", done / most))
         parser = replace(parser, tagger=tagger)
     return replace(
         parser,
@@ -298,21 +254,21 @@ def scheme_of_treebank(sentences: Sequence[Sentence]) -> TokenisationScheme:
         shown = tuple(token.text.lower() for token in tokenise(surface, scheme))
         if count > whole[surface] and shown != parts and " " not in surface:
             contracted[surface] = (count, parts)
-    most = sorted(contracted, key=lambda surface: -contracted[surface][0])[:_MOST_CONTRACTED]
+    most = sorted(contracted, key=lambda surface: -contracted[surface][0])[:_MAX_CONTRACTED]
     return replace(scheme, contracted=tuple(sorted((each, *contracted[each][1]) for each in most)))
 
 
 def _with_best_weight(
-    parser: DependencyParser, judged: Sequence[HeadedSentence], tell: Progress
+    parser: DependencyParser, scored: Sequence[HeadedSentence], report: Progress
 ) -> DependencyParser:
-    """The parser with the weight of its lexical model that does best on held-out sentences."""
-    short = [each for each in judged if len(each.words) <= LONGEST_WEIGHED]
-    sentences = _spread(short, MOST_WEIGHED)
+    """The parser with the weight of its lexical model that scores best on held-out sentences."""
+    short = [each for each in scored if len(each.words) <= MAX_WEIGHED_LENGTH]
+    sentences = _spread(short, MAX_WEIGHED)
     n_tried = 0
 
     def score(weight: float) -> float:
         nonlocal n_tried
-        tell("words", n_tried / MOST_WEIGHTS)
+        report("words", n_tried / MOST_WEIGHTS)
         n_tried += 1
         return attachment(_weighted(parser, weight), sentences)
 
@@ -323,11 +279,11 @@ def _weighted(parser: DependencyParser, weight: float) -> DependencyParser:
     return replace(parser, options=replace(parser.options, lexical_weight=weight))
 
 
-def _spread(items: Sequence[Item], most: int) -> list[Item]:
+def _spread(items: Sequence[Item], max_items: int) -> list[Item]:
     """At most so many, from all over the sequence: neighbours in a treebank are of one text."""
-    n = min(len(items), most)
+    n = min(len(items), max_items)
     return [items[at * len(items) // n] for at in range(n)]
 
 
-def _tell_nobody(stage: str, share: float) -> None:
+def _ignore(stage: str, share: float) -> None:
     pass

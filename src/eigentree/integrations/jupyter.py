@@ -13,7 +13,7 @@ from itertools import islice
 from eigentree._core.printable import visible
 from eigentree.bracketing.parser import BracketingResult
 from eigentree.constituency.result import ParseResult, node_confidences
-from eigentree.dependency.parser import DependencyResult
+from eigentree.dependency.result import DependencyResult
 from eigentree.drawing.arcs import Arcs, draw_arcs_svg, draw_arcs_text
 from eigentree.drawing.tree_svg import draw_svg
 from eigentree.drawing.tree_text import draw_text

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 from eigentree._core.optional import require
 from eigentree.constituency.result import ParseResult, node_confidences
-from eigentree.dependency.parser import DependencyResult
+from eigentree.dependency.result import DependencyResult
 from eigentree.errors import SettingsError
 from eigentree.evaluation.attachment import AttachmentResult
 from eigentree.evaluation.result import ParsevalResult

@@ -16,9 +16,14 @@ from pydantic import AfterValidator, Field, ValidationError, field_validator, mo
 
 from eigentree.constituency.settings import Name, States, Table, distinct, refuse
 from eigentree.dependency.learn.head_automata import HeadAutomataOptions, Method
-from eigentree.dependency.learn.lexical_modifiers import OF_THE_PAPER, LexicalOptions
-from eigentree.dependency.parser import DependencyObjective, DependencyOptions, DependencyParser
-from eigentree.dependency.training import DependencyTrainingOptions, train_dependencies
+from eigentree.dependency.learn.lexical_modifiers import OF_THE_PAPER, LexicalModifierOptions
+from eigentree.dependency.options import (
+    DependencyObjective,
+    DependencyOptions,
+    DependencyTrainingOptions,
+)
+from eigentree.dependency.parser import DependencyParser
+from eigentree.dependency.training import train_dependencies
 from eigentree.errors import SettingsError, TreebankFormatError
 from eigentree.evaluation.attachment import AttachmentResult, score_attachment
 from eigentree.evaluation.significance import bootstrap_interval
@@ -260,7 +265,7 @@ def _options(settings: Mapping[str, Any], scheme: str) -> DependencyTrainingOpti
     }
     return DependencyTrainingOptions(
         HeadAutomataOptions(**automata),
-        None if lexical == "none" else LexicalOptions(states=OF_THE_PAPER[lexical]),
+        None if lexical == "none" else LexicalModifierOptions(states=OF_THE_PAPER[lexical]),
         settings["lexical_weight"],
         scheme,
         relations=False,

@@ -190,12 +190,12 @@ def _dependencies(
     surface: str | None,
     offsets: list[tuple[int, int]] | None,
 ) -> dict[str, Any]:
-    from eigentree.serialise import dependency_record, with_tree
+    from eigentree.dependency.result import with_tree
     from eigentree.treebank.io.conllu import format_sentence, new_sentence
     from eigentree.treebank.tag_schemes import parts_of_scheme
 
     result = parser.parse(words, tags)
-    record = {"index": index, **dependency_record(result, {"offsets": offsets})}
+    record = {"index": index, **result.to_dict({"offsets": offsets})}
     first = offsets[0][0] if offsets else 0
     places = offsets and [(start - first, end - first) for start, end in offsets]
     sentence = new_sentence(words, places, surface, sent_id=str(index + 1))

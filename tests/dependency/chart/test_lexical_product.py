@@ -17,7 +17,7 @@ from eigentree.dependency.chart.lexical_product import lexical_heads
 from eigentree.dependency.head_automata import RIGHT, ROOT, HeadAutomata
 from eigentree.dependency.learn.lexical_modifiers import (
     HeadedSentence,
-    LexicalOptions,
+    LexicalModifierOptions,
     count_lexical_modifiers,
 )
 from eigentree.dependency.lexical_modifiers import LexicalModifiers, SentenceModifiers
@@ -57,7 +57,7 @@ def random_lexical(rng: np.random.Generator, states: str) -> LexicalModifiers:
                 heads[rng.integers(len(heads))],
             )
         )
-    options = LexicalOptions(
+    options = LexicalModifierOptions(
         states=states,
         coordination=("C",),
         punctuation=("P",),

@@ -10,7 +10,7 @@ import pytest
 
 from eigentree.dependency.learn.lexical_modifiers import (
     HeadedSentence,
-    LexicalOptions,
+    LexicalModifierOptions,
     count_lexical_modifiers,
     search_weight,
 )
@@ -35,7 +35,7 @@ TREES = [
         ("a b c", "X Y Z", "3 0 2"),  # crosses the arc of the root
     ]
 ]  # fmt: skip
-OPTIONS = LexicalOptions(lexicon=LexiconOptions(rare_threshold=1))
+OPTIONS = LexicalModifierOptions(lexicon=LexiconOptions(rare_threshold=1))
 
 
 def counted(states: str = "coordination-punctuation", **settings: float) -> LexicalModifiers:
@@ -223,10 +223,10 @@ def test_impossible_trees_are_refused():
 
 def test_impossible_settings_are_refused():
     with pytest.raises(SettingsError, match="states is 'two'; it must be one of one-state"):
-        LexicalOptions(states="two")  # type: ignore[arg-type]
+        LexicalModifierOptions(states="two")  # type: ignore[arg-type]
     for diversity in (0.0, -1.0, np.inf, np.nan):
         with pytest.raises(SettingsError, match="diversity"):
-            LexicalOptions(diversity=diversity)
+            LexicalModifierOptions(diversity=diversity)
 
 
 def changed(array, at, value):

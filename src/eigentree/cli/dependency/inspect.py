@@ -13,55 +13,11 @@ _ROOT_NAME = "root"  # in tables; automata have no name for it that could be pri
 
 
 def describe_dependencies(path: str) -> dict[str, Any]:
-    """What is in a dependency model, as JSON has it.
-
-    The states of each tag's automata count those of the automata that are mixed in.
-    """
+    """The file and `DependencyParser.summary`."""
     from eigentree.dependency.parser import DependencyParser
 
     parser = DependencyParser.load(path)
-    automata, lexical, relations = parser.automata, parser.lexical, parser.relations
-    description = dict(parser.description)
-    # A parser that was put together by hand need not say how often its tags were seen.
-    seen = description.pop("tag_counts", None) or {}
-    states = automata.n_states.reshape(-1, 2).tolist()
-    rows = [
-        {"tag": tag, "count": seen.get(tag, 0), "left states": left, "right states": right}
-        for tag, (left, right) in zip(automata.symbols, states, strict=False)
-    ]
-    return {
-        "file": path,
-        "bytes": Path(path).stat().st_size,
-        "kind": "dependency parser",
-        "trained": description,
-        "parsing": {
-            "objective": parser.options.objective,
-            "several_roots": parser.options.several_roots,
-            "max_words": parser.options.max_words,
-        },
-        "tag_scheme": parser.tag_scheme,
-        "signed": parser.is_signed,
-        "lexical": None
-        if lexical is None
-        else {
-            "states": description.get("lexical"),
-            "weight": parser.options.lexical_weight,
-            "alone": parser.options.lexical_alone,
-        },
-        "relations": None if relations is None else list(relations.labels),
-        "tagger": None if parser.tagger is None else {"tags": len(parser.tagger.tagset)},
-        "sizes": {
-            "tags": len(automata.symbols),
-            "states of automata": int(automata.n_states.sum()),
-            "numbers of automata that are not zero": automata.n_parameters,
-            "words and word classes": 0 if lexical is None else len(lexical.lexicon),
-            "counts of the lexical model": 0 if lexical is None else lexical.n_parameters,
-            "relations": 0 if relations is None else len(relations.labels),
-            "weights of relations": 0 if relations is None else len(relations.weight),
-        },
-        "root": {"right states": states[-1][1]},
-        "tags": sorted(rows, key=lambda row: (-row["count"], row["tag"])),
-    }
+    return {"file": path, "bytes": Path(path).stat().st_size, **parser.summary()}
 
 
 def show_dependencies(report: dict[str, Any], most: int) -> None:

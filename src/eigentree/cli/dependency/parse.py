@@ -29,7 +29,8 @@ from eigentree.errors import SettingsError
 
 if TYPE_CHECKING:
     from eigentree.cli.constituency.parse import HowToCut
-    from eigentree.dependency.parser import DependencyParser, DependencyResult
+    from eigentree.dependency.parser import DependencyParser
+    from eigentree.dependency.result import DependencyResult
     from eigentree.sentence_input import Offsets
     from eigentree.tokenisation.reader import ReadText
     from eigentree.treebank.io.conllu import Sentence
@@ -245,7 +246,7 @@ def _of_text(number: int, name: str, found: ReadText) -> _Asked:
 
 
 def _renderer(parser: DependencyParser, work: _Work) -> Callable[[_Asked], _Rendered]:
-    from eigentree.serialise import with_tree
+    from eigentree.dependency.result import with_tree
     from eigentree.treebank.io.conllu import format_sentence
     from eigentree.treebank.tag_schemes import parts_of_scheme
 
@@ -267,11 +268,9 @@ def _renderer(parser: DependencyParser, work: _Work) -> Callable[[_Asked], _Rend
 
 def _in_json(result: DependencyResult, asked: _Asked) -> str:
     """One line: what a parse holds, and why it is empty where its sentence can't be read."""
-    from eigentree.serialise import dependency_record
-
     record: dict[str, object] = {} if asked.problem is None else {"problem": asked.problem}
     where = {} if asked.line is None else {"line": asked.line, "offsets": asked.offsets}
-    record |= dependency_record(result, where)
+    record |= result.to_dict(where)
     return json.dumps(record, ensure_ascii=False) + "\n"
 
 

@@ -97,13 +97,13 @@ def train(
     """
     from eigentree.cli.constituency._output import warn_of_compilation
     from eigentree.cli.constituency._training import Stages, changed, check_writable
-    from eigentree.dependency.learn.lexical_modifiers import OF_THE_PAPER, LexicalOptions
-    from eigentree.dependency.parser import DependencyOptions
-    from eigentree.dependency.training import (
+    from eigentree.dependency.learn.lexical_modifiers import OF_THE_PAPER, LexicalModifierOptions
+    from eigentree.dependency.options import (
+        DependencyOptions,
         DependencyTrainingOptions,
         best_automata,
-        train_dependencies,
     )
+    from eigentree.dependency.training import train_dependencies
     from eigentree.treebank.io.conllu import read_dependencies
 
     if method in _WITHOUT_EM:
@@ -126,7 +126,7 @@ def train(
             best_automata(method), states=states, back_off=back_off, iterations=iterations,
             restarts=restarts,
         ),
-        None if lexical == "none" else LexicalOptions(states=OF_THE_PAPER[lexical]),
+        None if lexical == "none" else LexicalModifierOptions(states=OF_THE_PAPER[lexical]),
         lexical_weight,
         tags,
         crossing,

@@ -65,7 +65,7 @@ class HeadedSentence(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class LexicalOptions:
+class LexicalModifierOptions:
     """How lexical models of modifiers are counted.
 
     Attributes
@@ -96,7 +96,7 @@ class LexicalOptions:
 
 
 def count_lexical_modifiers(
-    sentences: Iterable[HeadedSentence], options: LexicalOptions = LexicalOptions()
+    sentences: Iterable[HeadedSentence], options: LexicalModifierOptions = LexicalModifierOptions()
 ) -> LexicalModifiers:
     """Count the modifiers of a treebank.
 
@@ -187,7 +187,7 @@ def search_weight(
     return weight if reached > best_score else best
 
 
-def _states_after(tags: Sequence[str], options: LexicalOptions) -> Longs:
+def _states_after(tags: Sequence[str], options: LexicalModifierOptions) -> Longs:
     """Axes (T + 1): the state after a modifier with each tag, the last for unknown ones."""
     if options.states != "coordination-punctuation":
         return np.full(len(tags) + 1, int(options.states == "first"), dtype=np.int64)

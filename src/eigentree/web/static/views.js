@@ -19,12 +19,10 @@ const TOO_WIDE = 2.4;
 
 const FALLBACKS = {
   threshold: "Found only when unlikely phrases were looked at as well.",
-  coarse: "The latent grammar gave no usable values; this is the plain grammar’s tree.",
+  coarse: "The model with latent states gave no usable values; a simpler one gave this tree.",
   tags: "Some tags were set aside so that there is a tree.",
-  flat: "The grammar has no tree for this sentence: only its tags are shown.",
+  flat: "The model has no tree for this sentence; its words are shown with their tags.",
   split: "The sentence is too long to be parsed in one piece; its parts were.",
-  "back-off": "The automata gave no usable values; counted ones took their place.",
-  chain: "No tree was found: every word hangs on the one before it.",
 };
 
 export class Views {

@@ -1,0 +1,117 @@
+"""Options of parsing with, and of training, dependency parsers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, get_args
+
+from eigentree.errors import SettingsError
+from eigentree.treebank.tag_schemes import parts_of_scheme
+
+if TYPE_CHECKING:
+    from eigentree.dependency.learn.head_automata import HeadAutomataOptions, Method
+    from eigentree.dependency.learn.lexical_modifiers import LexicalModifierOptions
+
+DependencyObjective = Literal["sum", "product", "viterbi"]
+Crossing = Literal["lift", "skip"]
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyOptions:
+    """How sentences are parsed.
+
+    Attributes
+    ----------
+    objective
+        What the tree maximises: the ``sum`` of the marginals of its arcs, their ``product``, or,
+        for automata of probabilities, the value of one derivation (``viterbi``).
+    several_roots
+        Whether the root may have several modifiers.
+    max_words
+        Longer sentences are parsed in pieces of at most this many words.
+    lexical_weight
+        Exponent of the lexical model's values in their product with those of the automata;
+        above 0.
+    lexical_alone
+        Whether a lexical model replaces the automata instead of being combined with them.
+    """
+
+    objective: DependencyObjective = "sum"
+    several_roots: bool = False
+    max_words: int = 400
+    lexical_weight: float = 1.0
+    lexical_alone: bool = False
+
+    def __post_init__(self) -> None:
+        known = get_args(DependencyObjective)
+        if self.objective not in known:
+            raise SettingsError(
+                f"objective is {self.objective!r}; it must be one of {', '.join(known)}"
+            )
+        if self.max_words < 1:
+            raise SettingsError(f"max_words is {self.max_words}; it must be at least 1")
+        if not 0.0 < self.lexical_weight < float("inf"):
+            raise SettingsError(f"lexical_weight is {self.lexical_weight}; it must be above 0")
+
+
+def best_automata(method: Method = "spectral+em") -> HeadAutomataOptions:
+    """The options of automata that did best on held-out trees of six treebanks.
+
+    Scoring an iteration by parsing takes far longer than the iteration, so only some are scored.
+    """
+    from eigentree.dependency.learn.head_automata import HeadAutomataOptions
+
+    return HeadAutomataOptions(method, judge_every=5)
+
+
+def _lexical_model() -> LexicalModifierOptions:
+    from eigentree.dependency.learn.lexical_modifiers import LexicalModifierOptions
+
+    return LexicalModifierOptions()
+
+
+@dataclass(frozen=True, slots=True)
+class DependencyTrainingOptions:
+    """Settings for training a dependency parser.
+
+    Attributes
+    ----------
+    automata
+        Method and states.
+    lexical
+        The lexical model that is combined with them; None for tags alone.
+    lexical_weight
+        Its exponent; None to search for the best on held-out sentences, or 1 without any.
+    tag_scheme
+        What the tags are, see `eigentree.treebank.tag_schemes`; None to let the treebank decide.
+    crossing
+        What is done with trees with crossing arcs: ``lift`` makes them projective, ``skip``
+        leaves them out.
+    relations, tagger
+        Whether to learn relations, and a tagger.
+    parsing
+        How sentences are parsed.
+    """
+
+    automata: HeadAutomataOptions = field(default_factory=best_automata)
+    lexical: LexicalModifierOptions | None = field(default_factory=_lexical_model)
+    lexical_weight: float | None = None
+    tag_scheme: str | None = None
+    crossing: Crossing = "lift"
+    relations: bool = True
+    tagger: bool = True
+    parsing: DependencyOptions = field(default_factory=DependencyOptions)
+
+    def __post_init__(self) -> None:
+        if self.tag_scheme is not None:
+            parts_of_scheme(self.tag_scheme)
+        if self.crossing not in get_args(Crossing):
+            raise SettingsError(f"crossing is {self.crossing!r}; it must be lift or skip")
+        if self.lexical_weight is not None and self.lexical_weight <= 0.0:
+            raise SettingsError(f"lexical_weight is {self.lexical_weight}; it must be above 0")
+
+    def with_method(self, method: Method | None) -> DependencyTrainingOptions:
+        """The settings with another method of learning automata; None for the same."""
+        if method is None:
+            return self
+        return replace(self, automata=replace(self.automata, method=method))
