@@ -292,3 +292,59 @@ def test_parts_must_fit():
 def test_settings_are_checked(settings, message):
     with pytest.raises(SettingsError, match=message):
         DependencyOptions(**settings)
+
+
+def test_long_sentences_are_cut_after_punctuation():
+    parser = replace(plain_parser(), options=replace(plain_parser().options, max_words=6))
+    words = ["a", "b", "c", "d", ",", "e", "f", "g"]
+    result = parser.parse(words, ["NOUN"] * 4 + ["PUNCT"] + ["NOUN"] * 3)
+    assert result.fallback == "split"
+    first, second = (
+        parser.parse(words[start:end], result.tags[start:end]) for start, end in ((0, 5), (5, 8))
+    )
+    root = first.heads.index(0) + 1
+    moved = [root if head == 0 else head + 5 for head in second.heads]
+    assert result.heads == first.heads + moved
+
+
+def test_pieces_get_smaller_when_memory_runs_out(monkeypatch):
+    parser, whole = plain_parser(), DependencyParser._derivation
+
+    def derivation(self, sentence):
+        if len(sentence.words) > 4:
+            raise MemoryError
+        return whole(self, sentence)
+
+    monkeypatch.setattr(DependencyParser, "_derivation", derivation)
+    result = parser.parse(["a"] * 9, ["NOUN"] * 9)
+    assert (result.fallback, len(result.heads)) == ("split", 9)
+    assert result.heads.count(0) == 1
+
+
+def test_processes_give_the_same_results():
+    parser = plain_parser()
+    sentences = [(each.forms(), each.tags("upos")) for each in treebank(70, 5)]
+    assert [*parser.parse_many(sentences, jobs=2)] == [*parser.parse_many(sentences)]
+    results, error = [], None
+    try:
+        for result in parser.parse_many([*sentences[:3], (["a"], []), sentences[4]], jobs=2):
+            results.append(result)
+    except SettingsError as wrong:
+        error = str(wrong)
+    assert (len(results), error) == (3, "there are 1 words but 0 tags")
+
+
+def test_parsers_score_themselves_and_can_not_be_changed():
+    parser, gold = plain_parser(), treebank(20, 3)
+    result = parser.evaluate(gold)
+    heads = [parser.parse(each.forms(), each.tags("upos")).heads for each in gold]
+    right = sum(
+        head == word.head
+        for sentence, own in zip(gold, heads, strict=True)
+        for head, word in zip(own, sentence.words, strict=True)
+    )
+    assert result.all.uas == pytest.approx(right / sum(map(len, gold)))
+    assert isinstance(hash(parser), int)
+    with pytest.raises(TypeError):
+        parser.description["words"] = 3
+    assert parser.summary()["sizes"]["tags"] == len(parser.automata.symbols)
