@@ -371,7 +371,7 @@ def change_of(*path: str | int, to: Any) -> Callable[[dict[str, Any]], None]:
         (change_of("description", "em", to=[]), "its header's description.em: "),
         (change_of("description", "em", to={"best": 1}), "its header's description.em.settings: "),
         (change_of("description", "state_search", to={"f1": 1}), "state_search.settings"),
-        (change_of("kind", to="tagger"), "holds a model of kind 'tagger', where 'parser'"),
+        (change_of("kind", to="tagger"), "is a model of kind 'tagger'; expected 'parser'"),
     ],
 )
 def test_forged_headers_are_refused(tmp_path, change, message):

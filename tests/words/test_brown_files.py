@@ -63,7 +63,7 @@ def test_models_that_are_refused(tmp_path):
     path = tmp_path / "clusters.egt"
     arrays = {"cluster": np.zeros(1, np.int32), "count": np.ones(1, np.int64)}
     for header, blobs, why in (
-        ({"kind": "parser"}, {"words": b"a"}, "holds a model of kind 'parser'"),
+        ({"kind": "parser"}, {"words": b"a"}, "is a model of kind 'parser'"),
         ({"kind": KIND, "paths": [1]}, {"words": b"a"}, "paths aren't"),
         ({"kind": KIND, "paths": ["0"]}, {}, "lacks 'words'"),
         ({"kind": KIND}, {"words": b"a"}, "lacks 'paths'"),

@@ -278,15 +278,15 @@ def test_models_of_other_kinds_are_refused(folder):
         assert done.exit_code == 2
     done = run("parse", "--model", "whole.egt", input="she left\n")
     assert done.stderr == (
-        "eigentree: whole.egt: holds a model of kind 'dependency parser', where 'parser' is "
-        "wanted; it is for eigentree dependencies parse\n"
+        "eigentree: whole.egt: is a model of kind 'dependency parser'; expected 'parser'; "
+        "it is for eigentree dependencies parse\n"
     )
     demo_parser().save(folder / "trees.egt")
     done = parse(model="trees.egt", input=RICH)
     assert done.exit_code == 2
     assert done.stderr == (
-        "eigentree: trees.egt: holds a model of kind 'parser', where 'dependency parser' is "
-        "wanted; it is for eigentree parse\n"
+        "eigentree: trees.egt: is a model of kind 'parser'; expected 'dependency parser'; "
+        "it is for eigentree parse\n"
     )
     done = parse("train.conllu", model="train.conllu")
     assert "train.conllu: isn't an eigentree model" in done.stderr
