@@ -8,13 +8,13 @@ from typing import Any
 import httpx
 
 from eigentree.web.app import Service
-from eigentree.web.middleware import Guard
+from eigentree.web.middleware import ServiceMiddleware
 
 
 class Inside:
-    """A client of an application of ASGI, for tests that don't wait for one another."""
+    """A client of an aSGI application, for tests that don't wait for one another."""
 
-    def __init__(self, service: Service, app: Guard, runner: asyncio.Runner) -> None:
+    def __init__(self, service: Service, app: ServiceMiddleware, runner: asyncio.Runner) -> None:
         self.service = service
         self._app = app
         self._runner = runner

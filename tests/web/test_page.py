@@ -730,7 +730,7 @@ def test_trouble_is_told_and_got_over(open_page):
     page.fill("#text", "dog " * 300)
     page.wait_for_selector("#trouble", state="visible")
     told = page.locator("#trouble-told").text_content()
-    assert told == "At most 250 tokens of a sentence are allowed, not 300."
+    assert told == "At most 250 tokens per sentence are allowed (got 300)."
     write(page, SLEEPING)
     page.wait_for_selector("#trouble", state="hidden")
     page.route("**/api/parse", lambda route: route.abort())

@@ -95,7 +95,7 @@ def test_good_sentences_come_out_beside_bad_ones(inside):
     assert results[4]["tags"] == ["PRP", "VBD", "."]
     assert results[3]["error"] == {
         "code": "too_many_tokens",
-        "message": "sentences[3]: at most 200 tokens of a sentence are allowed, not 300",
+        "message": "sentences[3]: at most 200 tokens per sentence are allowed (got 300)",
         "where": "sentences[3]",
         "limit": 200,
         "seen": 300,
@@ -252,8 +252,8 @@ def test_metrics_are_for_prometheus(inside):
     values = dict(
         line.rsplit(" ", 1) for line in answer.text.splitlines() if not line.startswith("#")
     )
-    assert float(values['eigentree_sentences_total{asked="parse",outcome="done"}']) >= 1
-    assert float(values['eigentree_sentences_total{asked="parse",outcome="bad_sentence"}']) >= 1
+    assert float(values['eigentree_sentences_total{task="parse",outcome="done"}']) >= 1
+    assert float(values['eigentree_sentences_total{task="parse",outcome="bad_sentence"}']) >= 1
     assert float(values['eigentree_errors_total{code="bad_sentence"}']) >= 1
     bins = [float(v) for k, v in values.items() if k.startswith("eigentree_request_seconds_bucket")]
     assert bins == sorted(bins)
@@ -315,12 +315,12 @@ def test_packed_bodies_are_refused(inside):
         (b"{", "line 1, column 2"),
         (b'{"text": "a",\n}', "line 2, column 1"),
         (b'\xef\xbb\xbf{"text": "a"}', "BOM"),
-        (b'{"text": "\xff"}', "byte 11 is no UTF-8"),
-        ('{"text": "a"}'.encode("utf-16"), "is no UTF-8"),
+        (b'{"text": "\xff"}', "byte 11 is not UTF-8"),
+        ('{"text": "a"}'.encode("utf-16"), "is not UTF-8"),
         (b'{"text": "a", "marginals": NaN}', "NaN"),
         (b'{"text": "a", "marginals": -Infinity}', "-Infinity"),
-        (b'{"text": "a", "text": "b"}', "'text' is there twice"),
-        (b'{"sentences": [{"words": ["a"], "words": []}]}', "'words' is there twice"),
+        (b'{"text": "a", "text": "b"}', "duplicate key 'text'"),
+        (b'{"sentences": [{"words": ["a"], "words": []}]}', "duplicate key 'words'"),
         (b'{"text": "a", "best": 1' + b"0" * 5000 + b"}", "digits"),
         (b"[" * 9000 + b"]" * 9000, "nested too deeply"),
         (b'{"a":' * 3000 + b"1" + b"}" * 3000, "nested too deeply"),
@@ -516,13 +516,13 @@ def test_an_error_within_a_worker_is_a_sentence_s():
     def fail(_: object) -> None:
         raise ZeroDivisionError("in the chart")
 
-    monkeyed = worker.Job("parse", "demo", {})
-    original = worker._DOING["parse"]
-    worker._DOING["parse"] = fail
+    monkeyed = worker.Task("parse", "demo", {})
+    original = worker._FUNCTIONS["parse"]
+    worker._FUNCTIONS["parse"] = fail
     try:
         answer = worker._answer({}, monkeyed)
     finally:
-        worker._DOING["parse"] = original
+        worker._FUNCTIONS["parse"] = original
     assert answer.failed == "ZeroDivisionError: in the chart"
 
 

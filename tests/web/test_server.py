@@ -282,8 +282,8 @@ def test_a_port_in_use(running, demo):
     code, out, err = run_verb("serve", "-m", demo, "--port", running.port)
     assert (code, out) == (2, "")
     assert err == (
-        f"eigentree: port {running.port} of 127.0.0.1 is in use; name another with --port, or 0 "
-        "for any that is free\n"
+        f"eigentree: port {running.port} of 127.0.0.1 is in use; choose another with "
+        "--port (0 for any free port)\n"
     )
 
 
@@ -296,17 +296,19 @@ def test_get_needs_no_port(demo):
 def test_an_open_port_is_told(demo, monkeypatch):
     hosts = []
 
-    def serve(_: object, host: str, __: int, names: list[str], tell: Callable[..., None]) -> None:
-        hosts.append(server.names_of(host, names))
-        tell(f"http://{host}:8600")
+    def serve(
+        _: object, host: str, __: int, names: list[str], announce: Callable[..., None]
+    ) -> None:
+        hosts.append(server.allowed_hosts(host, names))
+        announce(f"http://{host}:8600")
 
     monkeypatch.setattr(server, "serve", serve)
     _, _, err = run_verb("serve", "-m", demo, "--host", "0.0.0.0")
     assert err.splitlines()[1:] == [
-        "others may reach 0.0.0.0, and the service asks nobody who they are"
+        "warning: 0.0.0.0 is reachable from other machines and there is no authentication"
     ]
     _, _, err = run_verb("serve", "-m", demo)
-    assert err == "serving at http://127.0.0.1:8600, until Ctrl-C\n"
+    assert err == "serving at http://127.0.0.1:8600 (stop with Ctrl-C)\n"
     run_verb("serve", "-m", demo, "--host", "::1", "--allow-host", "parser.example.org")
     own = ["localhost", "127.0.0.1", "[::1]"]
     assert hosts == [None, [*own, "127.0.0.1"], [*own, "[::1]", "parser.example.org"]]
@@ -320,14 +322,14 @@ def test_get_tells_by_its_exit_code(demo, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["-m", "none.egt"], "none.egt: there is no such model"),
-        (["-m", "demo.egt", "-m", "demo.egt"], "would both be called demo; rename one of them"),
+        (["-m", "none.egt"], "none.egt: no such model"),
+        (["-m", "demo.egt", "-m", "demo.egt"], "would both be named demo; rename one of them"),
         (["-m", "text.egt"], "text.egt: isn't an eigentree model"),
         (["--dependencies", "demo.egt"], "expected 'dependency parser'"),
         (["-m", "demo.egt", "--max-tokens", "0"], "the limit tokens is 0; it must be greater"),
         (["-m", "demo.egt", "--max-stop-seconds", "nan"], "the limit stop_seconds is nan"),
         (["-m", "demo.egt", "--host", "no.such.host.invalid"], "port 8600 of no.such.host.invalid"),
-        (["-m", "demo.egt", "--get", "api"], "'api' is no path of the service"),
+        (["-m", "demo.egt", "--get", "api"], "'api' is not a path of the service"),
     ],
 )
 def test_what_can_not_be_served(demo, options, told, monkeypatch):
@@ -346,7 +348,9 @@ def test_a_worker_that_dies_at_once_is_work_that_failed(demo, monkeypatch):
     monkeypatch.setattr(server, "get_once", die)
     code, out, err = run_verb("serve", "-m", demo, "--get", "/api/health")
     assert (code, out) == (1, "")
-    assert err == "eigentree: a worker process exited unexpectedly (possibly out of memory)\n"
+    assert err == (
+        "eigentree: a worker process exited unexpectedly (possibly out of memory); use fewer jobs\n"
+    )
 
 
 def test_without_the_extra_it_says_what_to_install():

@@ -14,20 +14,20 @@ from typing import Any
 import pytest
 
 from eigentree.errors import ModelFileError
-from eigentree.web import crew as crews
+from eigentree.web import worker_pool
 from eigentree.web.errors import ServiceError
 from eigentree.web.limits import Limits
 from eigentree.web.metrics import Metrics
 from eigentree.web.timeouts import Timeouts
-from eigentree.web.worker import Answer, Job, Opened, Ready, Refused
-from eigentree.web.worker_pool import Crew, WorkerDiedError
+from eigentree.web.worker import Answer, Opened, Ready, Refused, Task
+from eigentree.web.worker_pool import WorkerDiedError, WorkerPool
 
 LATE = 1e9
 OPENS = [Opened([]), Ready()]
 
 
 class FakeWorker:
-    """A worker whose jobs are functions, and whose life is an event."""
+    """A worker whose tasks are functions, and whose exit is an event."""
 
     starts: Iterator[list[Any]]  # what the next ones send first
     living: list[FakeWorker]
@@ -49,8 +49,8 @@ class FakeWorker:
             self.ended.set()
         return said
 
-    def call(self, job: Job) -> Answer:
-        done = job.given["do"](self)
+    def call(self, task: Task) -> Answer:
+        done = task.arguments["do"](self)
         if self.ended.is_set():
             raise WorkerDiedError
         return Answer(done)
@@ -63,7 +63,7 @@ class FakeWorker:
         self.ended.wait()
 
 
-def fast(worker: FakeWorker) -> bytes:  # noqa: ARG001 - as other jobs
+def fast(worker: FakeWorker) -> bytes:  # noqa: ARG001 - signature of tasks
     return b"done"
 
 
@@ -72,52 +72,52 @@ def endless(worker: FakeWorker) -> bytes:
     return b""
 
 
-def job(do: Callable[[FakeWorker], bytes]) -> Job:
-    return Job("parse", "model", {"do": do})
+def task(do: Callable[[FakeWorker], bytes]) -> Task:
+    return Task("parse", "model", {"do": do})
 
 
 @pytest.fixture(autouse=True)
 def fake(monkeypatch: pytest.MonkeyPatch) -> None:
     FakeWorker.starts = iter([])
     FakeWorker.living = []
-    monkeypatch.setattr(crews, "Worker", FakeWorker)
-    monkeypatch.setattr(crews, "GRACE", 0.05)
-    monkeypatch.setattr(crews, "_PAUSE", 0.001)
+    monkeypatch.setattr(worker_pool, "Worker", FakeWorker)
+    monkeypatch.setattr(worker_pool, "GRACE", 0.05)
+    monkeypatch.setattr(worker_pool, "_PAUSE", 0.001)
 
 
-def with_crew(
-    work: Callable[[Crew], Awaitable[None]], n_workers: int = 1, **limits: float
+def with_pool(
+    work: Callable[[WorkerPool], Awaitable[None]], n_workers: int = 1, **limits: float
 ) -> tuple[Metrics, Timeouts]:
-    """Do something with a crew, which must be whole afterwards."""
+    """Do something with a pool, which must be whole afterwards."""
     metrics, timeouts = Metrics(), Timeouts()
 
     async def run() -> None:
-        crew = Crew([], n_workers, Limits(**limits), metrics, timeouts)
+        pool = WorkerPool([], n_workers, Limits(**limits), metrics, timeouts)
         try:
-            await crew.begin()
-            await work(crew)
+            await pool.begin()
+            await work(pool)
             if not timeouts.have_ended:
-                await is_whole(crew)
+                await is_whole(pool)
         finally:
-            await crew.end()
+            await pool.end()
 
     asyncio.run(run())
     assert not any(worker.is_alive for worker in FakeWorker.living)
     return metrics, timeouts
 
 
-async def is_whole(crew: Crew) -> None:
+async def is_whole(pool: WorkerPool) -> None:
     """Every worker is ready, idle and nobody else's."""
     end = time.monotonic() + 20
-    while crew.n_ready < crew.n_workers or idle(crew) < crew.n_workers:
+    while pool.n_ready < pool.n_workers or idle(pool) < pool.n_workers:
         assert time.monotonic() < end, "a worker was lost"
         await asyncio.sleep(0.005)
-    assert idle(crew) == crew.n_workers
-    assert crew.n_queued == 0
+    assert idle(pool) == pool.n_workers
+    assert pool.n_queued == 0
 
 
-def idle(crew: Crew) -> int:
-    return sum(worker.is_alive for worker in crew._idle._queue)
+def idle(pool: WorkerPool) -> int:
+    return sum(worker.is_alive for worker in pool._idle._queue)
 
 
 def restarts(metrics: Metrics) -> dict[str, int]:
@@ -127,68 +127,68 @@ def restarts(metrics: Metrics) -> dict[str, int]:
 def test_who_asks_first_is_served_first():
     order = []
 
-    async def work(crew: Crew) -> None:
+    async def work(pool: WorkerPool) -> None:
         async def ask(number: int) -> None:
-            await crew.ask(job(lambda _: order.append(number) or b""), LATE)
+            await pool.run(task(lambda _: order.append(number) or b""), LATE)
 
         await asyncio.gather(*map(ask, range(20)))
 
-    metrics, _ = with_crew(work)
+    metrics, _ = with_pool(work)
     assert order == list(range(20))
     assert restarts(metrics) == {}
 
 
 def test_what_takes_too_long_is_killed():
-    async def work(crew: Crew) -> None:
+    async def work(pool: WorkerPool) -> None:
         with pytest.raises(ServiceError) as caught:
-            await crew.ask(job(endless), LATE)
+            await pool.run(task(endless), LATE)
         assert caught.value.code == "sentence_out_of_time"
-        assert await crew.ask(job(fast), LATE) == b"done"
+        assert await pool.run(task(fast), LATE) == b"done"
 
-    metrics, _ = with_crew(work, sentence_seconds=0.05)
+    metrics, _ = with_pool(work, sentence_seconds=0.05)
     assert restarts(metrics) == {"time": 1}
 
 
 def test_the_request_s_own_end_may_be_earlier():
-    async def work(crew: Crew) -> None:
+    async def work(pool: WorkerPool) -> None:
         with pytest.raises(ServiceError) as caught:
-            await crew.ask(job(endless), time.monotonic() + 0.05)
+            await pool.run(task(endless), time.monotonic() + 0.05)
         assert caught.value.code == "request_out_of_time"
 
-    metrics, _ = with_crew(work)
+    metrics, _ = with_pool(work)
     assert restarts(metrics) == {"time": 1}
 
 
 @pytest.mark.parametrize("left", [-1.0, 0.05])
 def test_who_waits_too_long_costs_no_worker(left):
-    async def work(crew: Crew) -> None:
+    async def work(pool: WorkerPool) -> None:
         gate = threading.Event()
-        first = asyncio.create_task(crew.ask(job(lambda _: gate.wait() and b"done"), LATE))
+        first = asyncio.create_task(pool.run(task(lambda _: gate.wait() and b"done"), LATE))
         await asyncio.sleep(0)
         with pytest.raises(ServiceError) as caught:
-            await crew.ask(job(fast), time.monotonic() + left)
+            await pool.run(task(fast), time.monotonic() + left)
         assert caught.value.code == "request_out_of_time"
         gate.set()
         assert await first == b"done"
 
-    metrics, _ = with_crew(work)
+    metrics, _ = with_pool(work)
     assert restarts(metrics) == {}
 
 
 def test_who_comes_too_late_costs_no_worker_either():
-    async def work(crew: Crew) -> None:
-        await is_whole(crew)
+    async def work(pool: WorkerPool) -> None:
+        await is_whole(pool)
         with pytest.raises(ServiceError) as caught:
-            await crew.ask(job(fast), time.monotonic() - 1.0)
+            await pool.run(task(fast), time.monotonic() - 1.0)
         assert caught.value.code == "request_out_of_time"
 
-    metrics, _ = with_crew(work)
+    metrics, _ = with_pool(work)
     assert restarts(metrics) == {}
 
 
 @pytest.mark.parametrize(("seconds", "killed"), [(0.0, {}), (30.0, {"client gone": 1})])
 def test_a_worker_is_given_a_moment_when_nobody_wants_its_answer(seconds, killed):
-    async def work(crew: Crew) -> None:
+    async def work(pool: WorkerPool) -> None:
         begun = asyncio.Event()
         loop = asyncio.get_running_loop()
 
@@ -197,22 +197,22 @@ def test_a_worker_is_given_a_moment_when_nobody_wants_its_answer(seconds, killed
             worker.ended.wait(seconds)
             return b"done"
 
-        asking = asyncio.create_task(crew.ask(job(do), LATE))
+        asking = asyncio.create_task(pool.run(task(do), LATE))
         await begun.wait()
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
             await asking
 
-    metrics, _ = with_crew(work)
+    metrics, _ = with_pool(work)
     assert restarts(metrics) == killed
 
 
-def test_a_worker_that_died_idle_gets_no_job():
-    async def work(crew: Crew) -> None:
+def test_a_worker_that_died_idle_gets_no_task():
+    async def work(pool: WorkerPool) -> None:
         FakeWorker.living[0].ended.set()
-        assert await crew.ask(job(fast), LATE) == b"done"
+        assert await pool.run(task(fast), LATE) == b"done"
 
-    metrics, _ = with_crew(work)
+    metrics, _ = with_pool(work)
     assert restarts(metrics) == {"died": 1}
 
 
@@ -221,26 +221,26 @@ def test_a_worker_that_dies_costs_its_own_sentence():
         worker.ended.set()
         return b""
 
-    async def work(crew: Crew) -> None:
+    async def work(pool: WorkerPool) -> None:
         with pytest.raises(ServiceError) as caught:
-            await crew.ask(job(die), LATE)
+            await pool.run(task(die), LATE)
         assert (caught.value.status, caught.value.code) == (500, "worker_died")
 
-    metrics, _ = with_crew(work, n_workers=2)
+    metrics, _ = with_pool(work, n_workers=2)
     assert restarts(metrics) == {"died": 1}
 
 
 def test_a_worker_that_can_not_start_is_tried_again(caplog):
     FakeWorker.starts = iter([OPENS, [Refused("x.egt: is damaged")], [Refused("x.egt: gone")]])
 
-    async def work(crew: Crew) -> None:
+    async def work(pool: WorkerPool) -> None:
         FakeWorker.living[0].ended.set()
-        assert await crew.ask(job(fast), LATE) == b"done"
+        assert await pool.run(task(fast), LATE) == b"done"
 
-    with_crew(work)
+    with_pool(work)
     assert [record.getMessage() for record in caplog.records] == [
-        "a worker can't start: x.egt: is damaged",
-        "a worker can't start: x.egt: gone",
+        "a worker cannot start: x.egt: is damaged",
+        "a worker cannot start: x.egt: gone",
     ]
     assert len(FakeWorker.living) == 4
 
@@ -248,24 +248,24 @@ def test_a_worker_that_can_not_start_is_tried_again(caplog):
 def test_a_model_that_can_not_be_opened_ends_the_beginning():
     FakeWorker.starts = iter([[Refused("x.egt: is damaged")]])
 
-    async def work(crew: Crew) -> None:
-        raise AssertionError(crew)
+    async def work(pool: WorkerPool) -> None:
+        raise AssertionError(pool)
 
     with pytest.raises(ModelFileError, match="is damaged"):
-        with_crew(work)
+        with_pool(work)
 
 
 def test_the_end_lets_nobody_wait():
-    async def work(crew: Crew) -> None:
-        asked = [asyncio.create_task(crew.ask(job(endless), LATE)) for _ in range(5)]
+    async def work(pool: WorkerPool) -> None:
+        asked = [asyncio.create_task(pool.run(task(endless), LATE)) for _ in range(5)]
         await asyncio.sleep(0.01)
-        crew._timeouts.end()
+        pool._timeouts.end()
         for each in asked:
             with pytest.raises(ServiceError) as caught:
                 await each
             assert (caught.value.status, caught.value.code) == (503, "stopping")
 
-    with_crew(work, n_workers=2)
+    with_pool(work, n_workers=2)
 
 
 @pytest.mark.parametrize(
@@ -278,14 +278,14 @@ def test_the_end_lets_nobody_wait():
 )
 def test_what_workers_say_has_its_status(answer, status, code):
     with pytest.raises(ServiceError) as caught:
-        crews._json_of(job(fast), answer)
+        worker_pool._json_of(task(fast), answer)
     assert (caught.value.status, caught.value.code) == (status, code)
 
 
 def test_no_worker_is_ever_lost():
     chance = random.Random(1)
 
-    def any_job() -> Job:
+    def any_task() -> Task:
         seconds = chance.choice([0.0, 0.0, 0.002, 0.02, 5.0])
 
         def do(worker: FakeWorker) -> bytes:
@@ -294,13 +294,13 @@ def test_no_worker_is_ever_lost():
                 worker.ended.set()
             return b"done"
 
-        return job(do)
+        return task(do)
 
-    async def work(crew: Crew) -> None:
+    async def work(pool: WorkerPool) -> None:
         async def one() -> None:
             await asyncio.sleep(chance.random() * 0.2)
             asking = asyncio.create_task(
-                crew.ask(any_job(), time.monotonic() + chance.random() * 0.2)
+                pool.run(any_task(), time.monotonic() + chance.random() * 0.2)
             )
             if chance.random() < 0.5:
                 await asyncio.sleep(chance.random() * 0.1)
@@ -310,4 +310,4 @@ def test_no_worker_is_ever_lost():
 
         await asyncio.gather(*(one() for _ in range(200)))
 
-    with_crew(work, n_workers=3, sentence_seconds=0.05)
+    with_pool(work, n_workers=3, sentence_seconds=0.05)

@@ -18,7 +18,7 @@ WORKER_EXITED = "a worker process exited unexpectedly (possibly out of memory); 
 def worker_pool(
     processes: int, start: Callable[..., object], *arguments: object
 ) -> Iterator[ProcessPoolExecutor]:
-    """Worker processes that end with the process that started them, and at the end of the block.
+    """Worker processes that exit with their parent process, and at the end of the block.
 
     Work that has not started by then is cancelled.
 

@@ -1,4 +1,4 @@
-"""The verb ``serve``: models behind HTTP."""
+"""The command ``serve``: models behind HTTP."""
 
 from __future__ import annotations
 
@@ -25,68 +25,64 @@ def _limit(name: str, what: str) -> typer.models.OptionInfo:
 def serve(
     model: Annotated[
         list[str] | None,
-        typer.Option("--model", "-m", help="A model of constituents, or an ensemble's folder."),
+        typer.Option("--model", "-m", help="A constituency model, or the folder of an ensemble."),
     ] = None,
     dependencies: Annotated[
-        list[str] | None, typer.Option("--dependencies", help="A model of dependencies.")
+        list[str] | None, typer.Option("--dependencies", help="A dependency model.")
     ] = None,
     brackets: Annotated[
-        list[str] | None, typer.Option("--brackets", help="A model of brackets without labels.")
+        list[str] | None, typer.Option("--brackets", help="A bracketing model.")
     ] = None,
     host: Annotated[
-        str, typer.Option(help="Address to listen at; by default this machine's own.")
+        str, typer.Option(help="Address to listen on (default: this machine only).")
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen at; 0 for any that is free.")
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 selects a free port.")
     ] = 8600,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option("--allow-host", help="A name by which requests may call the service."),
+        typer.Option("--allow-host", help="Allow requests to this host name; may be repeated."),
     ] = None,
     workers: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Processes that parse.", show_default="as many as processors, at most 4"
+            min=1, help="Number of worker processes.", show_default="one per processor, at most 4"
         ),
     ] = None,
     get: Annotated[
         str | None,
         typer.Option(
-            "--get", metavar="PATH", help="Print what a GET of this path answers, and end."
+            "--get", metavar="PATH", help="Print the response to a GET of this path, and exit."
         ),
     ] = None,
-    body_bytes: Annotated[int | None, _limit("body-bytes", "Bytes of a request's body.")] = None,
+    body_bytes: Annotated[int | None, _limit("body-bytes", "Bytes per request body.")] = None,
     body_seconds: Annotated[
-        float | None, _limit("body-seconds", "Seconds until a request's body has come.")
+        float | None, _limit("body-seconds", "Seconds to receive a request body.")
     ] = None,
-    characters: Annotated[
-        int | None, _limit("characters", "Characters of all text and words of a request.")
-    ] = None,
-    sentences: Annotated[int | None, _limit("sentences", "Sentences of a request.")] = None,
-    tokens: Annotated[int | None, _limit("tokens", "Tokens of a sentence.")] = None,
-    best: Annotated[int | None, _limit("best", "Best trees of a sentence.")] = None,
-    constraints: Annotated[int | None, _limit("constraints", "Constraints of a sentence.")] = None,
+    characters: Annotated[int | None, _limit("characters", "Characters per request.")] = None,
+    sentences: Annotated[int | None, _limit("sentences", "Sentences per request.")] = None,
+    tokens: Annotated[int | None, _limit("tokens", "Tokens per sentence.")] = None,
+    best: Annotated[int | None, _limit("best", "Best trees per sentence.")] = None,
+    constraints: Annotated[int | None, _limit("constraints", "Constraints per sentence.")] = None,
     sentence_seconds: Annotated[
-        float | None, _limit("sentence-seconds", "Seconds that a worker takes for a sentence.")
+        float | None, _limit("sentence-seconds", "Seconds of processing per sentence.")
     ] = None,
     request_seconds: Annotated[
-        float | None, _limit("request-seconds", "Seconds from a request's body to its answer.")
+        float | None, _limit("request-seconds", "Seconds from the request body to the response.")
     ] = None,
-    waiting: Annotated[
-        int | None, _limit("waiting", "Requests that are worked on or wait for it.")
-    ] = None,
+    waiting: Annotated[int | None, _limit("waiting", "Requests in progress or waiting.")] = None,
     stop_seconds: Annotated[
         float | None,
-        _limit("stop-seconds", "Seconds that requests have to end when the service is stopped."),
+        _limit("stop-seconds", "Seconds for requests to finish when the service stops."),
     ] = None,
     quiet: QuietOption = False,
 ) -> None:
     """Serve models over HTTP: JSON in and out, and a page for the browser.
 
-    Without any model they are the English ones of the package.  Each kind may be given several
-    times; requests name one by its file, the first is the default.  Only this machine can reach the
-    service unless --host says otherwise.  /docs tells what can be asked for, /api/limits the
-    limits.  Needs the extra: pip install 'eigentree[serve]'.
+    Without a model, the bundled English models are served.  Each kind of model may be given several
+    times; requests select one by its file name, and the first is the default.  The service is
+    reachable from this machine only, unless --host is given.  API documentation is at /docs,
+    request limits at /api/limits.  Requires the extra: pip install 'eigentree[serve]'.
     """
     _check_installed()
     from eigentree.web.app import Service
@@ -110,10 +106,12 @@ def serve(
         + [("brackets", path) for path in brackets or ()]
     )
 
-    def tell(address: str) -> None:
-        message(f"serving at {address}, until Ctrl-C", quiet=quiet)
+    def announce(address: str) -> None:
+        message(f"serving at {address} (stop with Ctrl-C)", quiet=quiet)
         if not is_loopback(host):
-            warning = f"others may reach {host}, and the service asks nobody who they are"
+            warning = (
+                f"warning: {host} is reachable from other machines and there is no authentication"
+            )
             message(warning, quiet=quiet)
 
     try:
@@ -125,7 +123,7 @@ def serve(
             return
         n_workers = workers or min(os.cpu_count() or 1, _MOST_WORKERS)
         service = Service(models, n_workers, limits)
-        serve_until_signal(service, host, port, allow_host or [], tell)
+        serve_until_signal(service, host, port, allow_host or [], announce)
     except WorkerDiedError as error:
         raise WorkFailedError(str(error)) from error
 

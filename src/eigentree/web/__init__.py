@@ -1,6 +1,6 @@
-"""The service: models behind HTTP, JSON in and out, a page for the browser.
+"""The web service: models behind HTTP with JSON requests and responses, and a page for browsers.
 
-One process answers requests and never parses; worker processes parse, hold the models and may be
-killed at any time (`crew`).  `app` has the routes, `guard` is around all of them, `limits` is what
-a request may ask for, `server` opens the port.
+One process answers requests and never parses.  Worker processes hold the models and parse; they
+may be killed at any time (`worker_pool`).  `app` defines the routes, `middleware` wraps all of
+them, `limits` bounds requests, and `server` opens the port.
 """

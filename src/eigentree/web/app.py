@@ -1,4 +1,4 @@
-"""The routes of the service: from a request to jobs for workers, and from their answers to JSON."""
+"""The routes of the service: requests become tasks of workers, and their answers JSON."""
 
 from __future__ import annotations
 
@@ -19,32 +19,32 @@ from eigentree.web import requests
 from eigentree.web.errors import ServiceError, as_json
 from eigentree.web.limits import Limits
 from eigentree.web.metrics import Metrics
-from eigentree.web.middleware import Guard
-from eigentree.web.models import Kind, Served
+from eigentree.web.middleware import HostMiddleware, ServiceMiddleware, error_response
+from eigentree.web.models import Kind, ServedModel
 from eigentree.web.openapi import add_documentation, body_of
 from eigentree.web.request_body import ClientGoneError, check_content_type, read_body, read_json
 from eigentree.web.requests import (
-    AskedSentences,
     BracketRequest,
     DependencyRequest,
     EvaluateRequest,
     ParseRequest,
-    Wanted,
+    SentenceRequest,
+    SentencesRequest,
 )
 from eigentree.web.timeouts import Timeouts
-from eigentree.web.worker import Doing, Job
-from eigentree.web.worker_pool import Crew
+from eigentree.web.worker import Task, TaskName
+from eigentree.web.worker_pool import WorkerPool
 
 HERE = Path(__file__).parent
-# Seconds after which one that was sent away may ask again.
+# Seconds after which a refused client may retry.
 _RETRY_AFTER = "2"
-_GONE = 499  # as other servers call it; nobody gets it
+_CLIENT_CLOSED = 499  # nginx's status, for logs: no client receives it
 
 
 class Service:
-    """What all requests share: models, workers, limits and counts."""
+    """The state that requests share: models, workers, limits and metrics."""
 
-    def __init__(self, models: Sequence[Served], n_workers: int, limits: Limits) -> None:
+    def __init__(self, models: Sequence[ServedModel], n_workers: int, limits: Limits) -> None:
         self.models = list(models)
         self.n_workers = n_workers
         self.limits = limits
@@ -52,91 +52,95 @@ class Service:
         self.timeouts = Timeouts()
         self.n_waiting = 0
         self.is_stopping = False
-        self._crew: Crew | None = None
+        self._pool: WorkerPool | None = None
 
     @property
-    def crew(self) -> Crew:
-        """The workers, once the service has begun."""
-        assert self._crew is not None
-        return self._crew
+    def pool(self) -> WorkerPool:
+        """The workers, once the service is running."""
+        assert self._pool is not None
+        return self._pool
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
-        """Have workers while this lasts."""
-        self._crew = Crew(self.models, self.n_workers, self.limits, self.metrics, self.timeouts)
+        """Run the workers during the block."""
+        self._pool = WorkerPool(
+            self.models, self.n_workers, self.limits, self.metrics, self.timeouts
+        )
         try:
-            await self._crew.begin()
+            await self._pool.begin()
             yield
         finally:
-            await self._crew.end()
+            await self._pool.end()
 
     def stop(self) -> None:
-        """Let running requests end, but not for long."""
+        """Stop after the running requests, within `Limits.stop_seconds`."""
         if not self.is_stopping:
             self.is_stopping = True
             loop = asyncio.get_running_loop()
             loop.call_later(self.limits.stop_seconds, self.timeouts.end)
 
     def model_of(self, kind: Kind, name: str | None) -> str:
-        """The model of a request.
+        """The name of the model for a request; the first of its kind by default.
 
         Raises
         ------
         ServiceError
-            When there is none.
+            When there is no such model.
         """
         names = [each.name for each in self.models if each.kind == kind]
         if not names:
-            message = f"this service has no model of {kind}"
+            message = f"this service has no model for {kind}"
             raise ServiceError(404, "no_such_model", message)
         if name is None:
             return names[0]
         if name not in names:
-            message = f"there is no model {name[:60]!r} of {kind}; there are {', '.join(names)}"
+            message = f"no model {name[:60]!r} for {kind}; available: {', '.join(names)}"
             raise ServiceError(404, "no_such_model", message, where="model")
         return name
 
     async def body(self, request: Request) -> Any:
-        """The JSON of a request.
+        """The JSON value of a request's body.
 
         Raises
         ------
         ServiceError, ClientGoneError
-            As of `eigentree.web.request_body`.
+            As in `eigentree.web.request_body`.
         """
         headers = {name.lower(): value for name, value in request.headers.items()}
         check_content_type(headers)
         body = await read_body(request.receive, headers, self.limits, self.timeouts)
         return read_json(body)
 
-    async def worked(self, request: Request, work: Callable[[float], Awaitable[bytes]]) -> Response:
-        """The answer to a request that workers are asked for.
+    async def respond(
+        self, request: Request, work: Callable[[float], Awaitable[bytes]]
+    ) -> Response:
+        """The response to a request that needs workers.
 
-        Work is cancelled when the client goes away.
+        The work is cancelled when the client disconnects.
 
         Parameters
         ----------
         request
-            Its body has been read.
+            A request whose body has been read.
         work
-            Given the time when its answer must be there, gives JSON.
+            A function from the deadline, by `time.monotonic`, to JSON.
 
         Raises
         ------
         ServiceError
-            When too many wait, or the work gives up.
+            When too many requests wait, or the work fails.
         ClientGoneError
-            When the client has gone.
+            When the client has disconnected.
         """
         limits = self.limits
         if self.n_waiting >= limits.waiting:
-            error = limits.passed("waiting", self.n_waiting + 1)
+            error = limits.exceeded("waiting", self.n_waiting + 1)
             error.headers["Retry-After"] = _RETRY_AFTER
             raise error
         begun = time.monotonic()
         self.n_waiting += 1
         working = asyncio.ensure_future(work(begun + limits.request_seconds))
-        leaving = asyncio.ensure_future(_gone(request))
+        leaving = asyncio.ensure_future(_disconnected(request))
         try:
             await asyncio.wait((working, leaving), return_when=asyncio.FIRST_COMPLETED)
             if not working.done():
@@ -151,41 +155,42 @@ class Service:
 
     async def sentences(
         self,
-        doing: Doing,
+        name: TaskName,
         kind: Kind,
-        request: AskedSentences,
-        sentences: str | list[Wanted],
+        request: SentencesRequest,
+        sentences: str | list[SentenceRequest],
         deadline: float,
-        **given: Any,
+        **options: Any,
     ) -> bytes:
-        """All sentences of a request, one by one, each with its record or its error.
+        """Process the sentences of a request; each gives a record or an error.
 
         Raises
         ------
         ServiceError
-            When no sentence came out: what was wrong with the first.
+            When every sentence fails: the error of the first.
         """
         model = self.model_of(kind, request.model)
-        wanted = await self._split(model, request, sentences, deadline)
-        # No more at a time than there are workers, so that all who wait have their turn.
-        turns = asyncio.Semaphore(self.n_workers)
+        prepared = await self._split(model, request, sentences, deadline)
+        # At most one sentence per worker at a time, so that other requests have their turn.
+        slots = asyncio.Semaphore(self.n_workers)
 
-        async def one(index: int, sentence: Wanted) -> bytes | ServiceError:
+        async def one(index: int, sentence: SentenceRequest) -> bytes | ServiceError:
             try:
                 requests.check_sentence(sentence, index, self.limits)
-                job = Job(doing, model, {"index": index, **_given(doing, sentence), **given})
-                async with turns:
-                    record = await self.crew.ask(job, deadline)
+                arguments = {"index": index, **_arguments(name, sentence), **options}
+                task = Task(name, model, arguments)
+                async with slots:
+                    record = await self.pool.run(task, deadline)
             except ServiceError as error:
                 error.record.setdefault("where", f"sentences[{index}]")
-                self.metrics.count("sentences", requests=doing, outcome=error.code)
+                self.metrics.count("sentences", task=name, outcome=error.code)
                 return error
-            self.metrics.count("sentences", requests=doing, outcome="done")
+            self.metrics.count("sentences", task=name, outcome="done")
             return record
 
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(*each)) for each in enumerate(wanted)]
-        results = [task.result() for task in tasks]
+            pending = [group.create_task(one(*each)) for each in enumerate(prepared)]
+        results = [each.result() for each in pending]
         errors = [each for each in results if isinstance(each, ServiceError)]
         if errors and len(errors) == len(results):
             raise errors[0]
@@ -202,51 +207,52 @@ class Service:
     async def _split(
         self,
         model: str,
-        request: AskedSentences,
-        sentences: str | list[Wanted],
+        request: SentencesRequest,
+        sentences: str | list[SentenceRequest],
         deadline: float,
-    ) -> list[Wanted]:
-        """The sentences of a request, raw ones as tokens."""
+    ) -> list[SentenceRequest]:
+        """The sentences of a request; raw text is split and tokenised."""
         if isinstance(sentences, str):
-            job = Job("split", model, {"text": sentences})
-            found = read_json(await self.crew.ask(job, deadline))
-            self.limits.check("sentences", len(found))
-            return requests.with_constraints(request, [Wanted(**each) for each in found])
+            task = Task("split", model, {"text": sentences})
+            split = read_json(await self.pool.run(task, deadline))
+            self.limits.check("sentences", len(split))
+            return requests.with_constraints(request, [SentenceRequest(**each) for each in split])
         raw = [each.raw for each in sentences]
         if not any(each is not None for each in raw):
             return sentences
-        found = read_json(await self.crew.ask(Job("split", model, {"sentences": raw}), deadline))
+        task = Task("split", model, {"sentences": raw})
+        tokenised = read_json(await self.pool.run(task, deadline))
         return [
             each if tokens is None else each._replace(**tokens)
-            for each, tokens in zip(sentences, found, strict=True)
+            for each, tokens in zip(sentences, tokenised, strict=True)
         ]
 
 
-def _given(doing: Doing, sentence: Wanted) -> dict[str, Any]:
-    """What the worker's function is told of a sentence."""
-    parts: dict[Doing, tuple[str, ...]] = {
+def _arguments(name: TaskName, sentence: SentenceRequest) -> dict[str, Any]:
+    """The arguments of a task that come from the sentence."""
+    parts: dict[TaskName, tuple[str, ...]] = {
         "parse": ("words", "tags", "constraints", "offsets"),
         "dependencies": ("words", "tags", "surface", "offsets"),
         "brackets": ("words", "tags"),
     }
-    return {name: getattr(sentence, name) for name in parts[doing]}
+    return {part: getattr(sentence, part) for part in parts[name]}
 
 
-async def _gone(request: Request) -> None:
-    """Wait until the client has gone; the body has been read."""
+async def _disconnected(request: Request) -> None:
+    """Wait until the client has disconnected; the body has been read."""
     while (await request.receive())["type"] != "http.disconnect":
         pass
 
 
-def make_app(service: Service, hosts: Sequence[str] | None) -> Guard:
-    """The service as an application of ASGI.
+def make_app(service: Service, hosts: Sequence[str] | None) -> ServiceMiddleware:
+    """The service as an ASGI application.
 
     Parameters
     ----------
     service
-        Runs while requests come.
+        A service, which must be running when requests are handled.
     hosts
-        Names that requests may call the service by; None for any.
+        Allowed names in the header Host; None for any.
     """
     limits = service.limits
 
@@ -256,75 +262,75 @@ def make_app(service: Service, hosts: Sequence[str] | None) -> Guard:
     )  # fmt: skip
 
     async def sentences(
-        request: Request, doing: Doing, kind: Kind, given: AskedSentences, **options: Any
+        request: Request, name: TaskName, kind: Kind, body: SentencesRequest, **options: Any
     ) -> Response:
-        wanted = requests.sentences_of(given, limits)
-        return await service.worked(
+        requested = requests.requested_sentences(body, limits)
+        return await service.respond(
             request,
-            lambda until: service.sentences(doing, kind, given, wanted, until, **options),
+            lambda until: service.sentences(name, kind, body, requested, until, **options),
         )
 
     @app.post("/api/parse", openapi_extra=body_of(ParseRequest), tags=["parsing"])
     async def parse(request: Request) -> Response:
-        """Parse sentences: trees, the best few, confidences, under constraints."""
-        given = requests.validated(ParseRequest, await service.body(request))
-        options = {"best": given.best, "marginals": given.marginals, "soft": given.soft}
-        return await sentences(request, "parse", "constituents", given, **options)
+        """Parse sentences to constituency trees, with k-best trees, confidences and constraints."""
+        body = requests.validated(ParseRequest, await service.body(request))
+        options = {"best": body.best, "marginals": body.marginals, "soft": body.soft}
+        return await sentences(request, "parse", "constituents", body, **options)
 
     @app.post("/api/dependencies", openapi_extra=body_of(DependencyRequest), tags=["parsing"])
     async def dependencies(request: Request) -> Response:
         """Parse sentences to dependency trees."""
-        given = requests.validated(DependencyRequest, await service.body(request))
-        return await sentences(request, "dependencies", "dependencies", given)
+        body = requests.validated(DependencyRequest, await service.body(request))
+        return await sentences(request, "dependencies", "dependencies", body)
 
     @app.post("/api/brackets", openapi_extra=body_of(BracketRequest), tags=["parsing"])
     async def brackets(request: Request) -> Response:
-        """Bracket tagged sentences without labels."""
-        given = requests.validated(BracketRequest, await service.body(request))
-        return await sentences(request, "brackets", "brackets", given)
+        """Parse tagged sentences to unlabelled bracketings."""
+        body = requests.validated(BracketRequest, await service.body(request))
+        return await sentences(request, "brackets", "brackets", body)
 
     @app.post("/api/evaluate", openapi_extra=body_of(EvaluateRequest), tags=["scoring"])
     async def evaluate(request: Request) -> Response:
         """Score parsed trees against gold trees by labelled brackets."""
-        given = requests.validated(EvaluateRequest, await service.body(request))
-        job = Job("evaluate", "", given.model_dump())
-        return await service.worked(request, lambda until: service.crew.ask(job, until))
+        body = requests.validated(EvaluateRequest, await service.body(request))
+        task = Task("evaluate", "", body.model_dump())
+        return await service.respond(request, lambda until: service.pool.run(task, until))
 
     @app.get("/api/models", tags=["models"])
     async def models() -> Response:
-        """Every model served: name, kind, method, sizes and what it says of itself."""
-        return _json(service.crew.about)
+        """List the models: name, kind, method, sizes and description."""
+        return _json(service.pool.about)
 
     @app.get("/api/models/{name}/symbols", tags=["models"])
     async def symbols(name: str, request: Request) -> Response:
-        """The nonterminals of a model, with their states and singular values."""
-        job = Job("symbols", _known(service, name), {})
-        return await service.worked(request, lambda until: service.crew.ask(job, until))
+        """List the nonterminals of a model, with their states and singular values."""
+        task = Task("symbols", _known(service, name), {})
+        return await service.respond(request, lambda until: service.pool.run(task, until))
 
     @app.get("/api/models/{name}/symbols/{label:path}", tags=["models"])
     async def symbol(name: str, label: str, request: Request) -> Response:
-        """The states of a nonterminal: what each is made of."""
-        job = Job("symbol", _known(service, name), {"label": label})
-        return await service.worked(request, lambda until: service.crew.ask(job, until))
+        """Show the states of a nonterminal, with the words or rules of each."""
+        task = Task("symbol", _known(service, name), {"label": label})
+        return await service.respond(request, lambda until: service.pool.run(task, until))
 
     @app.get("/api/limits", tags=["service"])
     async def table() -> Response:
-        """What a request may ask for, and what is answered where it asks for more."""
+        """List the limits of requests, and the error for exceeding each."""
         return _json({"limits": limits.table(), "workers": service.n_workers})
 
     @app.get("/api/health", tags=["service"])
     async def health() -> Response:
-        """Whether the service is ready to parse; 503 while it isn't."""
+        """Report whether the service is ready to parse; status 503 if it is not."""
         return _health(service)
 
     @app.get("/api/metrics", tags=["service"])
     async def metrics() -> Response:
-        """Counts and times, as Prometheus reads them."""
+        """Counters and durations in the text format of Prometheus."""
         gauges = {
-            "requests_waiting": ("Requests that are worked on or wait for it.", service.n_waiting),
-            "sentences_queued": ("Sentences that wait for a worker.", service.crew.n_queued),
-            "workers": ("Workers wanted.", service.n_workers),
-            "workers_ready": ("Workers that are ready.", service.crew.n_ready),
+            "requests_waiting": ("Requests in progress or waiting.", service.n_waiting),
+            "sentences_queued": ("Sentences waiting for a worker.", service.pool.n_queued),
+            "workers": ("Configured workers.", service.n_workers),
+            "workers_ready": ("Workers that are ready.", service.pool.n_ready),
         }
         return PlainTextResponse(service.metrics.text(gauges))
 
@@ -338,29 +344,33 @@ def make_app(service: Service, hosts: Sequence[str] | None) -> Guard:
     @app.exception_handler(ServiceError)
     async def refuse(_: Request, error: ServiceError) -> Response:
         service.metrics.count("errors", code=error.code)
-        return _json({"error": error.record}, error.status, error.headers)
+        return error_response(error)
 
     @app.exception_handler(404)
     async def missing(request: Request, _: Exception) -> Response:
-        message = f"there is nothing at {request.url.path[:200]}; /docs tells what there is"
+        message = f"nothing at {request.url.path[:200]}; see /docs"
         return _json({"error": {"code": "not_found", "message": message}}, 404)
 
     @app.exception_handler(405)
     async def wrong_method(request: Request, error: HTTPException) -> Response:
-        message = f"{request.method} is no method of {request.url.path[:200]}"
+        message = f"method {request.method} is not allowed for {request.url.path[:200]}"
         record = {"code": "method_not_allowed", "message": message}
         return _json({"error": record}, 405, error.headers)
 
     @app.exception_handler(ClientGoneError)
     async def leave(_: Request, __: ClientGoneError) -> Response:
-        return _json({"error": {"code": "client_gone", "message": "the client has gone"}}, _GONE)
+        return _json(
+            {"error": {"code": "client_gone", "message": "the client has disconnected"}},
+            _CLIENT_CLOSED,
+        )
 
-    return Guard(app, service.metrics, hosts)
+    checked = app if hosts is None else HostMiddleware(app, hosts)
+    return ServiceMiddleware(checked, service.metrics)
 
 
 def _known(service: Service, name: str) -> str:
     if name not in {each.name for each in service.models}:
-        raise ServiceError(404, "no_such_model", f"there is no model {name[:60]!r}")
+        raise ServiceError(404, "no_such_model", f"no model {name[:60]!r}; see /api/models")
     return name
 
 
@@ -369,7 +379,7 @@ def _json(value: Any, status: int = 200, headers: Any = None) -> Response:
 
 
 def _health(service: Service) -> Response:
-    n_ready = service.crew.n_ready
+    n_ready = service.pool.n_ready
     state = "ready" if n_ready else "starting"
     if service.is_stopping:
         state = "stopping"

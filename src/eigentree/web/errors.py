@@ -1,4 +1,4 @@
-"""The one shape of what the service refuses: ``{"error": {"code": ..., "message": ...}}``."""
+"""Errors of the service, all of one shape: ``{"error": {"code": ..., "message": ...}}``."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from eigentree.errors import EigentreeError
 
 
 class ServiceError(EigentreeError):
-    """A request, or a sentence of one, that is not answered.
+    """An error of a request, or of one sentence of a request.
 
     Parameters
     ----------
     status
-        Of HTTP; of a sentence's error where no sentence came out.
+        HTTP status; for an error of a sentence, used if every sentence of the request fails.
     code
-        For programs.
+        Machine-readable name.
     message
-        One sentence, for people.
+        One sentence for users.
     limit, seen
-        What is allowed at most, and what was asked for.
+        The largest allowed value, and the requested one.
     where
-        The place in the request, as ``sentences[3].words[0]``.
+        Path of the value in the request, such as ``sentences[3].words[0]``.
     headers
-        Of the answer.
+        Additional response headers.
     """
 
     def __init__(
@@ -42,13 +42,13 @@ class ServiceError(EigentreeError):
         self.status = status
         self.code = code
         self.headers = headers or {}
-        told = {"code": code, "message": message, "where": where, "limit": limit, "seen": seen}
+        fields = {"code": code, "message": message, "where": where, "limit": limit, "seen": seen}
         self.record: dict[str, Any] = {
-            key: value for key, value in told.items() if value is not None
+            key: value for key, value in fields.items() if value is not None
         }
 
 
 def as_json(value: Any) -> bytes:
-    """JSON as it is sent; half a surrogate pair, which UTF-8 has no form for, as ``?``."""
+    """A value as UTF-8 JSON; unpaired surrogates, which UTF-8 cannot encode, become ``?``."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return text.encode("utf-8", "replace")

@@ -1,4 +1,4 @@
-"""What a request may ask for: one table, with the answer to those that ask for more."""
+"""Limits of requests, each with the error that exceeding it gives."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from eigentree.errors import SettingsError
 from eigentree.web.errors import ServiceError
 
 
-class _Answer(NamedTuple):
-    """What is answered where a limit is passed."""
+class _Refusal(NamedTuple):
+    """HTTP status and error code of a request that exceeds a limit."""
 
     status: int
     code: str
@@ -22,52 +22,52 @@ _Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Limits(BaseModel):
-    """The limits of a service; each field's description says of what."""
+    """The limits of a service; the description of each field says what it limits."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    body_bytes: Annotated[_Count, _Answer(413, "body_too_large")] = Field(
-        1 << 20, description="bytes of a request's body"
+    body_bytes: Annotated[_Count, _Refusal(413, "body_too_large")] = Field(
+        1 << 20, description="bytes per request body"
     )
-    body_seconds: Annotated[_Seconds, _Answer(408, "body_too_slow")] = Field(
-        20.0, description="seconds until a request's body has come"
+    body_seconds: Annotated[_Seconds, _Refusal(408, "body_too_slow")] = Field(
+        20.0, description="seconds to receive a request body"
     )
-    characters: Annotated[_Count, _Answer(422, "too_many_characters")] = Field(
-        100_000, description="characters of all text and words of a request"
+    characters: Annotated[_Count, _Refusal(422, "too_many_characters")] = Field(
+        100_000, description="characters per request"
     )
-    sentences: Annotated[_Count, _Answer(422, "too_many_sentences")] = Field(
-        200, description="sentences of a request"
+    sentences: Annotated[_Count, _Refusal(422, "too_many_sentences")] = Field(
+        200, description="sentences per request"
     )
-    tokens: Annotated[_Count, _Answer(422, "too_many_tokens")] = Field(
-        200, description="tokens of a sentence"
+    tokens: Annotated[_Count, _Refusal(422, "too_many_tokens")] = Field(
+        200, description="tokens per sentence"
     )
-    best: Annotated[_Count, _Answer(422, "best_too_large")] = Field(
-        50, description="best trees of a sentence"
+    best: Annotated[_Count, _Refusal(422, "best_too_large")] = Field(
+        50, description="best trees per sentence"
     )
-    constraints: Annotated[_Count, _Answer(422, "too_many_constraints")] = Field(
-        200, description="constraints of a sentence"
+    constraints: Annotated[_Count, _Refusal(422, "too_many_constraints")] = Field(
+        200, description="constraints per sentence"
     )
-    sentence_seconds: Annotated[_Seconds, _Answer(504, "sentence_out_of_time")] = Field(
-        20.0, description="seconds that a worker takes for a sentence"
+    sentence_seconds: Annotated[_Seconds, _Refusal(504, "sentence_out_of_time")] = Field(
+        20.0, description="seconds of processing per sentence"
     )
-    request_seconds: Annotated[_Seconds, _Answer(504, "request_out_of_time")] = Field(
-        60.0, description="seconds from a request's body to its answer"
+    request_seconds: Annotated[_Seconds, _Refusal(504, "request_out_of_time")] = Field(
+        60.0, description="seconds from the request body to the response"
     )
-    waiting: Annotated[_Count, _Answer(503, "too_many_waiting")] = Field(
-        64, description="requests that are worked on or wait for it"
+    waiting: Annotated[_Count, _Refusal(503, "too_many_waiting")] = Field(
+        64, description="requests in progress or waiting"
     )
-    stop_seconds: Annotated[_Seconds, _Answer(503, "stopping")] = Field(
-        10.0, description="seconds that requests have to end when the service is stopped"
+    stop_seconds: Annotated[_Seconds, _Refusal(503, "stopping")] = Field(
+        10.0, description="seconds for requests to finish when the service stops"
     )
 
     @classmethod
     def given(cls, **values: float | None) -> Limits:
-        """The default limits but for those that are given.
+        """The default limits, except those given; None stands for the default.
 
         Raises
         ------
         SettingsError
-            When one has no meaning.
+            When a limit is invalid.
         """
         try:
             return cls.model_validate(
@@ -81,31 +81,31 @@ class Limits(BaseModel):
             ) from None
 
     def table(self) -> list[dict[str, Any]]:
-        """A row for each limit: name, value, what it limits, and status and code of the answer."""
+        """One row per limit: name, value, description, and status and code of its error."""
         return [
             {
                 "name": name,
                 "value": getattr(self, name),
                 "what": Limits.model_fields[name].description,
-                **answer_of(name)._asdict(),
+                **refusal_of(name)._asdict(),
             }
             for name in Limits.model_fields
         ]
 
-    def passed(
+    def exceeded(
         self, name: str, seen: float | None = None, where: str | None = None
     ) -> ServiceError:
-        """The error for a limit that was passed."""
+        """The error for exceeding a limit."""
         limit = getattr(self, name)
-        status, code = answer_of(name)
+        status, code = refusal_of(name)
         what = Limits.model_fields[name].description
         place = "" if where is None else f"{where}: "
-        saw = "" if seen is None else f", not {_number(seen)}"
-        message = f"{place}at most {_number(limit)} {what} are allowed{saw}"
+        got = "" if seen is None else f" (got {_number(seen)})"
+        message = f"{place}at most {_number(limit)} {what} are allowed{got}"
         return ServiceError(status, code, message, limit=limit, seen=seen, where=where)
 
     def check(self, name: str, seen: float, where: str | None = None) -> None:
-        """Refuse what passes a limit.
+        """Refuse a value above its limit.
 
         Raises
         ------
@@ -113,12 +113,12 @@ class Limits(BaseModel):
             With the limit's status and code.
         """
         if seen > getattr(self, name):
-            raise self.passed(name, seen, where)
+            raise self.exceeded(name, seen, where)
 
 
-def answer_of(name: str) -> _Answer:
-    """Status and code of the answer where a limit is passed."""
-    return next(each for each in Limits.model_fields[name].metadata if isinstance(each, _Answer))
+def refusal_of(name: str) -> _Refusal:
+    """Status and code of the error for exceeding a limit."""
+    return next(each for each in Limits.model_fields[name].metadata if isinstance(each, _Refusal))
 
 
 def _number(value: float) -> str:

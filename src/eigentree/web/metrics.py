@@ -1,4 +1,4 @@
-"""What the service has done, as text for Prometheus."""
+"""Metrics of the service in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -6,22 +6,22 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Mapping
 
-# Upper ends of the bins of seconds.
+# Upper bounds of the histogram of seconds.
 BINS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 
 _Labels = tuple[tuple[str, str], ...]
 
 _COUNTERS = {
     "requests": "Requests answered, by route and status.",
-    "sentences": "Sentences by what was asked and what came of it.",
-    "worker_restarts": "Workers started in place of others, by the reason.",
-    "errors": "Errors of requests and of sentences by their code, as those of limits.",
-    "clients_gone": "Requests whose client went away before the answer.",
+    "sentences": "Sentences by task and outcome.",
+    "worker_restarts": "Workers restarted, by reason.",
+    "errors": "Errors of requests and sentences, by code.",
+    "clients_gone": "Requests whose client disconnected before the response.",
 }
 
 
 class Metrics:
-    """Counters, a histogram and gauges; for one thread."""
+    """Counters, a histogram and gauges; not thread-safe."""
 
     def __init__(self) -> None:
         self._counts: dict[str, Counter[_Labels]] = {name: Counter() for name in _COUNTERS}
@@ -29,47 +29,49 @@ class Metrics:
         self._seconds = 0.0
 
     def count(self, name: str, **labels: str) -> None:
-        """Count one more."""
+        """Increment a counter."""
         self._counts[name][tuple(labels.items())] += 1
 
     def time(self, seconds: float) -> None:
-        """Put the seconds of a request into the histogram."""
+        """Record the duration of a request."""
         self._bins[bisect_left(BINS, seconds)] += 1
         self._seconds += seconds
 
     def text(self, gauges: Mapping[str, tuple[str, float]]) -> str:
-        """All of it.
+        """All metrics.
 
         Parameters
         ----------
         gauges
-            What is so now: names, with what each tells and its value.
+            Current values by name, each with its description.
         """
         return "".join(f"{line}\n" for line in self._lines(gauges))
 
     def _lines(self, gauges: Mapping[str, tuple[str, float]]) -> Iterator[str]:
-        for name, told in _COUNTERS.items():
-            yield from _head(f"{name}_total", "counter", told)
-            for labels, value in sorted(self._counts[name].items()):
-                yield f"eigentree_{name}_total{_written(labels)} {value}"
-        yield from _head("request_seconds", "histogram", "Seconds of requests that parse or score.")
+        for name, description in _COUNTERS.items():
+            yield from _head(f"{name}_total", "counter", description)
+            for labels, count in sorted(self._counts[name].items()):
+                yield f"eigentree_{name}_total{_formatted(labels)} {count}"
+        yield from _head(
+            "request_seconds", "histogram", "Duration of requests that parse or score."
+        )
         below = 0
-        for end, value in zip((*map(str, BINS), "+Inf"), self._bins, strict=True):
-            below += value
+        for end, count in zip((*map(str, BINS), "+Inf"), self._bins, strict=True):
+            below += count
             yield f'eigentree_request_seconds_bucket{{le="{end}"}} {below}'
         yield f"eigentree_request_seconds_sum {self._seconds:.6f}"
         yield f"eigentree_request_seconds_count {below}"
-        for name, (told, now) in gauges.items():
-            yield from _head(name, "gauge", told)
-            yield f"eigentree_{name} {now:g}"
+        for name, (description, value) in gauges.items():
+            yield from _head(name, "gauge", description)
+            yield f"eigentree_{name} {value:g}"
 
 
-def _head(name: str, kind: str, told: str) -> Iterator[str]:
-    yield f"# HELP eigentree_{name} {told}"
+def _head(name: str, kind: str, description: str) -> Iterator[str]:
+    yield f"# HELP eigentree_{name} {description}"
     yield f"# TYPE eigentree_{name} {kind}"
 
 
-def _written(labels: _Labels) -> str:
+def _formatted(labels: _Labels) -> str:
     parts = (f'{name}="{_escaped(value)}"' for name, value in labels)
     return f"{{{','.join(parts)}}}" if labels else ""
 

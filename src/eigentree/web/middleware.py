@@ -1,22 +1,21 @@
-"""What is around all routes: whom the service answers to, headers, counts, and the last resort."""
+"""Middleware around all routes: allowed hosts, headers, request counts and errors as JSON."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+import re
+from collections.abc import Sequence
 from http import HTTPStatus
-from typing import Any
+
+from fastapi import Response
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from eigentree.web.errors import ServiceError, as_json
 from eigentree.web.metrics import Metrics
 
-Message = MutableMapping[str, Any]
-Scope = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-Application = Callable[[Scope, Receive, Send], Awaitable[None]]
-
-_SECURITY = {
+_HEADERS = {
     "content-security-policy": (
         "default-src 'self'; img-src 'self' data: blob:; object-src 'none'; base-uri 'none'; "
         "form-action 'self'; frame-ancestors 'none'"
@@ -26,116 +25,102 @@ _SECURITY = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
-
+# Other methods share one counter, so that clients cannot create counters without limit.
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
 
 log = logging.getLogger("eigentree.web")
 
 
-class Guard:
-    """An application of ASGI around another.
+def error_response(error: ServiceError) -> Response:
+    """The response to a request that failed or was refused."""
+    body = as_json({"error": error.record})
+    return Response(body, error.status, error.headers, media_type="application/json")
 
-    Parameters
-    ----------
-    app
-    metrics
-        Told of each answer.
-    hosts
-        Names in the header Host that are answered to; None for any.  A page of another site whose
-        name suddenly leads to this machine may then not read what the service says.
-    """
 
-    def __init__(self, app: Application, metrics: Metrics, hosts: Sequence[str] | None) -> None:
+class HostMiddleware:
+    """Refuse requests whose Host header names another host, which DNS rebinding relies on."""
+
+    def __init__(self, app: ASGIApp, hosts: Sequence[str]) -> None:
         self._app = app
-        self._metrics = metrics
-        self._hosts = None if hosts is None else {host.lower() for host in hosts}
+        self._hosts = hosts
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request."""
+        is_allowed = False
+
+        async def allow(*_: object) -> None:
+            nonlocal is_allowed
+            is_allowed = True
+
+        async def discard(_: Message) -> None:
+            pass
+
+        # Only the decision of Starlette is used; its own response is plain text.
+        await TrustedHostMiddleware(allow, self._hosts, www_redirect=False)(scope, receive, discard)
+        if is_allowed:
+            await self._app(scope, receive, send)
+            return
+        host = re.sub(r":\d*$", "", Headers(scope=scope).get("host", ""))
+        message = f"host {host[:60]!r} is not allowed; add it with --allow-host"
+        await error_response(ServiceError(403, "wrong_host", message))(scope, receive, send)
+
+
+class ServiceMiddleware:
+    """Add headers, count requests, and report every error in the service's format."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = metrics
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
         method = scope["method"]
         if method == "HEAD":
-            # The server leaves out the body.
-            scope = {**scope, "method": "GET"}
-        has_begun = is_foreign = False
+            scope = {**scope, "method": "GET"}  # the server omits the body
+        has_started = is_replaced = False
 
-        async def send_on(message: Message) -> None:
-            nonlocal has_begun, is_foreign
-            if is_foreign:
-                return
-            if is_foreign := _is_foreign(message):
-                await _answer(send_own, _own(message["status"]))
-                return
-            await send_own(message)
-
-        async def send_own(message: Message) -> None:
-            nonlocal has_begun
+        async def respond(message: Message) -> None:
+            nonlocal has_started
             if message["type"] == "http.response.start":
-                has_begun = True
-                own = {name.encode(): value.encode() for name, value in _SECURITY.items()}
-                is_answer = scope["path"].startswith("/api/")
-                own[b"cache-control"] = b"no-store" if is_answer else b"no-cache"
-                message["headers"] = [*message.get("headers", ()), *own.items()]
+                has_started = True
+                is_data = scope["path"].startswith("/api/")
+                cache = {"cache-control": "no-store" if is_data else "no-cache"}
+                MutableHeaders(scope=message).update(_HEADERS | cache)
                 self._count(scope, method, message["status"])
             await send(message)
 
+        async def replace_errors(message: Message) -> None:
+            nonlocal is_replaced
+            if not is_replaced and _is_foreign_error(message):
+                is_replaced = True
+                await error_response(_error_of(message["status"]))(scope, receive, respond)
+            elif not is_replaced:
+                await respond(message)
+
         try:
-            self._check_host(scope)
-            await self._app(scope, receive, send_on)
-        except ServiceError as error:
-            await _answer(send_own, error)
+            await self._app(scope, receive, replace_errors)
         except Exception:
             log.exception("%s %s failed", method, scope["path"])
-            if not has_begun:
-                await _answer(send_own, _own(500))
-
-    def _check_host(self, scope: Scope) -> None:
-        named = [value for name, value in scope["headers"] if name == b"host"]
-        name = _without_port(named[0].decode("latin-1")) if len(named) == 1 else ""
-        if self._hosts is not None and name.lower() not in self._hosts:
-            message = f"the service isn't called {name[:60]!r}; see eigentree serve --allow-host"
-            raise ServiceError(403, "wrong_host", message)
+            if not has_started:
+                await error_response(_error_of(500))(scope, receive, respond)
 
     def _count(self, scope: Scope, method: str, status: int) -> None:
         route = getattr(scope.get("route"), "path", "other")
-        if method not in _METHODS:
-            method = "other"  # or anybody could fill the memory with counters
+        method = method if method in _METHODS else "other"
         self._metrics.count("requests", method=method, route=route, status=str(status))
 
 
-def _without_port(host: str) -> str:
-    name, colon, port = host.rpartition(":")
-    return name if colon and port.isdigit() else host
-
-
-def _is_foreign(message: Message) -> bool:
-    """Whether an error is in the words of the libraries below, such as those for bad ranges."""
+def _is_foreign_error(message: Message) -> bool:
+    """Whether this begins an error response of a library, such as one for an invalid range."""
     if message["type"] != "http.response.start" or message["status"] < 400:
         return False
-    kinds = [value for name, value in message.get("headers", ()) if name == b"content-type"]
-    return kinds != [b"application/json"]
+    return Headers(raw=message["headers"]).get("content-type") != "application/json"
 
 
-def _own(status: int) -> ServiceError:
+def _error_of(status: int) -> ServiceError:
     if status == 500:
-        message = "the service failed at this request; its log says more"
+        message = "the service failed on this request; see its log"
         return ServiceError(status, "internal_error", message)
     phrase = HTTPStatus(status).phrase.lower()
     return ServiceError(status, phrase.replace(" ", "_"), f"the request failed: {phrase}")
-
-
-async def _answer(send: Send, error: ServiceError) -> None:
-    body = as_json({"error": error.record})
-    headers = {
-        "content-type": "application/json", "content-length": str(len(body)), **error.headers
-    }  # fmt: skip
-    await send(
-        {
-            "type": "http.response.start",
-            "status": error.status,
-            "headers": [(name.encode(), value.encode()) for name, value in headers.items()],
-        }
-    )
-    await send({"type": "http.response.body", "body": body})

@@ -1,4 +1,4 @@
-"""The models that a service has: what they are called, and what is told of them."""
+"""The models of a service: their names, and their descriptions."""
 
 from __future__ import annotations
 
@@ -19,49 +19,49 @@ if TYPE_CHECKING:
 
 Kind = Literal["constituents", "dependencies", "brackets"]
 
-# Parts of a description that are long, as there are as many as symbols or words.
+# Parts of a description that grow with the numbers of symbols or words.
 _LONG = ("singular_values", "symbol_counts", "text")
 
 
-class Served(NamedTuple):
-    """A model: its name in requests, what it makes, and its file or folder."""
+class ServedModel(NamedTuple):
+    """A model: its name in requests, its kind, and its file or folder."""
 
     name: str
     kind: Kind
     path: str
 
 
-def name_models(paths: Iterable[tuple[Kind, str]]) -> list[Served]:
-    """Models under the names of their files, without their endings, or of the package's own.
+def name_models(paths: Iterable[tuple[Kind, str]]) -> list[ServedModel]:
+    """Models named after their files, without extensions, or after bundled models.
 
     Raises
     ------
     SettingsError
-        When two have the same name.
+        When two models have the same name.
     ModelFileError
-        When there is no such file.
+        When a file does not exist.
     """
-    found: dict[str, Served] = {}
-    for kind, given in paths:
-        path = resolve_model(given)
+    models: dict[str, ServedModel] = {}
+    for kind, model in paths:
+        path = resolve_model(model)
         if not path.exists():
-            raise ModelFileError(f"{given}: there is no such model")
+            raise ModelFileError(f"{model}: no such model")
         name = path.name if path.is_dir() else path.stem
-        if name in found:
+        if name in models:
             raise SettingsError(
-                f"{path} and {found[name].path} would both be called {name}; rename one of them"
+                f"{path} and {models[name].path} would both be named {name}; rename one of them"
             )
-        found[name] = Served(name, kind, str(path))
-    return list(found.values())
+        models[name] = ServedModel(name, kind, str(path))
+    return list(models.values())
 
 
-def open_served(served: Served, *, verify: bool) -> AnyParser:
-    """The parser of a model.
+def open_model(served: ServedModel, *, verify: bool) -> AnyParser:
+    """Open the parser of a model.
 
     Raises
     ------
     ModelFileError
-        When it is damaged, foreign or of another kind.
+        When the file is damaged, is not a model, or is a model of another kind.
     """
     if served.kind == "dependencies":
         from eigentree.dependency.parser import DependencyParser
@@ -80,8 +80,8 @@ def open_served(served: Served, *, verify: bool) -> AnyParser:
     return Parser.load(served.path, verify=verify)
 
 
-def about(served: Served, parser: AnyParser) -> dict[str, Any]:
-    """What is told of a model: name, kind, method, sizes, its card, its own description."""
+def describe_model(served: ServedModel, parser: AnyParser) -> dict[str, Any]:
+    """Name, kind, method, sizes, model card and description of a model."""
     described = {key: value for key, value in parser.description.items() if key not in _LONG}
     card = described.pop("card", None)
     return {
@@ -109,11 +109,11 @@ def _sizes(kind: Kind, parser: Any) -> dict[str, int]:
     members = parser.description.get("members")
     if members is None:
         backbone = parser.grammar.backbone
-        own = {"latent_states": int(parser.grammar.n_states.sum())}
+        sizes = {"latent_states": int(parser.grammar.n_states.sum())}
     else:
         backbone = parser.backbones[0].grammar.backbone
-        own = {"members": len(members)}
-    return own | {
+        sizes = {"members": len(members)}
+    return sizes | {
         "nonterminals": len(backbone.symbols),
         "binary_rules": backbone.n_rules,
         "words": len(backbone.lexicon),

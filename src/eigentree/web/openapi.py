@@ -1,4 +1,4 @@
-"""The routes told: OpenAPI for programs, and a page that needs nothing from outside."""
+"""Documentation of the API: OpenAPI, and a page without external resources."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _bodies: dict[str, dict[str, Any]] = {}
 
 
 def body_of(model: type[BaseModel]) -> dict[str, Any]:
-    """What a route says of its body, which it reads itself."""
+    """The OpenAPI description of a route's body, which the route reads itself."""
     schema = model.model_json_schema(ref_template=_REFERENCE)
     _bodies.update(schema.pop("$defs", {}))
     _bodies[model.__name__] = schema
@@ -43,8 +43,14 @@ def body_of(model: type[BaseModel]) -> dict[str, Any]:
     return {
         "requestBody": {"required": True, "content": {"application/json": {"schema": reference}}},
         "responses": {
-            "4XX": {"description": "Refused.", "content": _content("Error")},
-            "5XX": {"description": "Failed.", "content": _content("Error")},
+            "4XX": {
+                "description": "The request is invalid or exceeds a limit.",
+                "content": _content("Error"),
+            },
+            "5XX": {
+                "description": "The service failed or is overloaded.",
+                "content": _content("Error"),
+            },
         },
     }
 
@@ -54,7 +60,7 @@ def _content(name: str) -> dict[str, Any]:
 
 
 def add_documentation(app: FastAPI) -> None:
-    """Give an application its page /docs, and the schemas of bodies in /openapi.json."""
+    """Add the page /docs, and the schemas of bodies in /openapi.json."""
     described = app.openapi
 
     def openapi() -> dict[str, Any]:

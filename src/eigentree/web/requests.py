@@ -1,4 +1,4 @@
-"""What requests hold, as it is read from JSON and checked against the limits."""
+"""Bodies of requests: their schemas, validation, and checks against the limits."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def _whole(text: str) -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as error:
-        raise ValueError(f"has half a character, {text[error.start]!a}") from None
+        raise ValueError(f"contains an unpaired surrogate, {text[error.start]!a}") from None
     return text
 
 
@@ -35,8 +35,8 @@ Text = Annotated[str, AfterValidator(_whole)]
 ConstraintRows = dict[Text, list[list[int | Text | None]]]
 
 _STRING, _OBJECT = "a string", "an object"
-# More of anything is a slip; longer numbers have no good way into messages.
-_MOST = 10**9
+# Larger numbers are mistakes, and would make messages unreadable.
+_MAX_NUMBER = 10**9
 
 
 class _Strict(BaseModel):
@@ -46,29 +46,33 @@ class _Strict(BaseModel):
 class ParseSentence(_Strict):
     """A sentence to parse, as words or as raw text."""
 
-    words: list[Text] | None = Field(default=None, description="Tokens; they are not split.")
-    text: Text | None = Field(default=None, description="Raw text, in place of words.")
+    words: list[Text] | None = Field(
+        default=None, description="Tokens; they are not split further."
+    )
+    text: Text | None = Field(default=None, description="Raw text, instead of words.")
     tags: list[Text | dict[Text, FiniteFloat]] | None = Field(
-        default=None, description="One a word, or several with weights."
+        default=None, description="One tag per word, or several with weights."
     )
     constraints: ConstraintRows | None = Field(
-        default=None, description="Rows of required and forbidden spans, and of tags."
+        default=None, description="Required and forbidden spans, and tags, one row each."
     )
 
 
 class DependencySentence(_Strict):
-    """A sentence to parse to dependencies, as words or as raw text."""
+    """A sentence for dependency parsing, as words or as raw text."""
 
-    words: list[Text] | None = Field(default=None, description="Tokens; they are not split.")
-    text: Text | None = Field(default=None, description="Raw text, in place of words.")
-    tags: list[Text] | None = Field(default=None, description="One a word.")
+    words: list[Text] | None = Field(
+        default=None, description="Tokens; they are not split further."
+    )
+    text: Text | None = Field(default=None, description="Raw text, instead of words.")
+    tags: list[Text] | None = Field(default=None, description="One tag per word.")
 
 
 class BracketSentence(_Strict):
     """A sentence to bracket."""
 
     words: list[Text] = Field(description="Tokens.")
-    tags: list[Text] = Field(description="One a word.")
+    tags: list[Text] = Field(description="One tag per word.")
 
 
 def _kind_of(value: Any) -> str | None:
@@ -85,9 +89,9 @@ _BY_KIND = Discriminator(
 class ParseRequest(_Strict):
     """The body of /api/parse: text or sentences."""
 
-    text: Text | None = Field(default=None, description="Raw text, to be split into sentences.")
+    text: Text | None = Field(default=None, description="Raw text; it is split into sentences.")
     constraints: list[ConstraintRows | None] | None = Field(
-        default=None, description="With text: the constraints of each of its sentences."
+        default=None, description="With text: the constraints of each sentence."
     )
     sentences: (
         list[
@@ -96,23 +100,23 @@ class ParseRequest(_Strict):
             ]
         ]
         | None
-    ) = Field(default=None, description="In place of text: sentences, raw or as objects.")
-    model: Text | None = Field(default=None, description="Its name; the first by default.")
-    best: Annotated[int, Field(ge=1, le=_MOST)] | None = Field(
-        default=None, description="How many of the best trees."
+    ) = Field(default=None, description="Instead of text: sentences, as raw text or objects.")
+    model: Text | None = Field(default=None, description="Name of the model (default: the first).")
+    best: Annotated[int, Field(ge=1, le=_MAX_NUMBER)] | None = Field(
+        default=None, description="Number of best trees to return."
     )
     marginals: Annotated[FiniteFloat, Field(ge=0)] | None = Field(
-        default=None, description="Least size of the marginals of spans to be told."
+        default=None, description="Return the marginals of spans that are at least this large."
     )
     soft: bool = Field(
-        default=False, description="Keep as many constraints as can be where they conflict."
+        default=False, description="If constraints conflict, keep as many as possible."
     )
 
 
 class DependencyRequest(_Strict):
     """The body of /api/dependencies: text or sentences."""
 
-    text: Text | None = Field(default=None, description="Raw text, to be split into sentences.")
+    text: Text | None = Field(default=None, description="Raw text; it is split into sentences.")
     sentences: (
         list[
             Annotated[
@@ -121,18 +125,18 @@ class DependencyRequest(_Strict):
             ]
         ]
         | None
-    ) = Field(default=None, description="In place of text: sentences, raw or as objects.")
-    model: Text | None = Field(default=None, description="Its name; the first by default.")
+    ) = Field(default=None, description="Instead of text: sentences, as raw text or objects.")
+    model: Text | None = Field(default=None, description="Name of the model (default: the first).")
 
 
 class BracketRequest(_Strict):
     """The body of /api/brackets."""
 
     sentences: list[BracketSentence] = Field(description="Tagged sentences.")
-    model: Text | None = Field(default=None, description="Its name; the first by default.")
+    model: Text | None = Field(default=None, description="Name of the model (default: the first).")
 
 
-AskedSentences = ParseRequest | DependencyRequest | BracketRequest
+SentencesRequest = ParseRequest | DependencyRequest | BracketRequest
 
 
 class EvaluateRequest(_Strict):
@@ -146,12 +150,12 @@ Model = TypeVar("Model", bound=_Strict)
 
 
 def validated(kind: type[Model], value: Any) -> Model:
-    """A body's value as a request.
+    """Validate the JSON value of a body.
 
     Raises
     ------
     ServiceError
-        With status 422 and the place of the first value that is wrong.
+        With status 422 and the path of the first invalid value.
     """
     try:
         return kind.model_validate(value)
@@ -160,19 +164,19 @@ def validated(kind: type[Model], value: Any) -> Model:
         where = _path(first["loc"])
         problem = first["msg"].removeprefix("Input ").removeprefix("Value error, ")
         if first["type"] == "extra_forbidden":
-            problem = "is no key here"
+            problem = "is not a known key"
             if len(first["loc"]) == 1:
-                problem += f"; known are {', '.join(kind.model_fields)}"
+                problem += f"; known keys: {', '.join(kind.model_fields)}"
         elif first["type"] == "missing":
             problem = "is missing"
         elif first["type"] != "value_error":
-            problem += f", but is {_shown(first['input'])}"
+            problem += f" (got {_formatted(first['input'])})"
         message = f"{where or 'the body'} {problem[:1].lower()}{problem[1:]}"
-        raise _wrong(message, where or None) from None
+        raise _invalid(message, where or None) from None
 
 
 def _path(place: Sequence[int | str]) -> str:
-    """As ``sentences[3].words[0]``; the names of alternatives are left out."""
+    """A path such as ``sentences[3].words[0]``, without the names of alternatives."""
     parts = [
         f"[{part}]" if isinstance(part, int) else f".{part[:60]}"
         for part in place
@@ -181,18 +185,18 @@ def _path(place: Sequence[int | str]) -> str:
     return "".join(parts).removeprefix(".")
 
 
-def _shown(value: Any) -> str:
+def _formatted(value: Any) -> str:
     if isinstance(value, list | dict):
         return "a list" if isinstance(value, list) else "an object"
     text = json.dumps(value)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-class Wanted(NamedTuple):
-    """One sentence on its way to a worker.
+class SentenceRequest(NamedTuple):
+    """One sentence of a request.
 
-    Of a raw one, ``raw`` is its text until it has words; ``surface`` is then its part of the text,
-    and ``offsets`` are the half-open characters of its words in all of it.
+    A raw sentence has its text in ``raw`` until it is tokenised; ``surface`` is then its part of
+    the text, and ``offsets`` are the half-open character spans of its words in the whole text.
     """
 
     words: list[str]
@@ -203,71 +207,73 @@ class Wanted(NamedTuple):
     offsets: list[tuple[int, int]] | None = None
 
 
-def sentences_of(request: AskedSentences, limits: Limits) -> str | list[Wanted]:
-    """The sentences of a request, or the text that is to be split into some.
+def requested_sentences(request: SentencesRequest, limits: Limits) -> str | list[SentenceRequest]:
+    """The sentences of a request, or the text to split into sentences.
 
     Raises
     ------
     ServiceError
-        With status 422, for what can be seen to be wrong or too much before anything is split.
+        With status 422, for errors and exceeded limits that are known before text is split.
     """
     text = None if isinstance(request, BracketRequest) else request.text
     if (text is None) == (request.sentences is None):
         problem = "both" if text is not None else "neither"
-        raise _wrong(f"text or sentences are expected, and there are {problem}")
+        raise _invalid(f"exactly one of text and sentences is required (got {problem})")
     if isinstance(request, ParseRequest):
         limits.check("best", request.best or 0)
         if request.constraints is not None and text is None:
-            raise _wrong(
-                "constraints beside text are for its sentences; put them into sentences",
+            raise _invalid(
+                "top-level constraints require text; put those of sentences into sentences",
                 "constraints",
             )
     if text is not None or request.sentences is None:
         limits.check("characters", len(text or ""))
         return text or ""
     limits.check("sentences", len(request.sentences))
-    wanted = [_wanted(each, number) for number, each in enumerate(request.sentences)]
-    n_characters = sum(len(each.raw or "") + sum(map(len, each.words)) for each in wanted)
+    requests = [_sentence_request(each, number) for number, each in enumerate(request.sentences)]
+    n_characters = sum(len(each.raw or "") + sum(map(len, each.words)) for each in requests)
     limits.check("characters", n_characters)
-    return wanted
+    return requests
 
 
-def _wanted(
+def _sentence_request(
     sentence: str | ParseSentence | DependencySentence | BracketSentence, number: int
-) -> Wanted:
+) -> SentenceRequest:
     if isinstance(sentence, str):
-        return Wanted([], raw=sentence)
+        return SentenceRequest([], raw=sentence)
     if isinstance(sentence, BracketSentence):
-        return Wanted(sentence.words, sentence.tags)
+        return SentenceRequest(sentence.words, sentence.tags)
     if (sentence.words is None) == (sentence.text is None):
         where = f"sentences[{number}]"
         problem = "both" if sentence.text is not None else "neither"
-        raise _wrong(f"{where} must have words or text, and has {problem}", where)
+        raise _invalid(f"{where} must have exactly one of words and text (got {problem})", where)
     rows = sentence.constraints if isinstance(sentence, ParseSentence) else None
-    return Wanted(sentence.words or [], sentence.tags, rows, sentence.text)
+    return SentenceRequest(sentence.words or [], sentence.tags, rows, sentence.text)
 
 
-def with_constraints(request: AskedSentences, sentences: list[Wanted]) -> list[Wanted]:
-    """The sentences of a text with the constraints that came beside it.
+def with_constraints(
+    request: SentencesRequest, sentences: list[SentenceRequest]
+) -> list[SentenceRequest]:
+    """Attach the constraints of a request to the sentences of its text.
 
     Raises
     ------
     ServiceError
-        When there are more or fewer.
+        When their numbers differ.
     """
     rows = request.constraints if isinstance(request, ParseRequest) else None
     if rows is None:
         return sentences
     if len(rows) != len(sentences):
-        raise _wrong(
-            f"there are constraints for {len(rows)} sentences, and the text has {len(sentences)}",
+        raise _invalid(
+            f"constraints are given for {len(rows)} sentences, but the text has {len(sentences)}",
             "constraints",
         )
-    return [each._replace(constraints=own) for each, own in zip(sentences, rows, strict=True)]
+    return [each._replace(constraints=row) for each, row in zip(sentences, rows, strict=True)]
 
 
-def check_sentence(sentence: Wanted, number: int, limits: Limits) -> None:
-    """Refuse a sentence that is too much, which need not keep others from being parsed.
+def check_sentence(sentence: SentenceRequest, number: int, limits: Limits) -> None:
+    """Check a sentence against the limits; the other sentences of the request are still parsed.
 
     Raises
     ------
@@ -280,5 +286,5 @@ def check_sentence(sentence: Wanted, number: int, limits: Limits) -> None:
     limits.check("constraints", n_constraints, where)
 
 
-def _wrong(message: str, where: str | None = None) -> ServiceError:
+def _invalid(message: str, where: str | None = None) -> ServiceError:
     return ServiceError(422, "wrong_request", message, where=where)

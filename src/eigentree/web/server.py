@@ -1,4 +1,4 @@
-"""The port: opened, served by uvicorn, closed in good order; or one request without any port."""
+"""The server: opens the port and serves with uvicorn; or answers one request without a port."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from eigentree.web.app import Service, make_app
 from eigentree.web.errors import as_json
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-# Seconds that a client may leave a connection without a request, that the head of one may take, and
-# that those have who read their answers when the service stops.
+# Seconds that an idle connection is kept, that the head of a request may take, and that clients
+# have to read their responses when the service stops.
 _KEEP_ALIVE = 30
 _HEAD_SECONDS = 30
 _BACKLOG = 128
@@ -29,11 +29,11 @@ _LAST_SECONDS = 2
 
 
 class PortError(SettingsError):
-    """A port that can't be opened."""
+    """A port that cannot be opened."""
 
 
 class _Protocol(H11Protocol):
-    """HTTP whose own refusals have the service's shape, and that waits for no half requests."""
+    """HTTP with errors in the service's format, and a time limit for the heads of requests."""
 
     _head: asyncio.TimerHandle | None = None
 
@@ -50,7 +50,7 @@ class _Protocol(H11Protocol):
         self._forget_head()
 
     def _time_head(self) -> None:
-        """Close the connection unless a request's head comes in time."""
+        """Close the connection unless the head of a request is received in time."""
         if self.cycle is not None and not self.cycle.response_complete:  # type: ignore[redundant-expr]
             self._forget_head()
         elif self._head is None:
@@ -65,7 +65,7 @@ class _Protocol(H11Protocol):
         has_begun = self.cycle is not None and self.cycle.response_started  # type: ignore[redundant-expr]
         if not has_begun or self.cycle.response_complete:
             body = as_json({"error": {"code": "malformed_http", "message": msg}})
-            # By hand, since the parser of a request that it can't read won't write for it.
+            # Written directly, because the HTTP parser refuses to write after a malformed request.
             self.transport.write(
                 b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n"
                 b"Content-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(body), body)
@@ -74,43 +74,43 @@ class _Protocol(H11Protocol):
 
 
 class _Server(Server):
-    """Uvicorn that tells the service of its end."""
+    """Uvicorn that stops the service when it stops."""
 
     def __init__(self, config: Config, service: Service) -> None:
         super().__init__(config)
         self._service = service
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
-        """Begin to end; called by the signal."""
+        """Start to stop; called on a signal."""
         super().handle_exit(sig, frame)
         asyncio.get_running_loop().call_soon_threadsafe(self._service.stop)
 
 
 def serve(
-    service: Service, host: str, port: int, hosts: Sequence[str], tell: Callable[[str], None]
+    service: Service, host: str, port: int, hosts: Sequence[str], announce: Callable[[str], None]
 ) -> None:
-    """Serve until a signal to end.
+    """Serve until SIGINT or SIGTERM.
 
     Parameters
     ----------
     service
     host, port
-        Where; port 0 takes one that is free.
+        Address to listen on; port 0 selects a free port.
     hosts
-        Other names that the service may be called by, where it is open to this machine alone.
-    tell
-        Given the address once requests are answered there.
+        Additional allowed names in the header Host.
+    announce
+        Called with the URL once requests are answered.
 
     Raises
     ------
     PortError
-        When the port can't be opened.
+        When the port cannot be opened.
     ModelFileError, WorkerDiedError
-        When a model can't.
+        When a model cannot be opened.
     """
     opened = _open(host, port)
     own_port = opened.getsockname()[1]
-    app = make_app(service, names_of(host, hosts))
+    app = make_app(service, allowed_hosts(host, hosts))
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
     config = Config(
         app, http=_Protocol, ws="none", lifespan="off", log_config=None, access_log=False,
@@ -123,9 +123,9 @@ def serve(
         assert task is not None
         _at_signals(lambda: loop.call_soon_threadsafe(task.cancel))
         async with service.running():
-            # Uvicorn obeys, and sends itself the signal again at its end.
+            # Uvicorn handles the signal, and raises it again when it has stopped.
             _at_signals(lambda: None)
-            tell(f"http://{_bracketed(host)}:{own_port}")
+            announce(f"http://{_bracketed(host)}:{own_port}")
             await _Server(config, service).serve([opened])
 
     with opened, suppress(asyncio.CancelledError):
@@ -137,8 +137,8 @@ def _at_signals(do: Callable[[], object]) -> None:
         signal.signal(each, lambda *_: do())
 
 
-def names_of(host: str, others: Sequence[str]) -> list[str] | None:
-    """The names by which requests may call a service that listens at a host; None for any."""
+def allowed_hosts(host: str, others: Sequence[str]) -> list[str] | None:
+    """The allowed names in the header Host for a service that listens on a host; None for any."""
     if is_loopback(host) or others:
         return [*LOOPBACK, _bracketed(host), *others]
     return None
@@ -149,7 +149,7 @@ def _bracketed(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine can reach it."""
+    """Whether a host is reachable from this machine only."""
     return host in ("localhost", "::1") or host.startswith("127.")
 
 
@@ -162,29 +162,29 @@ def _open(host: str, port: int) -> socket.socket:
         opened = socket.socket(family, kind, protocol)
         opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         opened.bind(address)
-        opened.listen(_BACKLOG)  # who comes before the models are open waits for them
+        opened.listen(_BACKLOG)  # early requests wait until the models are open
     except OSError as error:
         if opened is not None:
             opened.close()
-        why = "is in use; name another with --port, or 0 for any that is free"
+        reason = "is in use; choose another with --port (0 for any free port)"
         if error.errno != errno.EADDRINUSE:
-            why = f"can't be opened: {error.strerror or error}"
-        raise PortError(f"port {port} of {host} {why}") from error
+            reason = f"cannot be opened: {error.strerror or error}"
+        raise PortError(f"port {port} of {host} {reason}") from error
     return opened
 
 
 def get_once(service: Service, path: str) -> tuple[int, bytes]:
-    """Status and body of the answer to one GET, without a port.
+    """Status and body of the response to one GET request, without a port.
 
     Raises
     ------
     SettingsError
-        When it is no path.
+        When it is not a path.
     ModelFileError, WorkerDiedError
-        When a model can't be opened.
+        When a model cannot be opened.
     """
     if not path.startswith("/"):
-        raise SettingsError(f"{path!r} is no path of the service; one begins with /")
+        raise SettingsError(f"{path!r} is not a path of the service; paths begin with /")
     return asyncio.run(_get(service, path))
 
 
@@ -202,7 +202,7 @@ async def _get(service: Service, path: str) -> tuple[int, bytes]:
     async def receive() -> dict[str, Any]:
         message = next(messages, None)
         if message is None:
-            await asyncio.Event().wait()  # this client doesn't go away
+            await asyncio.Event().wait()  # this client does not disconnect
             raise EigentreeError
         return message
 
@@ -212,6 +212,6 @@ async def _get(service: Service, path: str) -> tuple[int, bytes]:
         parts.append(message.get("body", b""))
 
     async with service.running():
-        await service.crew.ready()
+        await service.pool.ready()
         await make_app(service, None)(scope, receive, send)
     return status, b"".join(parts)

@@ -1,4 +1,4 @@
-"""Time-outs that all end at once when the service does."""
+"""Time-outs that all expire when the service stops."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 
 
 class Timeouts:
-    """The time-outs of all that waits."""
+    """The active time-outs of a service."""
 
     def __init__(self) -> None:
         self.have_ended = False
@@ -16,12 +16,12 @@ class Timeouts:
 
     @asynccontextmanager
     async def within(self, seconds: float) -> AsyncIterator[None]:
-        """Let the block take so many seconds at most.
+        """Limit the time of a block.
 
         Raises
         ------
         TimeoutError
-            When they are over, or the service ends.
+            When the time is over, or the service stops.
         """
         async with asyncio.timeout(0.0 if self.have_ended else seconds) as timeout:
             self._all.add(timeout)
@@ -31,7 +31,7 @@ class Timeouts:
                 self._all.discard(timeout)
 
     def end(self) -> None:
-        """Let everything that waits wait no longer, now and from now on."""
+        """Expire all active time-outs, and all future ones at once."""
         self.have_ended = True
         for timeout in self._all:
             timeout.reschedule(asyncio.get_running_loop().time())

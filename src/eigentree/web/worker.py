@@ -1,8 +1,8 @@
-"""A worker process: opens the models, then does one piece of work at a time as it is told.
+"""A worker process: opens the models, then performs one task at a time.
 
-Nothing here knows of HTTP.  A worker sends what it has become (`Opened`, `Ready` or `Refused`),
-then an `Answer` for each `Job` that it gets.  It may be killed at any time, and nothing is lost but
-the job.
+Nothing here depends on HTTP.  A worker sends its state (`Opened`, `Ready` or `Refused`), then an
+`Answer` for each `Task` that it receives.  It may be killed at any time; only the current task is
+lost.
 """
 
 from __future__ import annotations
@@ -19,26 +19,26 @@ from eigentree.web.errors import as_json
 
 if TYPE_CHECKING:
     from eigentree.tokenisation.tokens import RawSentence
-    from eigentree.web.models import AnyParser, Kind, Served
+    from eigentree.web.models import AnyParser, Kind, ServedModel
 
-Doing = Literal["split", "parse", "dependencies", "brackets", "evaluate", "symbols", "symbol"]
+TaskName = Literal["split", "parse", "dependencies", "brackets", "evaluate", "symbols", "symbol"]
 
-# Sentences that call all that will be called later.
+# Sentences that call every kernel.
 _FIRST = (["It", "works", "."], ["It", "is", "warm", "now", ",", "so", "it", "works", "."])
 
 
-class Job(NamedTuple):
-    """A piece of work, and its arguments, as of the function in `_DOING`."""
+class Task(NamedTuple):
+    """A task: its name, the name of its model, and arguments of its function in `_FUNCTIONS`."""
 
-    doing: Doing
+    name: TaskName
     model: str
-    given: Mapping[str, Any]
+    arguments: Mapping[str, Any]
 
 
 class Answer(NamedTuple):
-    """What came of a job: JSON, or what was wrong with it in ``refused`` or ``failed``.
+    """The outcome of a task: JSON, or an error message in ``refused`` or ``failed``.
 
-    ``refused`` is for the one who asked; ``failed`` means that there is an error in the program.
+    ``refused`` is an error of the request, ``failed`` an error of the program.
     """
 
     json: bytes = b""
@@ -48,7 +48,7 @@ class Answer(NamedTuple):
 
 
 class Opened(NamedTuple):
-    """The models are open; what is told of each."""
+    """The models are open; ``about`` describes each."""
 
     about: list[dict[str, Any]]
 
@@ -58,38 +58,38 @@ class Ready(NamedTuple):
 
 
 class Refused(NamedTuple):
-    """A model can't be opened, and why."""
+    """A model cannot be opened, and why."""
 
     why: str
 
 
-def start(connection: Connection, models: Sequence[Served], verify: bool) -> None:
-    """A worker's whole life.
+def start(connection: Connection, models: Sequence[ServedModel], verify: bool) -> None:
+    """The main function of a worker process.
 
     Parameters
     ----------
     connection
-        To the process that gives work; its end is the worker's.
+        Connection to the process that sends tasks; the worker exits when it is closed.
     models
-        To be opened.
+        The models to open.
     verify
-        Whether to check the files' digests, which one worker does for all.
+        Whether to check the digests of the files; one worker does so for all.
     """
-    # Who stops a service by a signal to all its processes wants running work to end well.
+    # A signal to all processes of the service must not interrupt running tasks.
     for each in (signal.SIGINT, signal.SIGTERM):
         signal.signal(each, signal.SIG_IGN)
-    # Workers are as many as there are processors to use; nobody needs threads within them.
+    # There are as many workers as processors, so threads within them would only compete.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
-    begin(_live, (connection, models, verify))
+    begin(_run, (connection, models, verify))
 
 
-def _live(connection: Connection, models: Sequence[Served], verify: bool) -> None:
-    from eigentree.web.models import about, open_served
+def _run(connection: Connection, models: Sequence[ServedModel], verify: bool) -> None:
+    from eigentree.web.models import describe_model, open_model
 
     try:
-        parsers = {each.name: open_served(each, verify=verify) for each in models}
-        connection.send(Opened([about(each, parsers[each.name]) for each in models]))
+        parsers = {each.name: open_model(each, verify=verify) for each in models}
+        connection.send(Opened([describe_model(each, parsers[each.name]) for each in models]))
         for each in models:
             _warm_up(each.kind, parsers[each.name])
     except EigentreeError as error:
@@ -98,17 +98,17 @@ def _live(connection: Connection, models: Sequence[Served], verify: bool) -> Non
     connection.send(Ready())
     while True:
         try:
-            job: Job = connection.recv()
+            task: Task = connection.recv()
         except EOFError:
             return
-        connection.send(_answer(parsers, job))
+        connection.send(_answer(parsers, task))
 
 
-def _answer(parsers: Mapping[str, AnyParser], job: Job) -> Answer:
+def _answer(parsers: Mapping[str, AnyParser], task: Task) -> Answer:
     try:
-        return Answer(as_json(_DOING[job.doing](parsers.get(job.model), **job.given)))
+        return Answer(as_json(_FUNCTIONS[task.name](parsers.get(task.model), **task.arguments)))
     except (EigentreeError, TypeError) as error:
-        # The package raises both for what a caller can mend.
+        # The package raises both for errors that a caller can correct.
         return Answer(refused=str(error))
     except MemoryError:
         return Answer(no_memory=True)
@@ -117,7 +117,7 @@ def _answer(parsers: Mapping[str, AnyParser], job: Job) -> Answer:
 
 
 def _warm_up(kind: Kind, parser: Any) -> None:
-    """Load every kernel, which takes longer than a sentence."""
+    """Load every kernel, so that the first sentence is not slow."""
     from eigentree.treebank.constraints import Constraints
 
     for words in _FIRST:
@@ -133,20 +133,22 @@ def _warm_up(kind: Kind, parser: Any) -> None:
 def _split(
     parser: Any, text: str | None = None, sentences: Sequence[str | None] = ()
 ) -> list[dict[str, Any] | None]:
-    """Words with their characters: of the sentences of a text, or of sentences one by one."""
+    """Tokenise a text into sentences, or sentences one by one, with character offsets."""
     from eigentree.tokenisation.sentences import split_text
     from eigentree.tokenisation.tokens import RawSentence
     from eigentree.tokenisation.words import tokenise
 
     if text is not None:
-        return [_raw(text, each) for each in split_text(text, parser.tokenisation)]
+        return [_tokenised(text, each) for each in split_text(text, parser.tokenisation)]
     return [
-        None if each is None else _raw(each, RawSentence(tokenise(each, parser.tokenisation), 0, 0))
+        None
+        if each is None
+        else _tokenised(each, RawSentence(tokenise(each, parser.tokenisation), 0, 0))
         for each in sentences
     ]
 
 
-def _raw(text: str, sentence: RawSentence) -> dict[str, Any]:
+def _tokenised(text: str, sentence: RawSentence) -> dict[str, Any]:
     first, last = (sentence.offsets[0][0], sentence.offsets[-1][1]) if sentence.tokens else (0, 0)
     return {
         "words": sentence.words, "offsets": sentence.offsets, "surface": text[first:last]
@@ -197,8 +199,8 @@ def _dependencies(
     result = parser.parse(words, tags)
     record = {"index": index, **result.to_dict({"offsets": offsets})}
     first = offsets[0][0] if offsets else 0
-    places = offsets and [(start - first, end - first) for start, end in offsets]
-    sentence = new_sentence(words, places, surface, sent_id=str(index + 1))
+    spans = offsets and [(start - first, end - first) for start, end in offsets]
+    sentence = new_sentence(words, spans, surface, sent_id=str(index + 1))
     column, _ = parts_of_scheme(parser.tag_scheme)
     record["conllu"] = format_sentence(with_tree(sentence, result, column)) if words else ""
     return record
@@ -215,11 +217,11 @@ def _evaluate(_: Any, gold: str, parsed: str) -> dict[str, Any]:
     from eigentree.evaluation.tables.scores import as_json as report
     from eigentree.evaluation.tables.scoring import TreeFile, score_files
 
-    reference, given = (
+    reference, parses = (
         TreeFile.of_lines(text.splitlines(keepends=True), name)
         for name, text in (("gold", gold), ("parsed", parsed))
     )
-    return report("gold", [score_files(reference, given, EVALB_COLLINS)], None)
+    return report("gold", [score_files(reference, parses, EVALB_COLLINS)], None)
 
 
 def _symbols(parser: Any) -> list[dict[str, Any]]:
@@ -234,7 +236,7 @@ def _symbol(parser: Any, label: str) -> dict[str, Any]:
     return grammar_view.symbol(parser, label)
 
 
-_DOING: dict[Doing, Callable[..., Any]] = {
+_FUNCTIONS: dict[TaskName, Callable[..., Any]] = {
     "split": _split,
     "parse": _parse,
     "dependencies": _dependencies,

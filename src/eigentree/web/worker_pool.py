@@ -1,8 +1,8 @@
-"""Worker processes that can be killed, and the line of those who wait for one.
+"""A pool of worker processes that can be killed, and the queue for them.
 
-A worker gets a job over a pipe and sends its answer.  One that takes too long, or works for a
-client that has gone, is killed; whatever ends a worker, another takes its place.  All this is
-for one event loop; threads only wait at pipes, and for ends of processes.
+A worker receives a task over a pipe and sends its answer.  A worker that takes too long, or whose
+client has disconnected, is killed, and every worker that exits is replaced.  The pool belongs to
+one event loop; threads only wait for pipes and for the exits of processes.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ from eigentree.errors import EigentreeError, ModelFileError
 from eigentree.web.errors import ServiceError
 from eigentree.web.limits import Limits
 from eigentree.web.metrics import Metrics
-from eigentree.web.models import Served
+from eigentree.web.models import ServedModel
 from eigentree.web.timeouts import Timeouts
-from eigentree.web.worker import Answer, Doing, Job, Opened, Ready, Refused, start
+from eigentree.web.worker import Answer, Opened, Ready, Refused, Task, TaskName, start
 
-# Seconds that work for nobody may go on, since a new worker takes longer to come.
+# Seconds that a task may continue after its client has disconnected: a new worker takes longer.
 GRACE = 1.0
-# Seconds before a worker is started again after one that didn't get ready, doubled each time.
+# Seconds before restarting a worker that failed to start, doubled each time.
 _PAUSE = 0.5
-_LONGEST_PAUSE = 30.0
+_MAX_PAUSE = 30.0
 
-# Status and code of what workers refuse, where it is no sentence.
-_REFUSED: dict[Doing, tuple[int, str]] = {
+# Status and code of refused tasks, where the task is not a sentence.
+_REFUSED: dict[TaskName, tuple[int, str]] = {
     "symbols": (404, "no_symbols"),
     "symbol": (404, "no_such_symbol"),
     "evaluate": (422, "bad_trees"),
@@ -42,7 +42,7 @@ log = logging.getLogger("eigentree.web")
 
 
 class WorkerDiedError(EigentreeError):
-    """A worker ended before it had answered."""
+    """A worker exited before it had answered."""
 
     def __init__(self) -> None:
         super().__init__(WORKER_EXITED)
@@ -51,7 +51,7 @@ class WorkerDiedError(EigentreeError):
 class Worker:
     """A process, and the pipe to it."""
 
-    def __init__(self, models: Sequence[Served], verify: bool) -> None:
+    def __init__(self, models: Sequence[ServedModel], verify: bool) -> None:
         context = get_context("spawn")
         self._pipe, theirs = context.Pipe()
         self.process = context.Process(target=start, args=(theirs, models, verify), daemon=True)
@@ -64,52 +64,52 @@ class Worker:
         return self.process.is_alive()
 
     def receive(self) -> Any:
-        """What the worker sends next; waits for it."""
+        """Wait for the next message of the worker."""
         try:
             return self._pipe.recv()
         except (EOFError, OSError) as error:
             raise WorkerDiedError from error
 
-    def call(self, job: Job) -> Answer:
-        """Give the worker a job and wait for the answer."""
+    def call(self, task: Task) -> Answer:
+        """Send a task and wait for the answer."""
         try:
-            self._pipe.send(job)
+            self._pipe.send(task)
         except OSError as error:
             raise WorkerDiedError from error
         answer: Answer = self.receive()
         return answer
 
     def kill(self, reason: str) -> None:
-        """End the process at once; whoever waits for it is told that it died."""
+        """Kill the process; pending calls raise `WorkerDiedError`."""
         self.end_reason = reason
         self.process.kill()
 
     def wait(self) -> None:
-        """Wait for the end of the process."""
+        """Wait until the process has exited."""
         connection.wait([self.process.sentinel])
         self.process.join()
 
 
-class Crew:
+class WorkerPool:
     """The workers of a service.
 
     Parameters
     ----------
     models
-        What each worker opens.
+        The models that each worker opens.
     n_workers
-        At least one.
+        Number of workers, at least 1.
     limits
-        `Limits.sentence_seconds` and `Limits.request_seconds`.
+        `Limits.sentence_seconds` and `Limits.request_seconds` are used.
     metrics
-        Told of restarts.
+        Counts restarts.
     timeouts
-        Of all that waits.
+        The active time-outs of the service.
     """
 
     def __init__(
         self,
-        models: Sequence[Served],
+        models: Sequence[ServedModel],
         n_workers: int,
         limits: Limits,
         metrics: Metrics,
@@ -126,23 +126,23 @@ class Crew:
         self._workers: dict[int, Worker] = {}
         self._ready: set[int] = set()
         self._tasks: set[asyncio.Task[None]] = set()
-        # One waits for an answer and one for the end of each worker.
+        # Per worker, one thread waits for answers and one for its exit.
         self._threads = ThreadPoolExecutor(2 * n_workers, "eigentree-worker")
         self._is_open = asyncio.get_running_loop().create_future()
         self._is_ready = asyncio.Event()
 
     @property
     def n_ready(self) -> int:
-        """Workers that work or could."""
+        """Workers that are busy or idle, not starting."""
         return len(self._ready)
 
     async def begin(self) -> None:
-        """Start the workers, and come back when the first has opened the models.
+        """Start the workers; return when the first has opened the models.
 
         Raises
         ------
         ModelFileError, WorkerDiedError, OSError
-            When it can't.
+            When the first worker cannot start.
         """
         for number in range(self.n_workers):
             self._spawn(self._keep(number))
@@ -150,11 +150,11 @@ class Crew:
                 await self._is_open
 
     async def ready(self) -> None:
-        """Come back when a worker has called all its kernels."""
+        """Wait until a worker has loaded all its kernels."""
         await self._is_ready.wait()
 
     async def end(self) -> None:
-        """Kill all workers; nobody may be waiting for an answer by then."""
+        """Kill all workers; no call may be pending."""
         self._timeouts.end()
         for task in self._tasks:
             task.cancel()
@@ -170,11 +170,11 @@ class Crew:
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
-    async def _in_thread(self, function: Any, *given: Any) -> Any:
-        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *given)
+    async def _in_thread(self, function: Any, *arguments: Any) -> Any:
+        return await asyncio.get_running_loop().run_in_executor(self._threads, function, *arguments)
 
     async def _keep(self, number: int) -> None:
-        """Keep one worker alive: start it, and another when it has ended."""
+        """Keep one worker running: start it, and restart it whenever it exits."""
         pause = _PAUSE
         verify = number == 0
         while True:
@@ -184,9 +184,9 @@ class Crew:
                 if not self._is_open.done():
                     self._is_open.set_exception(error)
                     return
-                log.error("a worker can't start: %s", error)
+                log.error("a worker cannot start: %s", error)
                 await asyncio.sleep(pause)
-                pause = min(2 * pause, _LONGEST_PAUSE)
+                pause = min(2 * pause, _MAX_PAUSE)
                 continue
             verify, pause = False, _PAUSE
             self._ready.add(number)
@@ -197,30 +197,30 @@ class Crew:
             self._metrics.count("worker_restarts", reason=worker.end_reason)
 
     async def _started(self, number: int, verify: bool) -> Worker:
-        """A worker that is ready."""
+        """Start a worker and wait until it is ready."""
         worker = self._workers[number] = Worker(self.models, verify)
-        while not isinstance(told := await self._in_thread(worker.receive), Ready):
-            if isinstance(told, Refused):
-                raise ModelFileError(told.why)
-            assert isinstance(told, Opened)
-            self.about = told.about
+        while not isinstance(state := await self._in_thread(worker.receive), Ready):
+            if isinstance(state, Refused):
+                raise ModelFileError(state.why)
+            assert isinstance(state, Opened)
+            self.about = state.about
             if not self._is_open.done():
                 self._is_open.set_result(None)
         return worker
 
-    async def ask(self, job: Job, deadline: float) -> bytes:
-        """Have a job done by the next worker that is free.
+    async def run(self, task: Task, deadline: float) -> bytes:
+        """Run a task on the next free worker.
 
         Parameters
         ----------
-        job
+        task
         deadline
-            When its answer is of no use any more, by `time.monotonic`.
+            Time by which the answer must be available, by `time.monotonic`.
 
         Raises
         ------
         ServiceError
-            When it can't be done, and why.
+            When the task fails or exceeds a limit.
         """
         try:
             worker = await self._free(deadline)
@@ -230,7 +230,7 @@ class Crew:
         if left <= 0.0:
             self._idle.put_nowait(worker)
             raise self._out_of_time()
-        call = asyncio.ensure_future(self._in_thread(worker.call, job))
+        call = asyncio.ensure_future(self._in_thread(worker.call, task))
         try:
             async with self._timeouts.within(min(left, self._limits.sentence_seconds)):
                 answer = await asyncio.shield(call)
@@ -240,32 +240,33 @@ class Crew:
                 await call
             if self._timeouts.have_ended or left < self._limits.sentence_seconds:
                 raise self._out_of_time() from None
-            raise self._limits.passed("sentence_seconds") from None
+            raise self._limits.exceeded("sentence_seconds") from None
         except WorkerDiedError:
-            raise ServiceError(500, "worker_died", f"at this sentence {WORKER_EXITED}") from None
+            message = "the worker exited unexpectedly at this sentence (possibly out of memory)"
+            raise ServiceError(500, "worker_died", message) from None
         except asyncio.CancelledError:
-            self._spawn(self._let_go(worker, call))
+            self._spawn(self._release(worker, call))
             raise
         self._idle.put_nowait(worker)
-        return _json_of(job, answer)
+        return _json_of(task, answer)
 
     async def _free(self, deadline: float) -> Worker:
-        """The next worker that is free and alive."""
+        """Wait for the next worker that is free and alive."""
         self.n_queued += 1
         try:
             async with self._timeouts.within(deadline - time.monotonic()):
                 while not (worker := await self._idle.get()).is_alive:
-                    pass  # another will come in its place
+                    pass  # its replacement will be queued
                 return worker
         finally:
             self.n_queued -= 1
 
     def _out_of_time(self) -> ServiceError:
         name = "stop_seconds" if self._timeouts.have_ended else "request_seconds"
-        return self._limits.passed(name)
+        return self._limits.exceeded(name)
 
-    async def _let_go(self, worker: Worker, call: asyncio.Future[Answer]) -> None:
-        """Free a worker whose answer nobody wants."""
+    async def _release(self, worker: Worker, call: asyncio.Future[Answer]) -> None:
+        """Release a worker whose client has disconnected."""
         done, _ = await asyncio.wait((call,), timeout=GRACE)
         if not done:
             worker.kill("client gone")
@@ -276,11 +277,11 @@ class Crew:
         self._idle.put_nowait(worker)
 
 
-def _json_of(job: Job, answer: Answer) -> bytes:
+def _json_of(task: Task, answer: Answer) -> bytes:
     if answer.refused is not None:
-        raise ServiceError(*_REFUSED.get(job.doing, (422, "bad_sentence")), answer.refused)
+        raise ServiceError(*_REFUSED.get(task.name, (422, "bad_sentence")), answer.refused)
     if answer.no_memory:
-        raise ServiceError(500, "no_memory", "the sentence needs more memory than there is")
+        raise ServiceError(500, "no_memory", "the sentence needs more memory than is available")
     if answer.failed is not None:
         raise ServiceError(500, "internal_error", f"the worker failed: {answer.failed}")
     return answer.json
