@@ -312,7 +312,7 @@ def test_square_brackets_are_kept(model, tmp_path):
     lines = ["The dog sees [the old] cat .", "[NP The] dog [sees the old cat .]", "", "The dog ["]
     code, records, err = parse_lines(model, tmp_path, lines, "--input", "bracketed")
     assert code == 2
-    assert f"{tmp_path}/in.txt:4:9: a bracket is never closed: The dog [\n" in err
+    assert f"{tmp_path}/in.txt:4:9: bracket is never closed: The dog [\n" in err
     assert Constraints.of([(3, 5)]).broken_by(tree_of(records[0])) == ()
     assert Constraints.of([(0, 1, "NP"), (2, 7)]).broken_by(tree_of(records[1])) == ()
     assert [each["fallback"] for each in records] == [None, None, "empty", "unreadable"]

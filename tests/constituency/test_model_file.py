@@ -349,7 +349,7 @@ def change_of(*path: str | int, to: Any) -> Callable[[dict[str, Any]], None]:
         (change_of("symbols", to=[]), "under|range|axis|zero|symbol"),
         (change_of("words", to=[1, 2]), "its header's words.0: "),
         (change_of("words", to=["a", "b"]), "lacks '< >'"),
-        (change_of("words", to=["< >", "a", "a"]), "has an entry twice"),
+        (change_of("words", to=["< >", "a", "a"]), "has a duplicate entry"),
         (change_of("words", to=["< >"]), "the pairs of words and symbols are out of"),
         (change_of("lexicon", to={"rare_threshold": -1}), "rare_threshold is -1"),
         (change_of("lexicon", to=None), "its header's lexicon: "),

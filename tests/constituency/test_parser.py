@@ -491,7 +491,7 @@ def test_a_parser_may_be_shared_between_threads():
 @pytest.mark.parametrize(
     ("words", "tags", "message"),
     [
-        (["the", "dog"], "DN", "tags is one string; a list of tags is expected"),
+        (["the", "dog"], "DN", "tags is one string; expected a list of tags"),
         (["the", 3], None, "one of the words is 3; all must be strings"),
         ([["the", "dog"]], None, "all must be strings"),
         (["the", "dog"], ["DT", None], "one of the tags is None"),

@@ -74,7 +74,7 @@ Change = Callable[[dict[str, Any], dict[str, Any]], object]
     ("change", "message"),
     [
         (lambda header, _: header.pop("symbols"), "symbols"),
-        (lambda header, _: header.update(tag_scheme="pos"), "no scheme of tags"),
+        (lambda header, _: header.update(tag_scheme="pos"), "unknown tag scheme"),
         (lambda header, _: header["options"].update(objective="most"), "objective"),
         (lambda header, _: header["options"].update(lexical_weight=-1.0), "lexical_weight"),
         (lambda header, _: header["symbols"].reverse(), None),

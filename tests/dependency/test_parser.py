@@ -247,7 +247,7 @@ def test_what_can_not_be_parsed_is_refused():
         parser.parse("a b")
     with pytest.raises(SettingsError, match="tags are given for a text"):
         parser.parse("a b", ["NOUN", "NOUN"])
-    with pytest.raises(TypeError, match="words is None; a list of words is expected"):
+    with pytest.raises(TypeError, match="words is None; expected a list of words"):
         parser.parse(None)
     with pytest.raises(TypeError, match="one of the words is 1; all must be strings"):
         parser.parse([1], ["NOUN"])

@@ -204,7 +204,7 @@ def test_the_objective_asked_for_is_kept():
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"tag_scheme": "pos"}, "'pos' is no scheme of tags"),
+        ({"tag_scheme": "pos"}, "unknown tag scheme 'pos'"),
         ({"crossing": "keep"}, "crossing is 'keep'; it must be lift or skip"),
         ({"lexical_weight": -1.0}, "lexical_weight is -1.0; it must be above 0"),
     ],

@@ -78,7 +78,7 @@ def test_a_model_has_a_trial_for_each_number_of_states_and_seed():
         ([{"method": "em", "states": 0}], {}, "states"),
         ([{"method": "det", "lexical_weight": 0}], {}, "lexical_weight"),
         ([{"method": "det"}, {"method": "det"}], {}, "there are 2 models called 'det'; name each"),
-        ([{"method": "det"}], {"tags": "pos"}, "'pos' is no scheme of tags"),
+        ([{"method": "det"}], {"tags": "pos"}, "unknown tag scheme 'pos'"),
         ([{"method": "det"}], {"longest": 0}, "longest"),
         ([{"method": "det"}], {"more": 1}, "more"),
         ([], {"model": []}, "model"),

@@ -262,8 +262,8 @@ def test_any_binary_tree_gives_a_tree():
     ("options", "message"),
     [
         ({"direction": "up"}, "direction is 'up'; it must be left, right or head"),
-        ({"vertical": 0}, "vertical is 0 and horizontal 0; they must be at least 1 and 0"),
-        ({"horizontal": -1}, "vertical is 1 and horizontal -1; they must be at least 1 and 0"),
+        ({"vertical": 0}, "vertical is 0 and horizontal 0; the minimum is 1 and 0"),
+        ({"horizontal": -1}, "vertical is 1 and horizontal -1; the minimum is 1 and 0"),
     ],
 )
 def test_wrong_options(options: dict, message: str):

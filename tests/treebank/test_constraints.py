@@ -103,22 +103,25 @@ def test_the_order_is_that_of_the_record():
 @pytest.mark.parametrize(
     ("record", "told"),
     [
-        ([], "constraints are []; an object with the keys"),
-        ({"must": []}, "constraints are {'must': []}; an object with the keys"),
-        ({"required": 3}, "required is 3; a list of [start, end] or [start, end, label]"),
-        ({"required": [3]}, "required is [3]; a list of"),
-        ({"required": [[1]]}, "required is [[1]]; a list of"),
-        ({"tags": [[1, 2, "NN"]]}, "a list of [position, tag] is expected"),
-        ({"required": [[2, 2]]}, "the span of a required constraint is from 2 to 2; positions"),
+        ([], "constraints are []; expected an object with the keys"),
+        ({"must": []}, "constraints are {'must': []}; expected an object with the keys"),
+        ({"required": 3}, "required is 3; expected a list of [start, end] or [start, end, label]"),
+        ({"required": [3]}, "required is [3]; expected a list of"),
+        ({"required": [[1]]}, "required is [[1]]; expected a list of"),
+        ({"tags": [[1, 2, "NN"]]}, "expected a list of [position, tag]"),
+        (
+            {"required": [[2, 2]]},
+            "the span of a required constraint is from 2 to 2; expected positions",
+        ),
         ({"forbidden": [[-1, 2]]}, "from -1 to 2"),
         ({"required": [[0, 1.5]]}, "from 0 to 1.5"),
         ({"required": [[False, 1]]}, "from False to 1"),
         ({"required": [["0", 1]]}, "from '0' to 1"),
-        ({"required": [[0, 1, ""]]}, "label '' is empty, no text"),
-        ({"required": [[0, 1, 5]]}, "label 5 is empty, no text"),
-        ({"required": [[0, 1, "N P"]]}, "label 'N P' is empty, no text, or holds white space"),
+        ({"required": [[0, 1, ""]]}, "label '' must be text"),
+        ({"required": [[0, 1, 5]]}, "label 5 must be text"),
+        ({"required": [[0, 1, "N P"]]}, "label 'N P' must be text without white space"),
         ({"tags": [["0", "NN"]]}, "the span of a tag constraint is from '0'"),
-        ({"tags": [[0, None]]}, "is no tag of one word"),
+        ({"tags": [[0, None]]}, "is not a tag of one word"),
     ],
 )
 def test_what_is_no_constraint_is_refused(record, told):
@@ -127,8 +130,8 @@ def test_what_is_no_constraint_is_refused(record, told):
 
 
 def test_what_is_made_by_hand_is_checked_too():
-    with pytest.raises(SettingsError, match="of the kind 'wanted'"):
-        Constraints((Constraint("wanted", 0, 1),))  # type: ignore[arg-type]  # a kind that there is not
+    with pytest.raises(SettingsError, match="of unknown kind 'other'"):
+        Constraints((Constraint("other", 0, 1),))  # type: ignore[arg-type]  # a kind that there is not
     with pytest.raises(
         SettingsError, match="required NP over 2-5 reaches beyond the sentence; its"
     ):
@@ -166,10 +169,10 @@ def test_square_brackets(line, words, spans):
 @pytest.mark.parametrize(
     ("line", "column", "told"),
     [
-        ("a ] b", 3, "a bracket closes that was never opened"),
-        ("a [b [c]", 3, "a bracket is never closed"),
-        ("a [] b", 3, "a bracket holds no word"),
-        ("a [NP ] b", 3, "a bracket holds no word"),
+        ("a ] b", 3, "closing bracket without an opening one"),
+        ("a [b [c]", 3, "bracket is never closed"),
+        ("a [] b", 3, "bracket without a word"),
+        ("a [NP ] b", 3, "bracket without a word"),
     ],
 )
 def test_brackets_that_do_not_match(line, column, told):
@@ -237,9 +240,9 @@ def test_sentences_come_with_their_constraints():
     found = list(read_sentences(lines, "bracketed", on_error="skip", labels=LABELS))
     assert [each.words for each in found] == [["a", "b", "c"], [], [], ["d"]]
     assert found[0].constraints == Constraints(required((0, 2, "NP")))
-    assert str(found[2].problem) == "<input>:3:1: a bracket is never closed: [a"
+    assert str(found[2].problem) == "<input>:3:1: bracket is never closed: [a"
     assert found[3].constraints == Constraints()
-    with pytest.raises(TreebankFormatError, match="never opened"):
+    with pytest.raises(TreebankFormatError, match="without an opening one"):
         list(read_sentences(["a)"], "half-trees"))
     (half,) = read_sentences(["(S (A a) b)"], "half-trees")
     assert half.words == ["a", "b"]

@@ -158,10 +158,13 @@ def test_a_phrase_without_children_has_no_head(english):
 @pytest.mark.parametrize(
     ("line", "complaint"),
     [
-        ("NP sideways NN", "<table>:2: 'sideways' after label 'NP' is none of leftmost, "),
-        ("NP", "<table>:2: '' after label 'NP' is none of"),
-        ("NP last", "<table>:2: 'last' needs a list of labels"),
-        ("@heads NN", "<table>:2: '@heads' is none of @punctuation"),
+        (
+            "NP sideways NN",
+            "<table>:2: unknown step 'sideways' of label 'NP'; expected one of leftmost, ",
+        ),
+        ("NP", "<table>:2: unknown step '' of label 'NP'"),
+        ("NP last", "<table>:2: 'last' requires a list of labels"),
+        ("@heads NN", "<table>:2: unknown '@heads'; expected one of @punctuation"),
     ],
 )
 def test_malformed_tables_are_refused(line, complaint):

@@ -89,11 +89,11 @@ def test_a_map_can_be_read(tmp_path):
 @pytest.mark.parametrize(
     ("lines", "error", "message"),
     [
-        (["NN NOUN"], TreebankFormatError, "<map>:1: a tag, a tab and a universal tag"),
+        (["NN NOUN"], TreebankFormatError, "<map>:1: expected a tag, a tab, a universal tag"),
         (["NN\tNOUN", "VB\tVERB\tpart"], TreebankFormatError, "<map>:2: "),
         (["NN\tNOMEN"], SettingsError, "'NN' maps to 'NOMEN'; universal tags are NOUN"),
-        (["NN\tNOUN", "NN\tVERB"], SettingsError, "'NN' is there twice"),
-        (["%"], TreebankFormatError, "holds no tag"),
+        (["NN\tNOUN", "NN\tVERB"], SettingsError, "duplicate entry 'NN'"),
+        (["%"], TreebankFormatError, "is empty"),
     ],
 )
 def test_maps_that_are_none_are_refused(lines, error, message):

@@ -1,1 +1,1 @@
-"""Text and trees: reading, cleaning and transforming; standard library only."""
+"""Treebanks: reading, cleaning and transforming trees; standard library only."""

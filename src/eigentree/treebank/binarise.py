@@ -1,11 +1,11 @@
-"""Binary trees: what a chart parser and every learner of this package see.
+"""Binary trees: the input of chart parsers and of every learner of this package.
 
-A tree becomes binary in two moves, both undone exactly by `unbinarise`:
+A tree is made binary in two steps, both undone exactly by `unbinarise`:
 
 - a chain of unary nodes becomes one symbol that remembers the chain: ``(S (VP ...))`` is
   the symbol S+VP, ``(NP (NN dog))`` the preterminal symbol NP+NN;
-- a node with more than two children gets intermediate symbols, which only say what they
-  will be part of.  With the default, to the left (Petrov et al. 2006)::
+- a node with more than two children gets intermediate symbols, which name only the
+  phrase they are part of.  With the default, to the left (Petrov et al. 2006)::
 
       (VP V NP PP SBAR)   becomes   (VP (@VP (@VP V NP) PP) SBAR)
 
@@ -97,7 +97,7 @@ class BinariseOptions:
         if self.vertical < 1 or self.horizontal < 0:
             raise SettingsError(
                 f"vertical is {self.vertical} and horizontal {self.horizontal}; "
-                "they must be at least 1 and 0"
+                "the minimum is 1 and 0"
             )
 
 
@@ -105,7 +105,7 @@ class BinaryTree(NamedTuple):
     """A binary tree as parallel lists over its nodes, children before parents, root last.
 
     ``left`` and ``right`` hold node numbers, -1 at preterminals; ``head`` is the position
-    of each node's head word, None for a tree whose heads are unknown.  The preterminals stand
+    of each node's head word, None for a tree whose heads are unknown.  The preterminals are
     in the order of the ``words``.
     """
 
@@ -194,7 +194,7 @@ class _Builder:
         siblings = [self._top_label(node)]
         for number, child in enumerate(steps):
             last = number == len(steps) - 1
-            # Until the head is in, the latest child stands nearest to it.
+            # Until the head is in, the latest child is nearest to it.
             if covered_head != head_child:
                 covered_head = child
             siblings.append(self._top_label(children[child]))
@@ -236,8 +236,8 @@ class _Builder:
 def unbinarise(binary: BinaryTree) -> Tree:
     """The tree whose binary form this is.
 
-    Intermediate symbols vanish (wherever they stand, so that any binary tree gives a
-    tree), chains open up again.
+    Intermediate symbols are removed (at any place, so that every binary tree gives a
+    tree) and chains are expanded.
     """
     words = iter(binary.words)
     of_node = [next(words) if left < 0 else None for left in binary.left]

@@ -1,4 +1,4 @@
-"""What is in a treebank, what is odd about it, and which settings would suit it."""
+"""Description of a treebank: contents, oddities and suggested settings."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ class _Tally:
             chain = []
 
     def compare_labels(self) -> None:
-        """Look for labels that may be mistakes, each told once with its first place."""
+        """Look for labels that may be mistakes, each reported once with its first place."""
         n_nodes = self.labels.total() + self.tags.total()
         alike: defaultdict[str, list[str]] = defaultdict(list)
         for label, n in (self.labels + self.tags).items():

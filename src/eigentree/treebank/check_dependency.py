@@ -170,7 +170,7 @@ class _Tally:
             self.names.setdefault(name, place)
 
     def compare_relations(self) -> None:
-        """Look for relations that may be mistakes, each told once with its first place."""
+        """Look for relations that may be mistakes, each reported once with its first place."""
         alike: dict[str, list[str]] = {}
         for relation, n in self.relations.items():
             alike.setdefault(relation.casefold(), []).append(relation)

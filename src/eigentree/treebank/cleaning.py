@@ -2,7 +2,7 @@
 
 Cleaning removes empty elements and what they leave empty, cuts function tags and gap
 indices off phrase labels, joins a phrase over one phrase of the same label, and takes off
-the outer bracket of a treebank where it says nothing.  What is removed is found by label,
+the outer bracket of a treebank where it carries no information.  What is removed is found by label,
 never by the look of a word: ``0`` and ``*`` are words too.
 """
 

@@ -1,14 +1,14 @@
 r"""What may be demanded of the tree of one sentence, and the brackets that it is read from.
 
 A constraint speaks of phrases as people see them, after un-binarising: those that `Tree.spans`
-lists.  A phrase may stand anywhere in a chain of unary ones; a bare tag is no phrase.
+lists.  A phrase may be anywhere in a chain of unary ones; a bare tag is not a phrase.
 
 A person who knows a part of a tree writes that part down (Pereira and Schabes 1992).  Each bracket
 becomes a required span, in the order in which brackets open:
 
 ``[NP the old man] boats``
     square brackets around words; what touches an opening bracket is its label if it is one of
-    the labels that the reader is told, otherwise a word.  ``\[``, ``\]`` and ``\\`` are
+    the labels given to the reader, otherwise a word.  ``\[``, ``\]`` and ``\\`` are
     characters of words.
 ``(S (NP (DT the) old man) boats)``
     a tree in which some brackets are missing.  A bracket around one word is its tag, or nothing
@@ -145,8 +145,8 @@ class Constraints:
             return cls()
         if not isinstance(record, dict) or not record.keys() <= _KINDS.keys():
             raise SettingsError(
-                f"constraints are {str(record)[:60]}; an object with the keys required, forbidden "
-                "and tags is expected"
+                f"constraints are {str(record)[:60]}; expected an object with the keys required, "
+                "forbidden and tags"
             )
         found: list[Constraint] = []
         for kind, rows in record.items():
@@ -214,7 +214,7 @@ def _rows(rows: Any, kind: str) -> list[list[Any]]:
         found = [list(row) if isinstance(row, list | tuple) else [row] for row in rows]
         if all(len(row) in n_values for row in found):
             return found
-    raise SettingsError(f"{kind} is {str(rows)[:60]}; a list of {what} is expected")
+    raise SettingsError(f"{kind} is {str(rows)[:60]}; expected a list of {what}")
 
 
 def _after(position: Any) -> Any:
@@ -224,16 +224,18 @@ def _after(position: Any) -> Any:
 def _checked(constraint: Constraint) -> Constraint:
     kind, start, end, label = constraint
     if kind not in get_args(Kind):
-        raise SettingsError(f"a constraint is of the kind {kind!r}; known are {get_args(Kind)}")
+        raise SettingsError(
+            f"constraint of unknown kind {kind!r}; expected one of {get_args(Kind)}"
+        )
     if not (_is_position(start) and _is_position(end) and start < end):
         raise SettingsError(
-            f"the span of a {kind} constraint is from {start!r} to {end!r}; positions from 0 on "
-            "are expected, the end above the start"
+            f"the span of a {kind} constraint is from {start!r} to {end!r}; expected "
+            "positions from 0 on, with the end greater than the start"
         )
     if kind == "tag" and (end != start + 1 or label is None):
-        raise SettingsError(f"{constraint} is no tag of one word")
+        raise SettingsError(f"{constraint} is not a tag of one word")
     if label is not None and not _is_label(label):
-        raise SettingsError(f"label {label!r} is empty, no text, or holds white space or brackets")
+        raise SettingsError(f"label {label!r} must be text without white space or brackets")
     return Constraint(*constraint)
 
 
@@ -276,7 +278,7 @@ def read_half_tree(
 ) -> tuple[list[str], Constraints]:
     """The words of a tree in which some brackets are missing, and what the others say.
 
-    An outer bracket with a label of `CleaningOptions.root_labels` says nothing, and labels are cut
+    An outer bracket with a label of `CleaningOptions.root_labels` is ignored, and labels are cut
     as in cleaning.
 
     Raises
@@ -324,19 +326,19 @@ def _read(
             else:
                 words.append(word_of(text))
         elif not open_ones:
-            raise MalformedError(column, "a bracket closes that was never opened")
+            raise MalformedError(column, "closing bracket without an opening one")
         else:
             number, column, start, label = open_ones.pop()
             end = len(words)
             if start == end:
-                raise MalformedError(column, "a bracket holds no word")
+                raise MalformedError(column, "bracket without a word")
             if pieces is _SQUARE or end > start + 1 or number < len(found) - 1:
                 found[number] = Constraint("required", start, end, label)
             elif label is not None:
                 # A round bracket around a word, with none within.
                 found[number] = Constraint("tag", start, end, label)
     if open_ones:
-        raise MalformedError(open_ones[-1].column, "a bracket is never closed")
+        raise MalformedError(open_ones[-1].column, "bracket is never closed")
     return words, Constraints(tuple(each for each in found if each is not None))
 
 

@@ -19,11 +19,11 @@ Steps of a label are tried in the order of the file until one finds a child:
     the last child, if its label is in the list.
 
 The label ``*`` holds the steps for labels without any and for phrases whose own steps found
-nothing.  Lines that begin with ``@`` say something about the whole table: ``@punctuation``
+nothing.  Lines that begin with ``@`` apply to the whole table: ``@punctuation``
 lists children that a step without a list passes over while there are others,
 ``@coordination`` those after which a head gives way to the conjunct before them, and
 ``@head-functions`` function tags that mark the head itself (``NN-HD``).  Labels are looked up
-as they stand and then without function tags; ``#`` begins a comment where it stands alone.
+in full and then without function tags; a ``#`` on its own begins a comment.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class HeadRules:
     Attributes
     ----------
     missing
-        How often a label without steps of its own was asked for; the steps of ``*``
-        served instead.
+        How often a label without steps of its own was looked up; the steps of ``*``
+        were used instead.
     """
 
     def __init__(
@@ -102,7 +102,7 @@ class HeadRules:
         return listed | self._punctuation | self._coordination
 
     def has(self, label: str) -> bool:
-        """Whether a label has steps of its own, as it stands or without function tags."""
+        """Whether a label has steps of its own, in full or without function tags."""
         return label in self._steps or plain_label(label) in self._steps
 
     def head(self, label: str, children: Sequence[str]) -> int:
@@ -148,10 +148,10 @@ class HeadRules:
             return positions[0]
         ranks = [step.labels]
         if step.where.endswith("by-rank"):
-            ranks = [(wanted,) for wanted in step.labels]
-        for wanted in ranks:
+            ranks = [(label,) for label in step.labels]
+        for labels in ranks:
             for position in positions:
-                if _is_one_of(children[position], wanted):
+                if _is_one_of(children[position], labels):
                     return position
         return -1
 
@@ -223,17 +223,20 @@ def read_head_rules(lines: Iterable[str], *, name: str = "<table>") -> HeadRules
         if words[0].startswith("@"):
             if words[0] not in settings:
                 known = ", ".join(_SETTINGS)
-                raise SettingsError(f"{name}:{number}: {words[0]!r} is none of {known}")
+                raise SettingsError(
+                    f"{name}:{number}: unknown {words[0]!r}; expected one of {known}"
+                )
             settings[words[0]].extend(words[1:])
             continue
-        label, where, *wanted = words if len(words) > 1 else (words[0], "")
+        label, where, *listed = words if len(words) > 1 else (words[0], "")
         if where not in _WHERE:
             raise SettingsError(
-                f"{name}:{number}: {where!r} after label {label!r} is none of {', '.join(_WHERE)}"
+                f"{name}:{number}: unknown step {where!r} of label {label!r}; "
+                f"expected one of {', '.join(_WHERE)}"
             )
-        if not wanted and where not in ("leftmost", "rightmost"):
-            raise SettingsError(f"{name}:{number}: {where!r} needs a list of labels")
-        steps.setdefault(label, []).append(HeadStep(where, tuple(wanted)))
+        if not listed and where not in ("leftmost", "rightmost"):
+            raise SettingsError(f"{name}:{number}: {where!r} requires a list of labels")
+        steps.setdefault(label, []).append(HeadStep(where, tuple(listed)))
     punctuation, coordination, functions = (settings[setting] for setting in _SETTINGS)
     return HeadRules(
         steps,
@@ -244,9 +247,9 @@ def read_head_rules(lines: Iterable[str], *, name: str = "<table>") -> HeadRules
     )
 
 
-def _is_one_of(label: str, wanted: Iterable[str]) -> bool:
-    """Whether a label, as it stands or without function tags, is among others."""
-    return label in wanted or plain_label(label) in wanted
+def _is_one_of(label: str, labels: Iterable[str]) -> bool:
+    """Whether a label, in full or without function tags, is in a list."""
+    return label in labels or plain_label(label) in labels
 
 
 def plain_label(label: str) -> str:

@@ -1,4 +1,4 @@
-"""Which words a grammar knows, and what stands for those that it does not.
+"""The known words of a grammar, and the classes that replace unknown ones.
 
 A word seen more than ``rare_threshold`` times in training is known by itself.  Any other
 word, in training and in parsing alike, is replaced by a class made from its shape, so that
@@ -64,7 +64,7 @@ class Lexicon:
         )
         if len(self._numbers) < len(self.entries) or UNKNOWN not in self._numbers:
             raise GrammarError(
-                f"the lexicon has an entry twice or lacks {UNKNOWN!r}, which stands for any word"
+                f"the lexicon has a duplicate entry or lacks {UNKNOWN!r}, that of unknown words"
             )
 
     @classmethod
@@ -87,7 +87,7 @@ class Lexicon:
 
     @property
     def unknown(self) -> int:
-        """The entry for a word of which nothing is known."""
+        """The entry for words without a more specific class."""
         return self._numbers[UNKNOWN]
 
     def ids(self, words: Sequence[str]) -> list[int]:
@@ -111,7 +111,7 @@ class Lexicon:
 
 
 def _class_names(word: str, options: LexiconOptions) -> list[str]:
-    """Names of the classes of a word, the most telling first, `UNKNOWN` last."""
+    """Names of the classes of a word, the most specific first, `UNKNOWN` last."""
     shape = _shape(word) if options.shapes else ""
     names = []
     if not any(character.isdigit() for character in word):

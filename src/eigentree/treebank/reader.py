@@ -41,7 +41,7 @@ class Treebank:
     problems
         What was skipped, in order; empty unless reading went on after errors.
     notices
-        What was read but deserves telling: comments, repaired leaves.
+        Remarks on what was read: comments, repaired leaves.
     vanished
         Places of trees that held nothing but empty elements.
     no_parse
@@ -80,7 +80,7 @@ def read_treebank(
         ``"raise"`` stops at the first problem; ``"skip"`` collects the problems, and a byte
         that isn't UTF-8 then costs one tree rather than the file.
     cleaning
-        How trees are cleaned; None keeps them as they stand.
+        How trees are cleaned; None leaves them unchanged.
     format
         ``"auto"`` takes files that begin with ``#FORMAT``, ``#BOS`` or ``%%`` for the NEGRA
         export format and all others for brackets.
@@ -166,7 +166,7 @@ def read_trees(
     edge_labels
         Write the edge labels of an export file into its labels.
     notice
-        Called with what was read in brackets but deserves telling.
+        Called with remarks on brackets that were read.
 
     Raises
     ------

@@ -1,7 +1,7 @@
 """Tags of words by a scheme: a column of CoNLL-U, alone or with some of the features in FEATS.
 
 A scheme is ``upos`` or ``xpos``, and names of features after plus signs.  By ``upos+Case+VerbForm``
-a word has the tag ``NOUN|Case=Acc`` or ``VERB|VerbForm=Inf``: what the column says, and those of
+a word has the tag ``NOUN|Case=Acc`` or ``VERB|VerbForm=Inf``: the column, and those of
 the features that the word has.
 """
 
@@ -14,7 +14,7 @@ from eigentree.errors import SettingsError
 from eigentree.treebank.io.conllu import EMPTY, Sentence
 
 # Features that say most of how words are attached.
-TELLING = ("Case", "VerbForm")
+INFORMATIVE = ("Case", "VerbForm")
 _BETWEEN = "|"
 
 Column = Literal["upos", "xpos"]
@@ -33,8 +33,8 @@ def parts_of_scheme(scheme: str) -> tuple[Column, list[str]]:
     known = {name: name for name in _COLUMNS}
     if column not in known or not all(features):
         raise SettingsError(
-            f"{scheme!r} is no scheme of tags; right are upos or xpos, alone or with names of "
-            "features, such as upos+Case+VerbForm"
+            f"unknown tag scheme {scheme!r}; expected upos or xpos, alone or with feature names, "
+            "such as upos+Case+VerbForm"
         )
     return known[column], features
 
@@ -53,22 +53,22 @@ def tags_of(sentence: Sentence, scheme: str) -> list[str]:
 
 
 def column_part(tag: str) -> str:
-    """What a tag by any scheme says in its column."""
+    """The part of a tag of any scheme that is in its column."""
     return tag.partition(_BETWEEN)[0] or tag
 
 
 def scheme_of(sentences: Sequence[Sentence]) -> str:
-    """The scheme that a treebank allows: upos with those of `TELLING` that words have.
+    """The scheme that a treebank allows: upos with those of `INFORMATIVE` that words have.
 
     It is xpos where words have no upos.  On five treebanks of Universal Dependencies case and
     form of the verb made attachments better by up to five points; xpos, which lumps auxiliaries
-    with verbs or tells too many tags apart, was behind upos or little ahead of it.
+    with verbs or distinguishes too many tags, was behind upos or little ahead of it.
     """
     words = [word for sentence in sentences for word in sentence.words]
     if all(word.upos == EMPTY for word in words):
         return "xpos"
     seen = {name for feats in {word.feats for word in words} for name, _ in _pairs(feats)}
-    return "+".join(["upos", *(name for name in TELLING if name in seen)])
+    return "+".join(["upos", *(name for name in INFORMATIVE if name in seen)])
 
 
 def _pairs(feats: str) -> list[tuple[str, str]]:

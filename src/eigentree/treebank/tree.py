@@ -69,10 +69,10 @@ class Tree(NotebookDisplay):
         _set_word(self, word)
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a Tree can't be changed; {name!r} was to be set")
+        raise AttributeError(f"trees are immutable: can't set {name!r}")
 
     def __delattr__(self, name: str) -> None:
-        raise AttributeError(f"a Tree can't be changed; {name!r} was to be deleted")
+        raise AttributeError(f"trees are immutable: can't delete {name!r}")
 
     @property
     def is_preterminal(self) -> bool:

@@ -64,7 +64,7 @@ class TagMap:
     def __post_init__(self) -> None:
         twice = [tag for tag, n in Counter(tag for tag, _ in self.patterns).items() if n > 1]
         if twice:
-            raise SettingsError(f"tag map {self.name}: {twice[0]!r} is there twice")
+            raise SettingsError(f"tag map {self.name}: duplicate entry {twice[0]!r}")
         for tag, universal in self.patterns:
             if universal not in UNIVERSAL:
                 known = " ".join(UNIVERSAL)
@@ -120,7 +120,7 @@ def tag_map(name_or_path: str | Path) -> TagMap:
     Raises
     ------
     SettingsError
-        When the name is unknown, or what the file says has no meaning.
+        When the name is unknown, or a line of the file is invalid.
     TreebankFormatError
         When the file can't be read.
 
@@ -164,14 +164,14 @@ def read_tag_map(lines: Iterable[str], *, name: str = "<map>") -> TagMap:
         tag, *rest = line.split("\t")
         if not rest or rest[1:] not in ([], [_PARTICIPLE]):
             raise TreebankFormatError(
-                f"{name}:{number}: a tag, a tab and a universal tag are expected, and perhaps a "
+                f"{name}:{number}: expected a tag, a tab, a universal tag and optionally a "
                 f"tab and the word {_PARTICIPLE}; got {line!r}"
             )
         patterns.append((tag, rest[0]))
         if rest[1:]:
             participles.add(tag)
     if not patterns:
-        raise TreebankFormatError(f"{name}: holds no tag; at least one is needed")
+        raise TreebankFormatError(f"{name}: is empty; at least one tag is required")
     return TagMap(name, tuple(patterns), frozenset(participles))
 
 

@@ -112,7 +112,7 @@ def test_files_of_different_length(files, capsys):
 def test_malformed_lines_cost_one_sentence(files, capsys):
     names = files(gold=GOLD, parsed=PLAIN.replace("((the cook)", "((the cook"))
     assert run(*names, "--notation", "plain") == 2
-    assert "parsed:1:19: a bracket is never closed" in capsys.readouterr().err
+    assert "parsed:1:19: bracket is never closed" in capsys.readouterr().err
     assert run(*names, "--notation", "plain", "--on-error", "skip") == 1
     assert "sentence 1: no parse" in capsys.readouterr().out
 

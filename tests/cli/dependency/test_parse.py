@@ -376,7 +376,7 @@ def test_malformed_training_trees(folder):
         (["--method", "det", "--restarts", 3], "--restarts is for --method em"),
         (["--lexical", "none", "--lexical-weight", 2], "--lexical-weight needs a lexical model"),
         (["--method", "sibling"], "--method sibling has a state for each tag"),
-        (["--tags", "pos"], "'pos' is no scheme of tags"),
+        (["--tags", "pos"], "unknown tag scheme 'pos'"),
         (["--tags", "xpos"], "no word has a tag by xpos"),
         (["--back-off", 1.5], "back_off is 1.5"),
         (

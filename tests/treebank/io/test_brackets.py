@@ -149,7 +149,7 @@ def test_problem_says_where_and_shows_what():
         "file": "bank.mrg",
         "line": 2,
         "column": 10,
-        "message": "word '+' stands beside nodes under 'S' without a tag",
+        "message": "word '+' without a tag beside nodes under 'S'",
         "snippet": "(S (A b) + (C d))",
     }
 
@@ -176,7 +176,7 @@ def test_missing_brackets_everywhere_take_linear_time():
     ("text", "held"), [("", "0 trees"), ("(A b) (C d)", "2 trees"), ("(())", "no parse")]
 )
 def test_parse_tree_wants_one_tree(text, held):
-    with pytest.raises(TreebankFormatError, match=f"^one tree is expected, not {held}"):
+    with pytest.raises(TreebankFormatError, match=f"^expected one tree, not {held}"):
         parse_tree(text)
 
 

@@ -196,7 +196,7 @@ def test_columns_of_a_sentence():
     assert sentence.tags("upos") == ["VERB", "_"]
     assert sentence.tags("xpos") == ["VB", "_"]
     assert sentence.relations() == ["root", "advmod"]
-    with pytest.raises(SettingsError, match="no tag column 'pos'"):
+    with pytest.raises(SettingsError, match="unknown tag column 'pos'"):
         sentence.tags("pos")
 
 
@@ -257,7 +257,7 @@ def test_any_sentence_with_any_tree_is_valid(sentence, data):
 @pytest.mark.parametrize(
     ("heads", "relations", "message"),
     [
-        ([0], None, "1 heads for 2 words: one for each is expected"),
+        ([0], None, "1 heads for 2 words: expected one for each"),
         ([0, 1], ["root"], "1 relations for 2 words"),
         ([0, 1], ["root", "a b"], "relation 'a b' of word 2 is empty or holds white space"),
         ([0, 1], ["root", ""], "relation '' of word 2 is empty"),
@@ -306,7 +306,7 @@ def test_very_long_chains_and_cycles():
     ("change", "message"),
     [
         ({"form": " "}, "the form of word 1 is ' ', empty or white space"),
-        ({"form": "a\tb"}, r"FORM of row 1 is 'a\\tb', which CoNLL-U can't say"),
+        ({"form": "a\tb"}, r"FORM of row 1 is 'a\\tb', not a CoNLL-U cell"),
         ({"misc": "a\nb"}, "MISC of row 1"),
         ({"lemma": ""}, "LEMMA of row 1 is ''"),
         ({"id": 2}, "word 1 has the number 2; words count from 1 without gaps"),

@@ -163,17 +163,17 @@ BAD = {
     "parent that is missing": (export("a X -- 555"), "2:1: parent #555 of 'a' is missing"),
     "nodes in a circle": (
         export("a X -- 500", "#500 A -- 501", "#501 B -- 500"),
-        "2:1: nodes #500, #501 are parents of one another",
+        "2:1: nodes #500, #501 form a cycle",
     ),
     "node given twice": (
         export("a X -- 500", "#500 A -- 0", "#500 B -- 0"),
-        "5:1: node #500 is there twice: #500",
+        "5:1: duplicate node #500: #500",
     ),
-    "too few columns": (["#BOS 1", "a\tX\t--\t0", "#EOS 1"], "2:1: 4 columns; at least 5 are"),
+    "too few columns": (["#BOS 1", "a\tX\t--\t0", "#EOS 1"], "2:1: 4 columns; expected at least 5"),
     "parent that is no number": (export("a X -- S"), "3:1: parent 'S' is not a number"),
     "word with a blank": (
         ["#BOS 1", "New York\tNE\t--\t--\t0", "#EOS 1"],
-        "2:1: 'New York' holds white space",
+        "2:1: 'New York' contains white space",
     ),
     "sentence without end": (["#BOS 1", "a\tX\t--\t--\t0"], "1:1: this sentence has no #EOS"),
     "end without sentence": (["#EOS 1"], "1:1: #EOS without #BOS: #EOS 1"),

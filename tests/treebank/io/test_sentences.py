@@ -149,11 +149,11 @@ def test_json_has_words_tags_weights_and_constraints() -> None:
         ('{"words": ["a"]', "is no JSON: "),
         ('{"words": [' + "1" * 5000 + "]}", "Exceeds the limit"),
         ("[" * 100_000, "is nested too deeply"),
-        ('["a", "b"]', "an object with words, and perhaps tags and constraints, is expected"),
+        ('["a", "b"]', "expected an object with words and, optionally, tags and constraints"),
         ('{"tags": ["N"]}', "an object with words"),
         ('{"words": ["a"], "tag": ["N"]}', "an object with words"),
-        ('{"words": "a b"}', "words is one string; a list of words is expected"),
-        ('{"words": 3}', "words is 3; a list of words is expected"),
+        ('{"words": "a b"}', "words is one string; expected a list of words"),
+        ('{"words": 3}', "words is 3; expected a list of words"),
         ('{"words": ["a", 3]}', "one of the words is 3; all must be strings"),
         ('{"words": ["a", "b c"]}', "holds white space; split it"),
         (r'{"words": ["a\ud800"]}', r"the word 'a\ud800' holds U+D800, half of a character"),
@@ -173,7 +173,10 @@ def test_json_has_words_tags_weights_and_constraints() -> None:
         ('{"words": ["a"], "tags": [{"N": 0}]}', "the weights at word 1 are {'N': 0}; their sum"),
         ('{"words": ["a"], "tags": [{}]}', "the weights at word 1 are {}; their sum must be"),
         ('{"words": ["a"], "tags": [{"X": 1}]}', "'X' at word 1 has a weight, but the parser has"),
-        ('{"words": ["a"], "constraints": 3}', "constraints are 3; an object with the keys"),
+        (
+            '{"words": ["a"], "constraints": 3}',
+            "constraints are 3; expected an object with the keys",
+        ),
         ('{"words": ["a"], "constraints": {"required": [[0, 2]]}}', "beyond the sentence"),
     ],
 )
@@ -346,8 +349,11 @@ def test_broken_trees_keep_their_place() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"form": "raw"}, "no input format 'raw'; known are tokens, tagged, conllu, trees"),
-        ({"form": "conllu", "tag_column": "deps"}, "no tag column 'deps'"),
+        (
+            {"form": "raw"},
+            "unknown input format 'raw'; expected one of tokens, tagged, conllu, trees",
+        ),
+        ({"form": "conllu", "tag_column": "deps"}, "unknown tag column 'deps'"),
         ({"form": "tagged", "separator": "|"}, r"'\|' can't separate words from tags"),
     ],
 )
@@ -358,5 +364,5 @@ def test_settings_without_meaning(options: Any, message: str) -> None:
 
 def test_one_string_is_not_lines() -> None:
     lines: Iterable[str] = "The dog barks"
-    with pytest.raises(TypeError, match="a list of lines is expected, not one string"):
+    with pytest.raises(TypeError, match="a list of lines, not one string"):
         read_sentences(lines, "tokens")

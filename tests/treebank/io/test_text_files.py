@@ -57,7 +57,7 @@ def test_empty_file_has_no_lines(file):
     ("content", "complaint"),
     [
         pytest.param(TEXT.encode("utf-16"), "the text is UTF-16", id="UTF-16"),
-        pytest.param(TEXT.encode("utf-16-be"), "holds NUL bytes", id="UTF-16 unmarked"),
+        pytest.param(TEXT.encode("utf-16-be"), "contains NUL bytes", id="UTF-16 unmarked"),
         pytest.param(TEXT.encode("latin-1"), "bank:2:10: byte 0xe9 is not UTF-8", id="Latin-1"),
         pytest.param(gzip.compress(TEXT.encode("latin-1")), "bank:2:10: ", id="Latin-1 in gzip"),
         pytest.param(gzip.compress(TEXT.encode())[:-9], "damaged gzip file", id="short gzip"),

@@ -6,7 +6,7 @@ blank lines are white space; between trees, lines of known comment styles are pa
 
 Words are the real characters of the text, so brackets are escaped on the way out and
 unescaped on the way in: ``(`` is written ``-LRB-``, and a word that really is ``-LRB-`` is
-written ``-L\RB-``, with one backslash more than it has.  Labels stand as they are.
+written ``-L\RB-``, with one backslash more than it has.  Labels are kept unchanged.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _TO_UNESCAPE = re.compile(r"-([LR])(?:RB-|(\\+)RB(?=-))")
 
 
 class BracketRecord(NamedTuple):
-    """What stood at one place: a tree, ``(())`` for "no parse", or a problem.
+    """What was read at one place: a tree, ``(())`` for "no parse", or a problem.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ def parse_tree(text: str) -> Tree:
     records = list(read_brackets(text.split("\n"), name="<text>"))
     if len(records) != 1 or records[0].tree is None:
         held = f"{len(records)} trees" if len(records) != 1 else "no parse"
-        raise TreebankFormatError(f"one tree is expected, not {held}: {snippet_at(text, 1)}")
+        raise TreebankFormatError(f"expected one tree, not {held}: {snippet_at(text, 1)}")
     return records[0].tree
 
 
@@ -169,7 +169,7 @@ def read_brackets(
         ``"raise"`` stops at the first problem; ``"skip"`` gives a record with the problem
         and goes on after the bad tree.
     notice
-        Called with things that were read but deserve telling: comments, a preterminal over
+        Called with remarks on what was read: comments, a preterminal over
         several words (read as one preterminal a word), words in brackets of their own.
 
     Yields
@@ -207,7 +207,7 @@ def read_brackets(
                     if kind == "atom" and stray_line == rows.number:
                         continue
                     if kind == "atom" and _COMMENT.match(piece["atom"]):
-                        tree.tell("comment passed over", _Spot(rows.number, piece.start(), line))
+                        tree.remark("comment passed over", _Spot(rows.number, piece.start(), line))
                         break
                     tree.begun_at = _Spot(rows.number, piece.start(), line)
                     rows.forget()
@@ -256,7 +256,7 @@ class _Rows:
         return line.removeprefix("\ufeff") if self.number == 1 else line
 
     def forget(self) -> None:
-        """A tree begins on this line: only what follows may be wanted again."""
+        """A tree begins on this line: earlier lines are not needed any more."""
         self._kept.clear()
 
     def rewind(self) -> None:
@@ -304,17 +304,17 @@ class _OpenTree:
         self.begun_at = _Spot(0, 0, "")
         self.problem: Problem | None = None
         self._notice = notice
-        self._told: list[Problem] = []
+        self._remarks: list[Problem] = []
         self._n_loose = 0
 
     def _problem_at(self, spot: _Spot, message: str) -> Problem:
         column = spot.offset + 1
         return Problem(self.name, spot.number, column, message, snippet_at(spot.line, column))
 
-    def tell(self, message: str, spot: _Spot) -> None:
+    def remark(self, message: str, spot: _Spot) -> None:
         """Give a notice: at once between trees, else when the tree turns out well."""
         if self.labels:
-            self._told.append(self._problem_at(spot, message))
+            self._remarks.append(self._problem_at(spot, message))
         elif self._notice is not None:
             self._notice(self._problem_at(spot, message))
 
@@ -337,7 +337,7 @@ class _OpenTree:
         self._n_loose += 1
 
     def close(self, n_brackets: int, spot: _Spot) -> None:
-        """Close a run of brackets, the first of which stands at `spot`."""
+        """Close a run of brackets, the first of which is at `spot`."""
         labels, levels = self.labels, self.levels
         for i in range(n_brackets):
             if not labels:
@@ -373,23 +373,23 @@ class _OpenTree:
         if empty is not None and len(loose) + len(trees) == 1 and (label == "") == (not first.text):
             if label == "":
                 return [self._empty_bracket(label, spot)]
-            self.tell("word in brackets of its own", first.spot)
+            self.remark("word in brackets of its own", first.spot)
         elif empty is not None:
-            raise _Malformed(f"bracket {empty.text!r} holds neither words nor nodes", empty.spot)
+            raise _Malformed(f"bracket {empty.text!r} has neither words nor nodes", empty.spot)
         elif trees:
             raise _Malformed(
-                f"word {first.text!r} stands beside nodes under {label!r} without a tag", first.spot
+                f"word {first.text!r} without a tag beside nodes under {label!r}", first.spot
             )
         elif len(loose) > 1:
             what = f"{len(loose)} words under {label!r}, read as {len(loose)} nodes"
-            self.tell(what, first.spot)
+            self.remark(what, first.spot)
         return [Tree(label, (), unescape_token(item.text)) for item in loose]
 
     def _empty_bracket(self, label: str, spot: _Spot) -> _Loose:
         """A bracket that holds nothing: the word in ``(PRP (it))``, or part of ``(())``."""
         touches = spot.offset > 0 and spot.line[spot.offset - 1] not in SEPARATORS
         if not touches or (label == "" and len(self.labels) > 2):
-            raise _Malformed(f"bracket {label!r} holds neither words nor nodes", spot)
+            raise _Malformed(f"bracket {label!r} has neither words nor nodes", spot)
         self._n_loose += 1
         return _Loose(label, True, spot)
 
@@ -400,16 +400,16 @@ class _OpenTree:
         if len(found) > 1:
             self.fail("the top node holds several words; nodes are expected", self.begun_at)
         elif isinstance(first, _Loose) and first.text:
-            self.fail(f"bracket {first.text!r} holds neither words nor nodes", self.begun_at)
+            self.fail(f"bracket {first.text!r} has neither words nor nodes", self.begun_at)
         tree = first if isinstance(first, Tree) and self.problem is None else None
         record = BracketRecord(tree, self.begun_at.number, self.problem)
         if self.problem is None and self._notice is not None:
-            for told in self._told:
-                self._notice(told)
+            for remark in self._remarks:
+                self._notice(remark)
         self.labels.clear()
         self.levels[:] = [[]]
         self.problem = None
-        self._told = []
+        self._remarks = []
         self._n_loose = 0
         if record.problem is not None and on_error == "raise":
             raise TreebankFormatError(str(record.problem))

@@ -1,11 +1,11 @@
 r"""Dependency trees in CoNLL-U and CoNLL-X: a word a line in ten columns, read and written.
 
-A sentence is a block of lines that ends at a blank one; comments stand before its first row.
+A sentence is a block of lines that ends at a blank one; comments precede its first row.
 Words count from 1, and 0 is the root: the head of word 3 is `sentence.words[2].head`.  Rows
 that are no words, ranges such as ``3-4`` and empty nodes such as ``8.1``, are kept in their
 places but belong to no tree.  CoNLL-X has the same ten columns, without such rows.
 
-Reading and writing a well-formed file gives the same bytes, so cells are kept as they stand
+Reading and writing a well-formed file gives the same bytes, so cells are kept unchanged
 and nothing in them is interpreted but identifiers and heads.  White space is ASCII white
 space; a form may hold U+00A0 or U+2028.
 
@@ -39,7 +39,7 @@ Heads = Literal["check", "attach", "ignore"]
 COLUMNS = ("ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL", "DEPS", "MISC")
 ROOT = 0  # the head of a root word
 ROOT_RELATION = "root"
-UNKNOWN_RELATION = "dep"  # of Universal Dependencies: a relation that can't be told
+UNKNOWN_RELATION = "dep"  # of Universal Dependencies: an unspecified relation
 EMPTY = "_"  # what a cell without a value holds
 _FORM, _HEAD = 1, 6
 _NO_SPACE_AFTER = "SpaceAfter=No"
@@ -74,7 +74,7 @@ class Word(NamedTuple):
 class Extra(NamedTuple):
     """A row that is no word: a range of words in one token, or an empty node.
 
-    ``after`` is the number of words that stand before the row, ``cells`` are its ten columns.
+    ``after`` is the number of words before the row, ``cells`` are its ten columns.
     """
 
     after: int
@@ -110,7 +110,7 @@ class Sentence:
 
     @property
     def sent_id(self) -> str | None:
-        """What the comment ``# sent_id`` says; None without one."""
+        """The value of the comment ``# sent_id``; None without one."""
         return _sent_id(self.comments)
 
     def forms(self) -> list[str]:
@@ -118,7 +118,7 @@ class Sentence:
 
     def tags(self, column: Literal["upos", "xpos"]) -> list[str]:
         if column not in ("upos", "xpos"):
-            raise SettingsError(f"there is no tag column {column!r}; known are xpos, upos")
+            raise SettingsError(f"unknown tag column {column!r}; expected xpos or upos")
         return [word.upos if column == "upos" else word.xpos for word in self.words]
 
     def relations(self) -> list[str]:
@@ -139,7 +139,7 @@ class Sentence:
         return heads
 
     def row_of(self, word: int) -> int:
-        """How many rows stand before a word, which counts from 1."""
+        """The number of rows before a word; words count from 1."""
         return word - 1 + sum(extra.after < word for extra in self.extras)
 
     def n_roots(self) -> int:
@@ -148,7 +148,7 @@ class Sentence:
     def space_after(self) -> list[bool]:
         """Whether a space follows each word: not after an exact ``SpaceAfter=No``, nor in a range.
 
-        The last word of a range has what the range says.
+        The last word of a range has the value of the range.
         """
         spaces = [_NO_SPACE_AFTER not in word.misc.split("|") for word in self.words]
         for extra in self.extras:
@@ -167,13 +167,13 @@ class Sentence:
             ``heads[0]`` is the head of word 1; words count from 1, and 0 is the root.
         relations : one for each word
             Written as they are.  Default: a word that keeps its head keeps its relation, a new
-            root has ``root`` and any other word ``dep``, which says nothing.
+            root has ``root`` and any other word ``dep``, which is unspecific.
 
         Returns
         -------
         Sentence
             All other columns, ranges and comments are as they were, but the enhanced graph goes:
-            DEPS becomes ``_``, and empty nodes, which stand in that graph alone, are left out.
+            DEPS becomes ``_``, and empty nodes, which are in that graph only, are left out.
             It was made for the old tree (as were the projective heads that CoNLL-X has in
             this column), so beside another one it would be wrong, and a parse of a gold file
             would carry the file's answers.
@@ -187,7 +187,7 @@ class Sentence:
         for what, given in (("heads", heads), ("relations", relations)):
             if given is not None and len(given) != n:
                 raise TreebankFormatError(
-                    f"{len(given)} {what} for {counted(n, 'word')}: one for each is expected"
+                    f"{len(given)} {what} for {counted(n, 'word')}: expected one for each"
                 )
         check_heads(heads)
         if relations is None:
@@ -260,7 +260,7 @@ def new_sentence(
 
 
 class ConlluRecord(NamedTuple):
-    """What stood at one place: a sentence or a problem.
+    """What was read at one place: a sentence or a problem.
 
     Attributes
     ----------
@@ -302,7 +302,7 @@ def check_heads(heads: Sequence[int]) -> None:
     ------
     TreebankFormatError
         With the word and what is wrong: a head that is no word, a word that is its own head,
-        a cycle.  Says so when the heads would make a tree if words were counted from 0.
+        a cycle.  Adds a hint when the heads would be a tree if words were counted from 0.
 
     Cost
     ----
@@ -361,9 +361,7 @@ def _cycle(heads: Sequence[int], start: int) -> str:
 
 
 def _no_head(word: int, seen: str, n_words: int) -> str:
-    return (
-        f"word {word} has no head ({seen!r}); a number from 0 (the root) to {n_words} is expected"
-    )
+    return f"word {word} has no head ({seen!r}); expected a number from 0 (the root) to {n_words}"
 
 
 def read_conllu(
@@ -406,7 +404,7 @@ def read_conllu(
     the end of the text to none.  Time is linear in the text, memory that of one sentence.
     """
     if isinstance(lines, str):
-        raise TypeError("lines: an open file or a list of lines is expected, not one string")
+        raise TypeError("lines: expected an open file or a list of lines, not one string")
     if heads not in get_args(Heads):
         raise SettingsError(
             f"heads is {heads!r}, which must be one of {', '.join(get_args(Heads))}"
@@ -417,9 +415,9 @@ def read_conllu(
             record = ConlluRecord(*_read_block(first, comments, rows, heads, shared))
         except _Malformed as error:
             line = rows[error.row] if error.row >= 0 else comments[error.row]
-            told = _sent_id(comments) or str(number)
-            # A byte that isn't UTF-8 may stand here as well, and can't be printed.
-            where = f"sentence {told.encode(errors='replace').decode()}"
+            sentence_name = _sent_id(comments) or str(number)
+            # A byte that isn't UTF-8 may be here as well, and can't be printed.
+            where = f"sentence {sentence_name.encode(errors='replace').decode()}"
             place = (name, first + error.row, error.column)
             snippet = snippet_at(line, error.column)
             record = ConlluRecord(None, first, Problem(*place, f"{error} ({where})", snippet))
@@ -501,12 +499,12 @@ def _read_block(
             if start <= n_covered:
                 raise _Malformed(f"range {number} overlaps the one before it", row)
             if start != n + 1:
-                raise _Malformed(f"range {number} must stand right before word {start}", row)
+                raise _Malformed(f"range {number} must be right before word {start}", row)
             n_covered = end
         elif node := _EMPTY_NODE.fullmatch(number):
             n_empty += 1
             if (int(node[1]), int(node[2])) != (n, n_empty):
-                what = f"empty node {number} stands where {n}.{n_empty} was expected"
+                what = f"empty node {number} is where {n}.{n_empty} was expected"
                 raise _Malformed(what, row)
         else:
             raise _Malformed(f"word number {n + 1} was expected", row)
@@ -538,10 +536,10 @@ def _check_bytes(comments: list[str], rows: list[str]) -> None:
 
 def _wrong_columns(cells: list[str], row: int, line: str) -> _Malformed:
     if line[0] == "#" and line[1:2] != "\t":
-        return _Malformed("a comment must stand before the first word of its sentence", row)
+        return _Malformed("a comment must be before the first word of its sentence", row)
     found = f"{counted(len(cells), 'column')} separated by tabs, expected {len(COLUMNS)}"
     spaced = len(cells) < len(COLUMNS) <= len(line.split())
-    hint = "; some stand apart by spaces" if spaced else ""
+    hint = "; some columns are separated by spaces instead of tabs" if spaced else ""
     if line.lstrip().startswith("("):
         hint = "; bracketed trees are for constituents"
     return _Malformed(found + hint, row)
@@ -607,7 +605,7 @@ def format_sentence(sentence: Sentence) -> str:
         lines.append("\t".join(extra.cells))
         extra = next(extras, None)
     text = "\n".join([*lines, "", ""])
-    # Counting characters is quick; what is wrong with which cell is told only if need be.
+    # Counting characters is quick; the faulty cell is looked for only if the count is wrong.
     n_rows = len(sentence.words) + len(sentence.extras)
     n_tabs = n_rows * (len(COLUMNS) - 1) + sum(each.count("\t") for each in sentence.comments)
     if (
@@ -623,14 +621,14 @@ def format_sentence(sentence: Sentence) -> str:
 
 def _cells(word: Word) -> tuple[str, ...]:
     number, form, lemma, upos, xpos, feats, head, deprel, deps, misc = word
-    told = EMPTY if head is None else str(head)
-    return str(number), form, lemma, upos, xpos, feats, told, deprel, deps, misc
+    head_cell = EMPTY if head is None else str(head)
+    return str(number), form, lemma, upos, xpos, feats, head_cell, deprel, deps, misc
 
 
 def _unwritable(sentence: Sentence) -> str:
     """What keeps a sentence from being written."""
-    told = sentence.sent_id
-    where = "" if told is None else f"sentence {told}: "
+    name = sentence.sent_id
+    where = "" if name is None else f"sentence {name}: "
     for number, comment in enumerate(sentence.comments, start=1):
         if not re.fullmatch(r"#(?!\t)[^\r\n]*", comment):
             return (
@@ -645,8 +643,8 @@ def _unwritable(sentence: Sentence) -> str:
         for column, cell in zip(COLUMNS, cells, strict=True):
             if not cell or not {"\t", "\r", "\n"}.isdisjoint(cell):
                 return (
-                    f"{where}{column} of row {cells[0]} is {cell!r}, which CoNLL-U can't say: "
-                    f"a cell holds no tab and no line end, and {EMPTY!r} stands for no value"
+                    f"{where}{column} of row {cells[0]} is {cell!r}, not a CoNLL-U cell: "
+                    f"a cell has no tab and no line end, and {EMPTY!r} stands for no value"
                 )
     return f'{where}a row has not {len(COLUMNS)} columns, or a comment holds "\\t\\t"'
 
@@ -660,7 +658,7 @@ class DependencyTreebank:
     sentences
         In the order of the files.
     places
-        Where the first row of each stands; same length.
+        The place of the first row of each; same length.
     problems
         What was skipped, in order; empty unless reading went on after errors.
     counts

@@ -38,7 +38,7 @@ HEAD_EDGE = "HD"
 KERNEL_EDGE = "NK"
 _ROOT = 0
 _NODE_MARK = re.compile(r"#([0-9]{3,})")
-# Where the label, the edge and the parent stand; format 4 has a lemma after the word.
+# The columns of label, edge and parent; format 4 has a lemma after the word.
 _COLUMNS = {"3": (1, 3, 4), "4": (2, 4, 5)}
 _LABEL_BRACKETS = str.maketrans({"(": "LRB", ")": "RRB"})
 
@@ -176,7 +176,7 @@ def _add_line(graph: _Graph, line: str, label_at: int, edge_at: int, parent_at: 
     if len(cells) == 1:
         cells = cells[0].split()
     if len(cells) <= parent_at:
-        raise _Malformed(f"{counted(len(cells), 'column')}; at least {parent_at + 1} are expected")
+        raise _Malformed(f"{counted(len(cells), 'column')}; expected at least {parent_at + 1}")
     label, edge, parent = cells[label_at], cells[edge_at], cells[parent_at]
     if not parent.isdecimal():
         raise _Malformed(f"parent {parent!r} is not a number")
@@ -184,13 +184,13 @@ def _add_line(graph: _Graph, line: str, label_at: int, edge_at: int, parent_at: 
         label, edge = label.translate(_LABEL_BRACKETS), edge.translate(_LABEL_BRACKETS)
     for cell in (cells[0], label, edge):
         if not set(SEPARATORS).isdisjoint(cell):
-            raise _Malformed(f"{cell!r} holds white space")
+            raise _Malformed(f"{cell!r} contains white space")
     mark = _NODE_MARK.fullmatch(cells[0])
     if mark is None:
         n_words = sum(key < 0 for key in graph)
         graph[-1 - n_words] = _Node(label, edge, int(parent), cells[0], [], {n_words})
     elif int(mark[1]) in graph:
-        raise _Malformed(f"node {cells[0]} is there twice")
+        raise _Malformed(f"duplicate node {cells[0]}")
     else:
         graph[int(mark[1])] = _Node(label, edge, int(parent))
 
@@ -215,7 +215,7 @@ def _link(graph: _Graph) -> None:
     order = _bottom_up(graph)
     if len(order) < len(graph):
         lost = ", ".join(f"#{key}" for key in graph.keys() - set(order) if key > 0)
-        raise _Malformed(f"nodes {lost} are parents of one another")
+        raise _Malformed(f"nodes {lost} form a cycle")
     for key in order:
         node = graph[key]
         if node.word is None:

@@ -3,7 +3,7 @@
 Every reader takes lines and gives sentences, each as soon as its last line has come, in
 order and without leaving any out: an empty line is an empty sentence, and a sentence that
 can't be read gives its place to a problem.  Tokens separate at ASCII white space only, so
-U+00A0, U+2028 or U+3000 may stand within a word.  In tokens and tagged tokens brackets may
+U+00A0, U+2028 or U+3000 may be within a word.  In tokens and tagged tokens brackets may
 be written as they are or as ``-LRB-`` and ``-RRB-``, as in a treebank.
 """
 
@@ -61,7 +61,7 @@ class TaggedSentence(NamedTuple):
     problem
         Why the sentence could not be read; its words are then empty.
     constraints
-        What the input says of its tree; None where it has no way to say so.
+        Its tree in the input; None for formats without trees.
     """
 
     words: list[str]
@@ -103,7 +103,7 @@ def read_sentences(
         ``"raise"`` stops at the first problem; ``"skip"`` gives an empty sentence with the
         problem in its place.
     separator
-        What stands between word and tag.  Default: in each line the one that all of its
+        Separates a word from its tag.  Default: in each line the one that all of its
         tokens have; where all have both, whichever comes last in a token.
     tag_column
         The column of CoNLL-U that holds the tags.
@@ -123,12 +123,12 @@ def read_sentences(
         When `lines` is one string.
     """
     if isinstance(lines, str):
-        raise TypeError("lines: an open file or a list of lines is expected, not one string")
+        raise TypeError("lines: expected an open file or a list of lines, not one string")
     if form not in get_args(InputFormat):
         known = ", ".join(get_args(InputFormat))
-        raise SettingsError(f"there is no input format {form!r}; known are {known}")
+        raise SettingsError(f"unknown input format {form!r}; expected one of {known}")
     if tag_column not in get_args(TagColumn):
-        raise SettingsError(f"there is no tag column {tag_column!r}; known are xpos, upos")
+        raise SettingsError(f"unknown tag column {tag_column!r}; expected xpos or upos")
     if separator is not None and separator not in _SEPARATORS:
         raise SettingsError(f"{separator!r} can't separate words from tags; '_' and '/' can")
     if form == "tokens":
@@ -217,7 +217,7 @@ def _read_conllu(lines: Iterable[str], name: str, column: TagColumn) -> Iterator
 
 
 def _unusable(words: list[str], tags: list[str], column: TagColumn) -> tuple[int, str] | None:
-    """The first word that can't stand in a tree with its tag, and why; None if all can."""
+    """The first word that can't be in a tree with its tag, and why; None if all can."""
     for number, (word, tag) in enumerate(zip(words, tags, strict=True), start=1):
         if not _TOKEN.fullmatch(word):
             return number, f"the word holds white space: {word!r}"
@@ -260,7 +260,7 @@ def _read_json(lines: Iterable[str], name: str, known: Collection[str]) -> Itera
 
 def _of_record(record: object, known: Collection[str], line: int) -> TaggedSentence:
     if not isinstance(record, dict) or "words" not in record or not record.keys() <= _KEYS:
-        raise SettingsError("an object with words, and perhaps tags and constraints, is expected")
+        raise SettingsError("expected an object with words and, optionally, tags and constraints")
     words, tags = check_words(record["words"]), record.get("tags")
     constraints = Constraints.from_json(record.get("constraints"))
     constraints.check_length(len(words))
@@ -270,7 +270,7 @@ def _of_record(record: object, known: Collection[str], line: int) -> TaggedSente
 
 
 def check_words(words: Sequence[str], *, spaces: bool = False) -> list[str]:
-    """The words of a sentence as somebody gave them.
+    """The words of a sentence as a caller passed them.
 
     Parameters
     ----------
@@ -310,14 +310,14 @@ def check_whole(text: str, what: str) -> None:
     if half is not None:
         raise SettingsError(
             f"the {what} {text!r} holds U+{ord(half[0]):04X}, half of a character; "
-            "text that is UTF-8 is expected"
+            "expected UTF-8 text"
         )
 
 
 def check_tags(
     tags: Sequence[Tag], n_words: int, known: Collection[str] | None = None
 ) -> list[Tag]:
-    """The tags of a sentence as somebody gave them, without those of weight 0.
+    """The tags of a sentence as a caller passed them, without those of weight 0.
 
     Parameters
     ----------
@@ -378,7 +378,7 @@ def _check_weights(
             kept[tag] = float(weight)
     if not kept or not math.isfinite(sum(kept.values())):
         raise SettingsError(
-            f"the weights at {where} are {dict(weights)}; their sum must be finite and above 0"
+            f"the weights at {where} are {dict(weights)}; their sum must be finite and positive"
         )
     return kept
 
@@ -386,7 +386,7 @@ def _check_weights(
 def _listed(values: Any, name: str) -> list[Any]:
     if isinstance(values, str) or not isinstance(values, Iterable):
         what = "one string" if isinstance(values, str) else repr(values)
-        raise TypeError(f"{name} is {what}; a list of {name} is expected, as from split()")
+        raise TypeError(f"{name} is {what}; expected a list of {name}, as from split()")
     return list(values)
 
 

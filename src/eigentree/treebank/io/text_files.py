@@ -1,7 +1,7 @@
 r"""Opening and writing text files: encodings, compression, standard streams, whole files.
 
 Text is UTF-8, with or without a byte-order mark.  Lines end at ``\n``, ``\r\n`` and ``\r``
-and nowhere else: U+2028, U+0085 and form feeds may stand inside words.
+and nowhere else: U+2028, U+0085 and form feeds may be inside words.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SNIPPET_AFTER = 30
 
 
 class Problem(NamedTuple):
-    """Something wrong, or worth telling, at one place of a file; lines and columns count from 1."""
+    """An error or a remark at one place of a file; lines and columns count from 1."""
 
     file: str
     line: int
@@ -62,7 +62,7 @@ def open_text(path: str | Path, *, keep_bad_bytes: bool = False) -> Iterator[Tex
     Parameters
     ----------
     path
-        A path, or ``-`` for standard input.  Compression is told from the first bytes and
+        A path, or ``-`` for standard input.  Compression is detected from the first bytes and
         not from the name.
     keep_bad_bytes
         Read a byte that isn't UTF-8 as a lone surrogate, which `undecoded` finds, rather than
@@ -119,12 +119,12 @@ def _uncompressed(buffered: io.BufferedReader, name: str) -> BinaryIO:
     if start[:2] in _UTF16_MARKS:
         raise TreebankFormatError(f"{name}: the text is UTF-16; convert it to UTF-8 first")
     if b"\0" in start:
-        raise TreebankFormatError(f"{name}: holds NUL bytes (UTF-16?); UTF-8 text is expected")
+        raise TreebankFormatError(f"{name}: contains NUL bytes (UTF-16?); expected UTF-8 text")
     return buffered
 
 
 def _undecodable(path: str | Path, name: str, error: UnicodeDecodeError) -> str:
-    """Say where the first byte that isn't UTF-8 stands, as far as the file can be read again."""
+    """Locate the first byte that isn't UTF-8, if the file can be read again."""
     what = _not_utf8(error.object[error.start])
     if str(path) == STANDARD_STREAM or not Path(path).is_file():
         return f"{name}: {what}"

@@ -40,7 +40,7 @@ class Bracketing(NamedTuple):
 
 
 class BracketingRecord(NamedTuple):
-    """What stood at one place: a bracketing, nothing for "no parse", or a problem."""
+    """What was read at one place: a bracketing, nothing for "no parse", or a problem."""
 
     bracketing: Bracketing | None
     line: int
@@ -126,15 +126,15 @@ def _read_plain(line: str) -> Bracketing:
         elif piece.group() != ")":
             words.append(unescape_token(piece.group()))
         elif not open_at:
-            raise _MalformedError(piece.start() + 1, "a bracket closes that none opens")
+            raise _MalformedError(piece.start() + 1, "closing bracket without an opening one")
         else:
             start = open_at.pop()
             if start == len(words):
-                raise _MalformedError(piece.start() + 1, "a bracket holds no word")
+                raise _MalformedError(piece.start() + 1, "bracket without a word")
             if len(words) - start > 1:
                 spans.add((start, len(words)))
     if open_at:
-        raise _MalformedError(len(line.rstrip(SEPARATORS)), "a bracket is never closed")
+        raise _MalformedError(len(line.rstrip(SEPARATORS)), "bracket is never closed")
     return Bracketing(tuple(words), frozenset(spans))
 
 
@@ -142,13 +142,13 @@ def _read_spans(line: str) -> Bracketing:
     text, tab, listed = line.partition("\t")
     words = tuple(_WORD.findall(text))
     if not tab:
-        raise _MalformedError(1, "the line has no tab, which must part words from spans")
+        raise _MalformedError(1, "the line has no tab between words and spans")
     spans: set[Pair] = set()
     for piece in _WORD.finditer(listed):
         column = len(text) + 2 + piece.start()
         match = _SPAN.fullmatch(piece.group())
         if match is None:
-            raise _MalformedError(column, f"{piece.group()!r} is no span, which must be like 0-2")
+            raise _MalformedError(column, f"{piece.group()!r} is not a span such as 0-2")
         start, end = int(match[1]), int(match[2])
         if not start < end <= len(words):
             raise _MalformedError(
