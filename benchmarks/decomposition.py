@@ -1,13 +1,13 @@
-"""How long the CP decomposition of a grammar's rule tensor takes, and what it finds.
+"""Time and accuracy of the CP decomposition of a grammar's rule tensor.
 
     python benchmarks/decomposition.py sweep TREEBANK SIBLINGS RANK    an iteration here, in pyttb
     python benchmarks/decomposition.py ranks TREEBANK SIBLINGS RANK,RANK... [METHOD [ITERATIONS]]
 
 TREEBANK is a folder with train.mrg; the tensor holds the probabilities of the binary rules of its
-PCFG, whose intermediate symbols remember SIBLINGS siblings, 0 or 1.  ``sweep`` runs both programs
-for the same iterations from the same start: pyttb as it is, and with the paper's rule for zeros,
-which must give our objective.  ``ranks`` gives each of three starts a row.  CPU seconds of one
-thread.
+PCFG, whose intermediate symbols include SIBLINGS siblings, 0 or 1.  ``sweep`` runs both programs
+for the same iterations with the same initialisation: pyttb as it is, and with the paper's rule for
+zeros, which must give our objective.  ``ranks`` prints a row for each of three initialisations.
+CPU seconds of one thread.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def sweep(folder: Path, siblings: int, rank: int) -> None:
 
 
 def follow_the_paper() -> None:
-    """Let pyttb lift zeros whose ratio is above 1, as in the paper, and not those above 0."""
+    """Make pyttb adjust zeros with a ratio above 1, as in the paper, instead of above 0."""
     module = sys.modules["pyttb.cp_apr"]
     own, paper = "V = (Phi[n] > 0) &", "V = (Phi[n] > 1) &"
     source = inspect.getsource(module.tt_cp_apr_mu)

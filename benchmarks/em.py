@@ -1,9 +1,9 @@
-"""How long expectation maximisation takes.
+"""Time of EM iterations.
 
     python benchmarks/em.py iteration TREEBANK STATES,STATES...    seconds an iteration, by states
 
 TREEBANK is a folder with train.mrg.  CPU seconds of one thread, expectation and maximisation
-together, without smoothing and judging; peak memory of the process up to then.
+together, without smoothing and scoring; peak memory of the process so far.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""How long ensembles take to train and to parse, and how much memory.
+"""Time and memory of training and parsing with ensembles.
 
     python benchmarks/ensembles.py train TREEBANK FOLDER MEMBERS [JOBS]
     python benchmarks/ensembles.py parse TREEBANK FOLDER [lean]
 
 TREEBANK is a folder with train.mrg and dev.mrg.  `train` writes an ensemble of clustering
-members with additive noise and two restarts, whose marginals are added up, into FOLDER; `parse`
-parses the dev trees' words and tags with it.  Loading, and the first sentences, which compile,
-are apart.
+members with additive noise and two restarts, combined by marginal coverage, to FOLDER; `parse`
+parses the words and tags of the dev trees with it.  Loading, and the first sentences, which include
+compilation, are timed separately.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""How long it takes to learn head-automata.
+"""Training time of head automata.
 
     python benchmarks/head_automata.py FILE upos|xpos [STATES]
 
 FILE is a treebank in CoNLL-U or CoNLL-X.  CPU seconds of one thread from symbols and heads to the
-automata, collecting included, the best of three runs; of expectation maximisation also to its best
-of 30 iterations by the likelihood of held-out trees, every tenth of FILE, without judging.  A run
-before them compiles.
+automata, including collection, the minimum of three runs; for EM also to the best of 30 iterations
+by the likelihood of held-out trees (every tenth of FILE), without scoring.  An initial run compiles
+the kernels.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def until_best(found: HeadAutomataModel) -> tuple[str, str]:
 
 
 def value(automata: HeadAutomata, groups: list) -> float:
-    """Log-likelihood of sequences; a value that isn't positive counts as 1e-9."""
+    """Log-likelihood of sequences; a value that is not positive counts as 1e-9."""
     total = 0.0
     for number, group in enumerate(groups):
         if not group.n_sequences:
@@ -93,7 +93,7 @@ def value(automata: HeadAutomata, groups: list) -> float:
 
 
 def read(file: Path, column: int) -> list[tuple[list[str], list[int]]]:
-    """Symbols and heads of sentences, without ranges and empty nodes."""
+    """Symbols and heads of sentences, without multiword tokens and empty nodes."""
     sentences: list[tuple[list[str], list[int]]] = []
     is_open = False
     for line in file.read_text("utf-8").splitlines():

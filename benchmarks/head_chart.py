@@ -1,11 +1,11 @@
-"""How fast charts over split head-automata are, and how they grow.
+"""Speed and growth of charts over split head automata.
 
     python benchmarks/head_chart.py
 
-Sentences are drawn from 45 symbols, automata at random: all have the same number of states, and
-probabilities, or numbers of either sign.  Columns: milliseconds of one thread for a sentence, each
-the least of many runs, for marginals and for the best tree by them; how much longer that is
-than in the row before; sentences a second, both together.
+Sentences over 45 symbols and automata are random: all automata have the same number of states, and
+probabilities or signed entries.  Columns: milliseconds of one thread per sentence, the minimum of
+many runs, for marginals and for the best tree by them; the ratio to the previous row; sentences per
+second for both together.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ SECONDS = 0.3
 
 
 def random_automata(n_states: int, *, signed: bool, seed: int = 0) -> HeadAutomata:
-    """Automata that stop with probability 1/2, or nearly so."""
+    """Automata that stop with a probability of about 1/2."""
     rng = np.random.default_rng(seed)
     n_automata = 2 * (N_SYMBOLS + 1)
     initial = rng.dirichlet(np.ones(n_states), n_automata)
@@ -49,7 +49,7 @@ def random_automata(n_states: int, *, signed: bool, seed: int = 0) -> HeadAutoma
 
 
 def milliseconds(work: Callable[[], object]) -> float:
-    """The least time of many runs, since other processes only ever add to it."""
+    """The minimum of many runs, since other processes can only increase the time."""
     began = time.process_time()
     work()
     repeats = 2 + int(SECONDS / max(time.process_time() - began, 1e-5))

@@ -1,14 +1,13 @@
-"""What forward-backward loses and gains with a transition matrix of low rank.
+"""Accuracy and speed of forward-backward with a low-rank transition matrix.
 
     python benchmarks/hidden_markov.py TREEBANK
 
 TREEBANK is a folder with train.mrg and dev.mrg.  The trigram model of the tags of train.mrg tags
-the words of those sentences of dev.mrg that it gives a value, each word by its largest marginal.
-Rows of the transition matrix weigh as often as their state is expected.  Columns: its relative
+the words of those sentences of dev.mrg that have a value, each word by its largest marginal.  Rows
+of the transition matrix are weighted by the expected count of their state.  Columns: its relative
 error in Frobenius norm; of the marginals of tags the mean over words of half the sum of absolute
-errors, and the largest error of all; sentences that have lost their value, whose tags all count
-as wrong; right tags; multiplications with factors and CPU milliseconds of one thread for a word,
-forward and backward.
+errors, and the largest error; sentences without a value, whose tags count as wrong; correct tags;
+multiplications with factors and CPU milliseconds of one thread for a word, forward and backward.
 """
 
 from __future__ import annotations
@@ -70,7 +69,7 @@ def main(folder: Path) -> None:
 def marginals(
     model: HiddenMarkovModel, factors: Sequence, likelihood: np.ndarray
 ) -> tuple[bool, np.ndarray]:
-    """Whether a sentence has a value, and marginals of its tags, or zeros."""
+    """Whether a sentence has a value, and the marginals of its tags, or zeros."""
     found = forward_backward(model.initial, factors, model.stop, likelihood)
     if found is None:
         return False, np.zeros((len(likelihood), len(model.tags)))

@@ -1,12 +1,11 @@
-"""What tree metrics cost: moments by length of the text, and shortest trees by that of sentences.
+"""Cost of tree metrics: moments by text length, and minimum-length trees by sentence length.
 
     python benchmarks/induction.py [WORDS]
 
-The text is drawn: sentences of 1 to 40 words of a vocabulary with word frequencies as in Zipf's
-law, in 100 classes, each with one of eleven tags, nearly always that of its class; or with a
-vector of 50 numbers a word.  It is made as it is read, so that memory tells what the moments need.
-WORDS, ten million unless it is given, is the length of the longest text.  Times are CPU seconds of
-one thread, without those of drawing the text.
+The text is random: sentences of 1 to 40 words with Zipfian frequencies, in 100 classes, each with
+one of eleven tags, nearly always that of its class; or with vectors of 50 dimensions.  It is
+generated while it is read, so that memory is that of the moments.  WORDS (default ten million) is
+the length of the longest text.  Times are CPU seconds of one thread, without generating the text.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ WORDS = [f"w{number}" for number in range(VOCABULARY)]
 
 
 class Text:
-    """Tagged sentences, drawn a batch at a time; ``seconds`` is what drawing them took."""
+    """Tagged sentences, generated in batches; ``seconds`` is the time of generation."""
 
     def __init__(self, n_words: int) -> None:
         self.n_words, self.seconds = n_words, 0.0

@@ -1,10 +1,10 @@
-"""What the best few trees of a sentence cost, and what they are worth.
+"""Cost and oracle F1 of k-best lists.
 
-    python benchmarks/k_best.py time MODEL TREES       ms a sentence for k = 1, 2, 5, 10, 20, 50
+    python benchmarks/k_best.py time MODEL TREES       ms per sentence for k = 1, 2, 5, 10, 20, 50
     python benchmarks/k_best.py many MODEL TREES       the same for thousands, of the longest trees
     python benchmarks/k_best.py oracle MODEL TREES     F1 of the best of k trees, by objective
 
-MODEL is a file of eigentree train; TREES are held-out trees, whose tags are given.  Times are CPU
+MODEL is a file of eigentree train; TREES are held-out trees, whose tags are used.  Times are CPU
 seconds of one thread; machines are noisy, so compare within one run.  In ``oracle`` the rows are
 decoders, and for each the same 50 trees ordered by their exact values.
 """

@@ -1,19 +1,19 @@
-"""How fast charts in Kruskal form are, beside charts by rules, and how their time grows.
+"""Speed of charts in Kruskal form compared with charts by rules, and growth of their time.
 
     python benchmarks/kruskal.py parse TREEBANK pcfg|markov RANK,RANK... [own]
     python benchmarks/kruskal.py growth
     python benchmarks/kruskal.py peak
 
-``parse`` trains a plain PCFG on train.mrg of the folder TREEBANK (``pcfg``: symbols remember no
+``parse`` trains a plain PCFG on train.mrg of the folder TREEBANK (``pcfg``: symbols without
 siblings; ``markov``: one parent and one sibling) and parses at most 300 sentences of dev.mrg of at
-most 40 words with their gold tags, or with ``own`` as words alone, with the tags that the grammar
-knows for them: by every rule at every split point, by the pruned chart, and in Kruskal form in
-double and single precision.  All take turns, three times; the least time counts.  F1 is the
+most 40 words with gold tags, or with ``own`` from words alone, with the tags that the grammar knows
+for them: exhaustively, with the pruned chart, and in Kruskal form in double and single precision.
+The methods alternate three times; the minimum time counts.  F1 is the
 package's own, without punctuation.
 
 ``growth`` times inside and outside of random dense factors of rank r, with m inner states, for
-sentences of N words, and fits a + b N + c N^2 + d r N^3 + e r m N^2.  ``peak`` sets the products
-of matrices of a chart at r = 260, N = 40 beside those of large matrices.  CPU seconds of one
+sentences of N words, and fits a + b N + c N^2 + d r N^3 + e r m N^2.  ``peak`` compares the matrix
+products of a chart at r = 260, N = 40 with those of large matrices.  CPU seconds of one
 thread.
 """
 
@@ -131,7 +131,7 @@ def peak() -> None:
 
 
 class _Random:
-    """Room and random factors of a chart."""
+    """Buffers and random factors of a chart."""
 
     def __init__(self, n: int, rank: int, m: int, kind: type[np.floating]) -> None:
         rng = np.random.default_rng(0)
@@ -169,7 +169,7 @@ def _chart_seconds(n: int, rank: int, m: int, kind: type[np.floating] = np.float
 
 
 def _product_seconds(n: int, rank: int, m: int, kind: type[np.floating]) -> float:
-    """The products of matrices of a chart alone."""
+    """The matrix products of a chart only."""
     c = _Random(n, rank, m, kind)
     spans = [slice(kernels.first(n, width), kernels.first(n, width + 1)) for width in range(2, n)]
 
@@ -184,7 +184,7 @@ def _product_seconds(n: int, rank: int, m: int, kind: type[np.floating]) -> floa
 
 
 def _least(work: Callable[[], object]) -> float:
-    """Least CPU seconds of several runs."""
+    """Minimum CPU seconds of several runs."""
     work()
     least, spent = float("inf"), 0.0
     while spent < 0.3:

@@ -1,11 +1,11 @@
-"""How long the page takes from the last key to the tree, in a headless Chromium.
+"""Latency of the web interface from the last key to the tree, in headless Chromium.
 
     python benchmarks/page.py [MODEL] [--repeats 5]
 
-MODEL is a model file or the name of a model of the package, ``english`` by default.  A service with
-one worker is started and warmed up.  Each text is typed key by key; the clock runs from the last
-key to the first frame in which its tree stands.  A quarter of a second of that is the pause in
-which the page waits for another key.  The service alone takes what stands in the second column.
+MODEL is a model file or the name of a bundled model (default ``english``).  A service with one
+worker is started and warmed up.  Each text is typed key by key; the time is from the last key to
+the first frame with its tree.  It includes the quarter of a second for which the page waits for
+another key.  The second column is the time of the service alone.
 """
 
 from __future__ import annotations

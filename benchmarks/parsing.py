@@ -1,12 +1,12 @@
-"""How long parsing takes: by states, by length, by processes; and where the time goes.
+"""Parsing time by states, by length and by processes, with a profile by stage.
 
-    python benchmarks/parsing.py states TREEBANK      ms a sentence, m = 8, 16, 24, 32
+    python benchmarks/parsing.py states TREEBANK      ms per sentence, m = 8, 16, 24, 32
     python benchmarks/parsing.py length TREEBANK      seconds and memory by sentence length
-    python benchmarks/parsing.py jobs TREEBANK        one process against two, by the command
-    python benchmarks/parsing.py start MODEL          a cold process's first parse
+    python benchmarks/parsing.py jobs TREEBANK        one process and two, by the command
+    python benchmarks/parsing.py start MODEL          the first parse of a new process
 
-TREEBANK is a folder with train.mrg and dev.mrg.  Times are CPU seconds of one thread unless
-called wall; machines are noisy, so compare within one run.
+TREEBANK is a folder with train.mrg and dev.mrg.  Times are CPU seconds of one thread, except
+wall times; machines are noisy, so compare within one run.
 """
 
 from __future__ import annotations

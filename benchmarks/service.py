@@ -1,14 +1,14 @@
-"""What the service does under load: errors, order, latency, memory, and speed beside the parser.
+"""The service under load: errors, order, latency, memory, and speed relative to the parser.
 
     python benchmarks/service.py [MODEL] [--requests 1000] [--clients 16] [--workers 2]
 
-MODEL is a model file or the name of a model of the package, ``english`` by default.  Sentences are
-those of the demonstration treebank, as words.  Each request has one to four, which its answer must
-have in the same order; clients keep their connections and ask again at once.  Memory is the
-proportional set size of the server and all its workers, in which shared pages count once: before,
-after a tenth of the requests and at the end.  The parser alone is one process that parses the same
-sentences.  CPU seconds tell what the service adds even on a machine that has other things to do.
-Linux, for /proc.
+MODEL is a model file or the name of a bundled model (default ``english``).  Sentences are those of
+the bundled treebank, as words.  Each request has one to four, whose results must be in the same
+order; clients keep their connections and send the next request immediately.  Memory is the
+proportional set size of the server and all its workers, which counts shared pages once: before,
+after a tenth of the requests and at the end.  "The parser alone" is one process that parses the
+same sentences.  CPU seconds show the overhead of the service even on a busy machine.  Requires
+/proc (Linux).
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def requests_of(sentences: list[list[str]], n_requests: int) -> list[list[list[s
 
 
 def parse_alone(model: str, sentences: list[list[str]], n_sentences: int) -> float:
-    """Sentences a second of one process, once its kernels are loaded."""
+    """Sentences per second of one process, after its kernels are loaded."""
     parser = Parser.load(resolve_model(model))
     asked = list(islice(cycle(sentences), min(n_sentences, 500)))
     for words in asked[:20]:
@@ -101,7 +101,7 @@ def parse_alone(model: str, sentences: list[list[str]], n_sentences: int) -> flo
 
 
 def load(pid: int, port: int, bodies: list[Any], n_clients: int, alone: float) -> None:
-    """Send all requests and print what came of them."""
+    """Send all requests and print the results."""
     memory = [pss_of(pid)]
     first = len(bodies) // 10
     answered = answers(port, bodies[:first], n_clients)
@@ -130,7 +130,7 @@ def load(pid: int, port: int, bodies: list[Any], n_clients: int, alone: float) -
 
 
 def answers(port: int, bodies: list[Any], n_clients: int) -> list[Answered]:
-    """Send requests from so many clients at the same time."""
+    """Send requests from several clients concurrently."""
     waiting: SimpleQueue[Any] = SimpleQueue()
     for body in bodies:
         waiting.put(body)
@@ -166,7 +166,7 @@ def ask_all(port: int, waiting: SimpleQueue[Any], found: list[Answered]) -> None
 
 
 def wait_until_ready(port: int, n_workers: int) -> None:
-    """Until all workers have called their kernels."""
+    """Wait until all workers have called their kernels."""
     while True:
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         connection.request("GET", "/api/health")
@@ -178,7 +178,7 @@ def wait_until_ready(port: int, n_workers: int) -> None:
 
 
 def processes_of(pid: int) -> list[int]:
-    """A process and those that it has started."""
+    """A process and its descendants."""
     started = Path(f"/proc/{pid}/task").glob("*/children")
     return sorted({pid, *(int(each) for file in started for each in file.read_text().split())})
 

@@ -1,4 +1,4 @@
-"""How long training takes, by stage, states and size of the treebank.
+"""Training time by stage, states and size of the treebank.
 
     python benchmarks/training.py stages TREEBANK [STATES]    seconds by stage, peak memory
     python benchmarks/training.py growth TREEBANK [STATES]    an eighth of the trees, a quarter ...

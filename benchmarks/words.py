@@ -1,15 +1,15 @@
-"""How the learning of word clusters and vectors grows, and what they know of tags.
+"""Growth of the time to learn word clusters and vectors, and their agreement with tags.
 
     python benchmarks/words.py growth
     python benchmarks/words.py text TREES... > TEXT
     python benchmarks/words.py tags FILE TREES...
 
-`growth` doubles one size at a time of a made-up text, whose classes of words follow one another
-in a chain and whose words have frequencies as 1 / rank, and prints CPU seconds and their ratio to
-those before doubling.  `text` prints the words of treebanks, a sentence a line.  `tags` compares a
-file of clusters or vectors with the tags of treebanks: the share of tokens that have the most
-frequent tag of their cluster; or of words seen at least 20 times whose most frequent tag is that of
-the nearest such word.
+`growth` doubles one size at a time of a random text, with a Markov chain of word classes and word
+frequencies proportional to 1 / rank, and prints CPU seconds and their ratio to those before
+doubling.  `text` prints the words of treebanks, one sentence per line.  `tags` compares a file of
+clusters or vectors with the tags of treebanks: the share of tokens with the most frequent tag of
+their cluster; or of words seen at least 20 times whose most frequent tag is that of the nearest
+such word.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What pictures are drawn on: lines, boxes and texts that become one SVG document.
+"""The drawing surface of pictures: lines, boxes and texts of one SVG document.
 
-The document is as large as what was drawn.  Texts take as much room as in the widest of the fonts
-that `eigentree.drawing.tree_svg` names, since fonts can't be asked here.
+The document is as large as its contents.  Text is as wide as in the widest of the fonts
+that `eigentree.drawing.tree_svg` names, since no font metrics are available here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from eigentree.treebank.tree import Tree
 
 TEXT = "#222222"
 FAINT = "#66707c"
-# A colour each for what is drawn and for what it is filled with, told apart by every eye.
+# Pairs of line and fill colours that colour-blind readers can distinguish.
 BLUE, BLUE_FILL = "#1d5f9f", "#dcebf8"
 ORANGE, ORANGE_FILL = "#b4540a", "#fbe6d3"
 GREEN, GREEN_FILL = "#2c7a4b", "#dff1e4"
@@ -31,8 +31,8 @@ Point = tuple[float, float]
 class Canvas:
     """A picture in the making; x goes to the right and y down, in pixels."""
 
-    def __init__(self, told: str) -> None:
-        self._told = told
+    def __init__(self, description: str) -> None:
+        self._description = description
         self._parts: list[str] = []
         self._low = [float("inf"), float("inf")]
         self._high = [float("-inf"), float("-inf")]
@@ -180,7 +180,7 @@ class Canvas:
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{plain(width)}" '
             f'height="{plain(height)}" viewBox="{plain(left)} {plain(top)} {plain(width)} '
-            f'{plain(height)}" role="img" aria-label="{escaped(self._told)}" '
+            f'{plain(height)}" role="img" aria-label="{escaped(self._description)}" '
             f'font-family="{FONT}">\n<defs>{heads}</defs>\n'
             f'<rect x="{plain(left)}" y="{plain(top)}" width="{plain(width)}" '
             f'height="{plain(height)}" fill="#ffffff"/>\n{body}\n</svg>\n'

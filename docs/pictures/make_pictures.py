@@ -1,7 +1,6 @@
 """Draw the pictures of the docs: ``python docs/pictures/make_pictures.py [FOLDER [NAME ...]]``.
 
-Whatever a picture shows of data is computed here, by the package, so that nothing is drawn by hand
-that could be wrong.
+All data in a picture are computed by the package; nothing is drawn by hand.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ MOTHER = "(PP (IN under) (NP (NP (DT the) (NN bed)) (PP (IN of) (NP (PRP$ his) (
 HOUSE = "(NP (DT the) (NN house))"
 BISHOP = "(PP (IN of) (NP (DT the) (NN bishop)))"
 STREET = "(PP (IN in) (NP (DT the) (NN street)))"
-# What commands of the tutorials draw.
+# Trees drawn by commands in the tutorials.
 DRAWN = {
     "baker": ["(S (NP (DT the) (NN baker)) (VP (VBD sold) (NP (DT the) (NN bread))))"],
     "letters": [f"(S (NP (PRP We)) (VP (VBD found) (NP {LETTERS} {MOTHER})) (. .))"],
@@ -66,7 +65,7 @@ ARCS = Arcs(
 
 
 def unsure() -> str:
-    """A tree with confidences, by a model of the package's treebank."""
+    """A tree with confidences, by a model of the bundled treebank."""
     trees = read_treebank(of_grammars.DEMO).trees
     parser = Parser.train(trees, states=8, settings=TrainingOptions(tagger=False))
     words = ["We", "found", "the", "letters", "under", "the", "bed", "of", "his", "mother", "."]

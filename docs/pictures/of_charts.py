@@ -21,7 +21,7 @@ STARS = [
 
 
 def grammar_of(counted: Sequence[tuple[int, str]]) -> Parser:
-    """The plain grammar of some trees, each so many times."""
+    """The plain grammar of weighted trees."""
     trees = [parse_tree(text) for times, text in counted for _ in range(times)]
     settings = TrainingOptions(tagger=False)
     return Parser.train(trees, method="pcfg", settings=settings)
@@ -30,8 +30,8 @@ def grammar_of(counted: Sequence[tuple[int, str]]) -> Parser:
 def parsing() -> Canvas:
     """A chart of marginals over the spans of a sentence with two trees."""
     picture = Canvas(
-        "A chart: a cell for each span of a sentence, with the labels that stand over it and their "
-        "marginals. Two trees share most cells; where they differ, each has a part."
+        "A chart: a cell for each span of a sentence, with the labels over it and their "
+        "marginals. Two trees share most cells; where they differ, each has its probability."
     )
     words = ["she", "saw", "stars", "with", "telescopes"]
     result = grammar_of(STARS).parse(words, ["N", "V", "N", "P", "N"], marginals=1e-6, kbest=2)
@@ -85,7 +85,7 @@ def parsing() -> Canvas:
 
 
 def differing(tree: Tree) -> set[int]:
-    """The nodes of the phrase that one of the two trees has, and the other hasn't."""
+    """The nodes of the phrase that only one of the two trees has."""
     nodes = list(tree.nodes())
     wanted = [
         number
@@ -104,7 +104,7 @@ READINGS = [
 
 
 def prefix() -> Canvas:
-    """Surprisal of each word of a garden path, and how likely its two readings are on the way."""
+    """Surprisal of each word of a garden path sentence, and the probabilities of its readings."""
     picture = Canvas(
         "Surprisal in bits over the words of: the old man the boats. It is high at the second the, "
         "where the reading in which man is a noun breaks down."
@@ -136,7 +136,7 @@ def prefix() -> Canvas:
     picture.text(-24, base - 40, "surprisal,", at="end", size=12, colour=draw.GREEN)
     picture.text(-24, base - 24, "bits", at="end", size=12, colour=draw.GREEN)
     picture.text(-24, base + 58, "readings of", at="end", size=12, colour=draw.FAINT)
-    picture.text(-24, base + 74, "what was read", at="end", size=12, colour=draw.FAINT)
+    picture.text(-24, base + 74, "the prefix", at="end", size=12, colour=draw.FAINT)
     picture.text(0, base + 132, "the old man: a noun phrase", at="start", size=12, colour=draw.BLUE)
     picture.text(
         240,
@@ -213,11 +213,11 @@ def outer(
 
 
 def kruskal() -> Canvas:
-    """A tensor as a sum of outer products, and what a chart does with it at a split point."""
+    """A tensor as a sum of outer products, and its use at a split point."""
     picture = Canvas(
         "The tensor of all rules is a sum of outer products of three vectors. In the chart the "
-        "projections of both children are multiplied number by number, added up over split points, "
-        "and only then turned into a vector of symbols."
+        "projections of both children are multiplied element by element, summed over split points, "
+        "and only then mapped to a vector of symbols."
     )
     cube(picture, 0, 40, 84, "T[a, b, c] = p(a → b c)")
     picture.text(152, 90, "≈", size=20)
@@ -256,16 +256,16 @@ def kruskal() -> Canvas:
     picture.text(470, top + 34, "U", size=12, colour=draw.BLUE)
     vector(512, top, 8, draw.GREY_FILL, draw.LINE, "inside(i, j)")
     picture.note(
-        566, top + 20, "r multiplications", "for a split point,", "however many", "rules there are"
+        566, top + 20, "r multiplications", "per split point,", "for any number", "of rules"
     )
     return picture
 
 
 def decomposition() -> Canvas:
-    """The turns of an iteration, and how close forms of a rank come."""
+    """The steps of an iteration, and the error by rank."""
     picture = Canvas(
-        "Three turns: in each one factor is improved and the other two stand still. Below, the "
-        "error of three methods falls as the rank of the form grows."
+        "Three mode updates: each improves one factor with the others fixed. Below, the "
+        "error of three methods decreases as the rank grows."
     )
     for place, (strong, name) in enumerate((("u", "A"), ("v", "B"), ("w", "C"))):
         x = 20 + 200 * place
@@ -274,7 +274,7 @@ def decomposition() -> Canvas:
         if place < 2:
             picture.line((x + 132, 74), (x + 180, 74), arrow=True)
     picture.arc((464, 160), (64, 160), -34, arrow=True)
-    picture.text(264, 214, "until nothing changes much", size=12, colour=draw.FAINT)
+    picture.text(264, 214, "until convergence", size=12, colour=draw.FAINT)
 
     grammar = Parser.train(
         read_treebank(DEMO).trees, method="pcfg", settings=TrainingOptions(tagger=False)
@@ -301,16 +301,16 @@ def decomposition() -> Canvas:
         colour=draw.FAINT,
     )
     kinds = [
-        ("apr", draw.BLUE, "no negative numbers, divergence: the default"),
-        ("hals", draw.ORANGE, "no negative numbers, squares"),
-        ("als", draw.GREEN, "any numbers, squares"),
+        ("apr", draw.BLUE, "non-negative, divergence (default)"),
+        ("hals", draw.ORANGE, "non-negative, squared error"),
+        ("als", draw.GREEN, "signed, squared error"),
     ]
     for number, (method, colour, meaning) in enumerate(kinds):
         points = []
         for rank in ranks:
             options = DecompositionOptions(rank=rank, method=method, iterations=30)
-            told = decompose_grammar(grammar, options, seed=1)[1]
-            points.append(place_of(rank, float(told["relative_error"])))
+            report = decompose_grammar(grammar, options, seed=1)[1]
+            points.append(place_of(rank, float(report["relative_error"])))
         picture.line(*points, colour=colour, width=1.8)
         for point in points:
             picture.dot(*point, 3, fill=colour)
@@ -322,7 +322,7 @@ def decomposition() -> Canvas:
     picture.note(
         400,
         base - 30,
-        f"{len(grammar.backbone.parent)} rules of the treebank that comes with",
-        "the package, 30 iterations",
+        f"{len(grammar.backbone.parent)} rules of the bundled treebank,",
+        "30 iterations",
     )
     return picture

@@ -30,15 +30,15 @@ STATE_COLOURS = [
 
 
 def demo_examples() -> Examples:
-    """The treebank of the package, binarised."""
+    """The bundled treebank, binarised."""
     return Examples.of([binarise(tree) for tree in read_treebank(DEMO).trees])
 
 
 def spectral() -> Canvas:
     """A tree cut at a noun phrase, features of both parts, and the decomposition."""
     picture = Canvas(
-        "A tree is cut at a noun phrase into an inside and an outside tree. Each is described by "
-        "features; their cross-moment is decomposed, and each part gets a short vector."
+        "A tree is cut at a noun phrase into an inside and an outside tree. Each is represented by "
+        "features; their cross-moment is decomposed, and each part gets a vector."
     )
     tree = parse_tree("(S (NP (DT the) (NN cat)) (VP (VBD saw) (NP (DT the) (NN dog))))")
     inside = range(6, 9)
@@ -101,8 +101,8 @@ def spectral() -> Canvas:
         picture.text(498, y - 2, label, size=12, colour=colour)
         picture.cells(548, y - 21, [[fill], [fill], [fill]], colour=colour)
         picture.text(576, y + 11, name, at="start", bold=True, colour=colour)
-    picture.note(600, 70, "as many numbers", "as there are states")
-    picture.note(600, 216, "in coordinates that", "fit those of Z")
+    picture.note(600, 70, "one dimension", "per state")
+    picture.note(600, 216, "in the basis", "dual to that of Z")
 
     top = 324
     picture.text(58, top - 34, "Ω(NP)", bold=True)
@@ -124,17 +124,17 @@ def spectral() -> Canvas:
         302,
         top + 70,
         "Given the state of the NP, inside and outside are independent:",
-        "so a cross-moment of many thousand features has the rank of",
-        "the number of states, and S shows how many there are.",
+        "so a cross-moment of thousands of features has at most the",
+        "rank of the number of states, which S shows.",
     )
     return picture
 
 
 def states() -> Canvas:
-    """Spectra of the package's treebank, and how much shrinkage leaves of each direction."""
+    """Spectra of the bundled treebank, and the effect of shrinkage on each direction."""
     picture = Canvas(
-        "Singular values of four nonterminals of a small treebank. NP has many, which fall slowly; "
-        "a comma has one. A curve shows how much of each direction shrinkage leaves."
+        "Singular values of four nonterminals of a small treebank. Those of NP decrease slowly; "
+        "the comma has one. A curve shows the factor by which shrinkage damps each direction."
     )
     examples = demo_examples()
     spectra = project(examples, SpectralOptions(states=16)).singular_values
@@ -169,20 +169,18 @@ def states() -> Canvas:
         picture.line((left - 4, cut), (left + step * 16, cut), colour=draw.FAINT, dashed=True)
     picture.text(680, 132, "--cut 0.2", at="start", size=12, colour=draw.FAINT)
     picture.box(0, 400, 13, 13, fill=draw.BLUE_FILL, colour=draw.BLUE)
-    picture.text(20, 411, "singular value, as a part of the largest", at="start", size=12)
+    picture.text(20, 411, "singular value relative to the largest", at="start", size=12)
     picture.line((296, 406), (316, 406), colour=draw.ORANGE, width=1.6)
     picture.dot(306, 406, 2.6, fill=draw.ORANGE)
-    picture.text(
-        324, 411, "s² / (s² + r²), what shrinkage leaves of the direction", at="start", size=12
-    )
+    picture.text(324, 411, "s² / (s² + r²), the effect of shrinkage", at="start", size=12)
     return picture
 
 
 def em() -> Canvas:
-    """How the states of words come apart over iterations, on trees of a known grammar."""
+    """States of words over iterations, on trees of a known grammar."""
     picture = Canvas(
         "Expected counts of three pronouns in two states over iterations of expectation "
-        "maximisation. They begin nearly alike; in the end she has one state, him the other, and "
+        "maximisation. They start nearly equal; finally she has one state, him the other, and "
         "it has both."
     )
     boxes = [("grammar", 90), ("states of each node", 310), ("expected counts", 550)]
@@ -193,7 +191,7 @@ def em() -> Canvas:
     picture.line((394, 29), (466, 29), arrow=True)
     picture.text(310, 2, "expectation: inside and outside on the tree", size=12, colour=draw.FAINT)
     picture.arc((550, 48), (90, 48), -26, arrow=True)
-    picture.text(320, 92, "maximisation: counts divided by their sums", size=12, colour=draw.FAINT)
+    picture.text(320, 92, "maximisation: normalised counts", size=12, colour=draw.FAINT)
 
     trees = sample_trees(pronoun_grammar(), 500, seed=1)
     examples = Examples.of(trees)
@@ -236,17 +234,17 @@ def em() -> Canvas:
     picture.note(
         34,
         284,
-        "What part of a pronoun's uses is expected in which of the two states of NP, on 500 trees",
-        "of a grammar in which they are subject and object. The trees show neither.",
+        "Expected share of the uses of each pronoun in the two states of NP, on 500 trees",
+        "of a grammar in which they are subject and object. The trees have no states.",
     )
     return picture
 
 
 def clustering() -> Canvas:
-    """Verb phrases of the package's treebank in the plane of their projections."""
+    """Verb phrases of the bundled treebank in the plane of their projections."""
     picture = Canvas(
         "Verb phrases as points: their second inside coordinate to the right, their second outside "
-        "coordinate upwards. k-means parts them into three clusters, which are the states."
+        "coordinate upwards. k-means divides them into three clusters, which are the states."
     )
     examples = demo_examples()
     projections = project(examples, ClusteringOptions(rank=3).projecting)
@@ -266,11 +264,11 @@ def clustering() -> Canvas:
     left, right, top, bottom = -20, 380, -66, 250
     picture.line((left, bottom), (right, bottom), arrow=True)
     picture.line((left, bottom), (left, top), arrow=True)
-    picture.text(right, bottom + 20, "y₂: what is inside the phrase", at="end", size=12)
-    picture.text(left + 12, top + 6, "z₂: what is around it", at="start", size=12)
+    picture.text(right, bottom + 20, "y₂: inside the phrase", at="end", size=12)
+    picture.text(left + 12, top + 6, "z₂: outside", at="start", size=12)
     captions = [
-        ("of a sentence with its full stop", "(S NP VP .)", "slept on the bed"),
-        ("of a clause within another", "(SBAR that (S NP VP))", "were sleeping"),
+        ("in a sentence with its full stop", "(S NP VP .)", "slept on the bed"),
+        ("in a subordinate clause", "(SBAR that (S NP VP))", "were sleeping"),
         ("after an auxiliary or “to”", "(VP will VP)", "leave the keys"),
     ]
     for place, (title, where, phrase) in enumerate(captions):
@@ -283,10 +281,10 @@ def clustering() -> Canvas:
 
 
 def unseen() -> Canvas:
-    """The example of the page: pairs of children that were seen, and what the others get."""
+    """The example of the page: seen and unseen pairs of children."""
     picture = Canvas(
-        "A table of left and right children of a verb phrase. Six pairs were seen; three empty "
-        "ones get a probability of their own, 4 in 11 together."
+        "A table of left and right children of a verb phrase. Six pairs were seen; three unseen "
+        "pairs get probabilities that sum to 4/11."
     )
     seen = {"V NP": 5, "V PP": 2, "V AP": 1, "M NP": 1, "M PP": 1, "A NP": 1}
     trees = []
@@ -322,8 +320,8 @@ def unseen() -> Canvas:
             )
             bar = share * (width - 20) * 2
             picture.box(x + 10, y + height - 16, bar, 8, fill=colour)
-            told = "never seen" if is_new else f"seen {seen[pair]}×"
-            picture.text(x + 10, y + 20, told, at="start", size=12, colour=draw.FAINT)
+            note = "unseen" if is_new else f"seen {seen[pair]}×"
+            picture.text(x + 10, y + 20, note, at="start", size=12, colour=draw.FAINT)
             picture.text(x + 10, y + 39, f"p = {share:.3f}", at="start", size=12, colour=colour)
     left = 3 * width + 36
     picture.text(left, 2, "uses of VP rules", at="start", bold=True, colour=draw.INK)
@@ -334,32 +332,30 @@ def unseen() -> Canvas:
     picture.note(
         left,
         54,
-        "four of eleven are their rule's only one,",
-        "so four in eleven that come are new:",
-        "Good and Turing's estimate",
+        "four of eleven are their rule's only use,",
+        "so four of the next eleven are new:",
+        "the Good-Turing estimate",
     )
+    picture.text(left, 130, "7/11 remain for seen rules", at="start", size=12, colour=draw.BLUE)
     picture.text(
-        left, 130, "7/11 stay with rules that were seen", at="start", size=12, colour=draw.BLUE
-    )
-    picture.text(
-        left, 150, "4/11 go to pairs that were not, by how", at="start", size=12, colour=draw.ORANGE
+        left, 150, "4/11 go to unseen pairs, by the", at="start", size=12, colour=draw.ORANGE
     )
     picture.text(
         left,
         167,
-        "often each child stands on its side, and",
+        "frequency of each child on its side",
         at="start",
         size=12,
         colour=draw.ORANGE,
     )
     picture.text(
-        left, 184, "by how well their labels go together", at="start", size=12, colour=draw.ORANGE
+        left, 184, "and the affinity of their labels", at="start", size=12, colour=draw.ORANGE
     )
     return picture
 
 
 def study() -> Canvas:
-    """F1 by the number of states, of a study that is kept with the package."""
+    """F1 by number of states, from a study in the repository."""
     picture = Canvas(
         "F1 of four estimators by the number of states, on the WSJ sample: spectral "
         "learning is the most accurate from 16 states on."
@@ -368,7 +364,7 @@ def study() -> Canvas:
     kinds = [
         ("spectral", "spectral", draw.BLUE),
         ("em", "expectation maximisation", draw.ORANGE),
-        ("spectral+em", "the same from spectral clusters", draw.GREEN),
+        ("spectral+em", "EM from spectral clusters", draw.GREEN),
         ("paper", "spectral, as in the paper", draw.VIOLET),
     ]
     left, base, width, height = 0.0, 240.0, 380.0, 220.0

@@ -31,10 +31,10 @@ PENN_PUNCTUATION = {",", ".", ":", "``", "''", "-LRB-", "-RRB-"}
 
 
 def constituents() -> Canvas:
-    """Posteriors of the spans of a sentence of tags, learned from the package's treebank."""
+    """Marginals of the spans of a sentence of tags, trained on the bundled treebank."""
     picture = Canvas(
-        "A chart of a sentence of tags: the posterior of each span is its shade. One span is "
-        "pointed out with its yield, the tags in it, and its context, the tags beside it."
+        "A chart of a sentence of tags: the shade of a span is its marginal. One span is "
+        "marked with its yield, the tags in it, and its context, the adjacent tags."
     )
     trees = read_treebank(DEMO).trees
     text = [[tag for tag in tree.tags() if tag not in PENN_PUNCTUATION] for tree in trees]
@@ -75,10 +75,10 @@ def constituents() -> Canvas:
     picture.note(
         left,
         120,
-        "What is a constituent elsewhere makes it",
-        "one here, and what stands in this",
-        "context elsewhere does, too. Posteriors",
-        "add up over all binary trees.",
+        "It is probable if this yield, or what is",
+        "in this context, is a constituent in",
+        "other sentences. Marginals are sums",
+        "over all binary trees.",
     )
     return picture
 
@@ -93,8 +93,8 @@ def shade(value: float) -> str:
 def heads() -> Canvas:
     """A dependency tree, and the automata that read the modifiers of two of its heads."""
     picture = Canvas(
-        "A dependency tree over: the old dog saw it. Below, two automata: one reads what stands to "
-        "the left of a noun, from the noun outwards; the other what stands to the right of a verb."
+        "A dependency tree over: the old dog saw it. Below, two automata: one reads the modifiers "
+        "to the left of a noun, outwards; the other those to the right of a verb."
     )
     words = ["the", "old", "dog", "saw", "it", "."]
     tags = ["DET", "ADJ", "NOUN", "VERB", "PRON", "PUNCT"]
@@ -201,16 +201,16 @@ def heads() -> Canvas:
     )
     log_value = right.value(["PRON", "PUNCT"])[0]
     picture.note(320, y + 84, f"reads it, the full stop, and stops: {math.exp(log_value):.2f}")
-    picture.note(0, y + 72, "in a state: how probable", "it is to stop there")
+    picture.note(0, y + 72, "in a state: the", "probability of stopping")
     return picture
 
 
 def operators() -> Canvas:
-    """The value of a sequence as a product, and where the operators come from."""
+    """The value of a sequence as a product, and how operators are computed."""
     picture = Canvas(
         "The value of a sequence is a product: a row vector, a matrix for each symbol from the "
-        "last to the first, and a column vector. The matrix of bigram means is a product of what "
-        "follows a state and what comes before it."
+        "last to the first, and a column vector. The matrix of bigram means is the product of what "
+        "follows a state and what precedes it."
     )
     fill, colour = draw.BLUE_FILL, draw.BLUE
     y, side = 40.0, 20.0
@@ -256,12 +256,12 @@ def operators() -> Canvas:
     picture.text(144, y + 118, "P[b, a]", size=12)
     picture.text(218, y + 54, "=", size=18)
     picture.cells(244, y, [[draw.ORANGE_FILL] * 3] * 4, side=24, colour=draw.ORANGE)
-    picture.text(280, y + 118, "B: what a state", size=12, colour=draw.ORANGE)
-    picture.text(280, y + 134, "says of b", size=12, colour=draw.ORANGE)
+    picture.text(280, y + 118, "B: next symbol", size=12, colour=draw.ORANGE)
+    picture.text(280, y + 134, "given the state", size=12, colour=draw.ORANGE)
     picture.cells(340, y + 12, [[draw.GREEN_FILL] * 4] * 3, side=24, colour=draw.GREEN)
-    picture.text(400, y + 118, "F: what a", size=12, colour=draw.GREEN)
-    picture.text(400, y + 134, "says of the state", size=12, colour=draw.GREEN)
-    picture.text(474, y + 16, "and with x between them", at="start")
+    picture.text(400, y + 118, "F: state given", size=12, colour=draw.GREEN)
+    picture.text(400, y + 134, "the last symbol", size=12, colour=draw.GREEN)
+    picture.text(474, y + 16, "and with x in between", at="start")
     picture.text(474, y + 42, "Pₓ = B A[x] F", at="start", bold=True, colour=draw.INK)
     picture.text(474, y + 68, "so from P = U diag(s) V′", at="start")
     picture.text(474, y + 94, "A[x] = U′ Pₓ V diag(1/s)", at="start", bold=True, colour=draw.BLUE)
@@ -269,15 +269,15 @@ def operators() -> Canvas:
 
 
 def lexical() -> Canvas:
-    """How levels of back-off share the weight, and the states of a product."""
+    """Weights of the back-off levels, and the states of a product."""
     picture = Canvas(
-        "Three levels of counts, from a word with its tag to anything. Each takes a part of what "
-        "the finer ones leave, by how often it was seen and with how many outcomes."
+        "Three levels of counts, from a word with its tag to all tags. Each takes a share of what "
+        "the finer ones leave, by its count and its number of outcomes."
     )
     levels = [
         ("saw, VERB, right, first modifier", 20, 3, draw.BLUE, draw.BLUE_FILL),
         ("VERB, right, first modifier", 400, 6, draw.ORANGE, draw.ORANGE_FILL),
-        ("all tags alike", 1, 0, draw.GREEN, draw.GREEN_FILL),
+        ("all tags equally", 1, 0, draw.GREEN, draw.GREEN_FILL),
     ]
     picture.text(
         0,
@@ -292,13 +292,13 @@ def lexical() -> Canvas:
         share = seen / (seen + 5 * outcomes)
         weight, y = rest * share, 30 + 56 * place
         picture.text(0, y + 4, name, at="start", colour=colour)
-        told = (
+        note = (
             f"seen {seen} times with {outcomes} outcomes: "
             f"{seen} / ({seen} + 5 · {outcomes}) = {share:.2f}"
             if outcomes
             else "the rest"
         )
-        picture.note(0, y + 22, told)
+        picture.note(0, y + 22, note)
         width = 330 * weight
         picture.box(x, 196, width, 26, fill=fill, colour=colour)
         if width > 40:
@@ -307,10 +307,10 @@ def lexical() -> Canvas:
             picture.text(x + width + 6, 214, f"{weight:.2f}", at="start", size=12, colour=colour)
         x += width
         rest -= weight
-    picture.note(0, 244, "what part of the probability each level says")
+    picture.note(0, 244, "share of the probability by level")
 
     left = 428.0
-    picture.text(left, 0, "multiplied with hidden states", at="start", bold=True, colour=draw.INK)
+    picture.text(left, 0, "product with latent states", at="start", bold=True, colour=draw.INK)
     names = ["first", "after CC", "after ,", "other"]
     for row, name in enumerate(names):
         picture.text(left + 64, 67 + 36 * row, name, at="end", size=12, colour=draw.BLUE)
@@ -323,18 +323,18 @@ def lexical() -> Canvas:
     picture.note(
         left,
         206,
-        "a state of the product is a pair: what was",
-        "seen, and what is hidden; reading a word",
-        "moves both",
+        "a state of the product is a pair of an",
+        "observed and a latent state; reading a",
+        "word changes both",
     )
     return picture
 
 
 def metric() -> Canvas:
-    """An unrooted tree with lengths, the distances that they add up to, and the root."""
+    """An unrooted tree with edge lengths, the distances, and the root."""
     picture = Canvas(
-        "An unrooted tree over: the dog saw a cat. Edges have lengths; the table beside it has the "
-        "sums of lengths between words. The root may stand on any edge."
+        "An unrooted tree over: the dog saw a cat. Edges have lengths; the table has the "
+        "sums of lengths between words. The root may be on any edge."
     )
     words = ["the", "dog", "saw", "a", "cat"]
     lengths = {"the": 1.0, "dog": 1.4, "saw": 1.2, "a": 0.9, "cat": 1.5, "uv": 1.6, "vw": 0.8}
@@ -392,21 +392,21 @@ def metric() -> Canvas:
                 colour=draw.LINE,
             )
             picture.text(left + side * (column + 0.5), 53 + side * row, f"{value:.1f}", size=12)
-    picture.note(left - 24, 246, "distances, from how much words", "tell of one another")
+    picture.note(left - 24, 246, "distances, from the", "correlation of words")
     picture.note(
         0,
         236,
-        "the tree whose edges have the least sum, here",
-        f"{found.length:.1f}; with exact distances it is the right one",
+        "the tree of minimum total length, here",
+        f"{found.length:.1f}; exact distances give the true tree",
     )
     return picture
 
 
 def brown() -> Canvas:
-    """Brown clusters of the package's treebank as a tree, with their most frequent words."""
+    """Brown clusters of the bundled treebank as a tree, with their most frequent words."""
     picture = Canvas(
         "A binary tree of word clusters of a small English text: articles together, prepositions "
-        "together, verbs together. The way from the root to a cluster is its path of bits."
+        "together, verbs together. The path from the root to a cluster is its bit string."
     )
     clusters = learn_brown(
         ([word.lower() for word in tree.words()] for tree in read_treebank(DEMO).trees),
@@ -436,10 +436,10 @@ def brown() -> Canvas:
 
 
 def tokenisation() -> Canvas:
-    """One text, cut by the conventions of two treebanks, each word below its characters."""
+    """One text, tokenised by the schemes of two treebanks, each word below its characters."""
     picture = Canvas(
-        "The characters of a sentence, and below them the words that two treebanks make of it: one "
-        "keeps words with hyphens and writes quotes in its own way, the other cuts at hyphens."
+        "The characters of a sentence, and below them the words in the style of two treebanks: one "
+        "keeps hyphens and normalises quotes, the other splits at hyphens."
     )
     text = 'He can\'t sell "well-known" hats.'
     treebanks = {
@@ -453,8 +453,8 @@ def tokenisation() -> Canvas:
     for row, (name, words) in enumerate(treebanks.items()):
         y = 50.0 + 44 * row
         picture.text(left - 14, y + 17, name, at="end", colour=draw.BLUE)
-        convention = TokenisationScheme.of_words([words.split()] * 9)
-        for token in tokenise(text, convention):
+        scheme = TokenisationScheme.of_words([words.split()] * 9)
+        for token in tokenise(text, scheme):
             x, width = left + step * token.start, step * (token.end - token.start)
             picture.box(x + 1, y, width - 2, height, fill=draw.BLUE_FILL, colour=draw.BLUE)
             picture.text(x + width / 2, y + 17, token.text)
@@ -464,8 +464,8 @@ def tokenisation() -> Canvas:
 def ensemble() -> Canvas:
     """Families of members, rerankers over each and over all, and coverage at the end."""
     picture = Canvas(
-        "A treebank, disturbed in three ways, gives three families of members. A reranker chooses "
-        "among the trees of each family, another among all; coverage makes one tree of the four."
+        "A treebank, perturbed in three ways, gives three families of members. A reranker selects "
+        "among the trees of each family, another among all; coverage combines the four."
     )
     picture.box(-60, 112, 92, 44, fill=draw.GREY_FILL, colour=draw.LINE, radius=8)
     picture.text(-14, 138, "treebank")
@@ -498,7 +498,7 @@ def ensemble() -> Canvas:
     picture.note(
         84,
         336,
-        "A member is a parser of its own. What it makes of a sentence, its tree and its marginals,",
-        "goes along the arrows; the description of an ensemble says which there are.",
+        "A member is a complete parser. Its predictions for a sentence, a tree and marginals,",
+        "follow the arrows, as defined in the configuration of the ensemble.",
     )
     return picture
