@@ -15,7 +15,7 @@ from eigentree import binarise, parse_tree, pronoun_grammar, read_treebank, samp
 from eigentree.constituency.learn.clustering import ClusteringOptions, cluster_states
 from eigentree.constituency.learn.counting import count_pcfg
 from eigentree.constituency.learn.em import Expectation, maximise, perturbed
-from eigentree.constituency.learn.em_arrays import lay_out
+from eigentree.constituency.learn.em_layout import lay_out
 from eigentree.constituency.learn.spectral import SpectralOptions, project
 from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.constituency.learn.unseen_rules import unseen_rules
