@@ -1,17 +1,23 @@
 # `make test`, `make demo` and `make docs` each work alone in a fresh clone, with Python 3.11 or later.
+# `make test-fast` runs the tests that are not marked as slow: two minutes on two cores.
 
 PYTHON ?= python3
 export SENTENCE
 BIN := .venv/bin
+PYTEST := $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: test demo docs clean
+.PHONY: test test-fast demo docs clean
 
 test: .venv/tests-ready
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	$(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
+	$(PYTEST)
+
+test-fast: .venv/tests-ready
+	$(BIN)/ruff check
+	$(PYTEST) -m "not slow"
 
 # Parses a few sentences of its own, or yours: make demo SENTENCE="The cat slept ."
 demo: .venv/ready

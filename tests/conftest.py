@@ -79,6 +79,16 @@ def pytest_sessionstart(session: pytest.Session) -> None:
             subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
 
 
+# Tests that use one of these are slow, whatever they do with it.
+SLOW_FIXTURES = {"treebanks", "browser", "running"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if not SLOW_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker(pytest.mark.slow)
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--rng-seed", type=int, default=20130609, help="seed of the rng fixture")
 
