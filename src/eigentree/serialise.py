@@ -9,7 +9,6 @@ from eigentree.treebank.io.brackets import format_tree
 from eigentree.treebank.tree import Tree
 
 if TYPE_CHECKING:
-    from eigentree.bracketing.parser import BracketingResult
     from eigentree.constituency.result import Calibrated, ParseResult
 
 
@@ -72,15 +71,3 @@ def parse_record(
 
 def _calibrated(calibrated: Calibrated) -> dict[str, Any]:
     return {"confidence": calibrated.confidence, "exact": calibrated.tree_confidence}
-
-
-def bracketing_record(result: BracketingResult) -> dict[str, Any]:
-    """What a tree without labels holds."""
-    return {
-        "words": result.words,
-        "tags": result.tags,
-        "tree": None if result.tree is None else format_tree(result.tree),
-        "score": result.score,
-        "top": result.top,
-        "fallback": result.fallback,
-    }

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from eigentree.automata.model import OperatorModel, mixture
-from eigentree.automata.model_file import KIND, load_operators, save_operators
+from eigentree.automata.model_file import CODEC, load_operators, save_operators
 from eigentree.errors import GrammarError, ModelFileError, ShapeError
 from eigentree.model_file import open_model, save_model
 from tests.helpers import close
@@ -132,7 +132,7 @@ def test_model_files_that_do_not_fit_are_refused(rng, tmp_path):
         ({"symbols": ["a"]}, arrays, "axis 0 of operators is symbols, which must be 1"),
         ({"symbols": 3}, arrays, "its header's symbols"),
         ({}, {"initial": model.initial}, "lacks 'final'"),
-        ({"kind": "parser"}, arrays, f"expected '{KIND}'"),
+        ({"kind": "parser"}, arrays, f"expected '{CODEC.kind}'"),
     ):
         save_model(path, header | changed, kept)
         with pytest.raises(ModelFileError, match=message):

@@ -17,10 +17,14 @@ from eigentree import format_tree, parse_tree
 from eigentree.bracketing.learn.ccm import ConstituentContextOptions, learn_constituent_context
 from eigentree.bracketing.learn.ccm_from_metric import TEACHER, learn_taught_contexts
 from eigentree.bracketing.models import ContextModel, MetricModel, TaughtModel
-from eigentree.bracketing.parser import BracketingOptions, BracketingParser, BracketingResult
+from eigentree.bracketing.options import BracketingOptions, BracketingTrainingOptions
+from eigentree.bracketing.parser import BracketingParser
+from eigentree.bracketing.result import BracketingResult
 from eigentree.bracketing.tree_metric import TreeMetric
 from eigentree.errors import GrammarError, ModelFileError, SettingsError
+from eigentree.evaluation.unlabelled import gold_bracketing, score_unlabelled
 from eigentree.model_file import open_model, save_model
+from eigentree.treebank.io.unlabelled import bracketing_of
 from eigentree.treebank.universal_tags import read_tag_map, tag_map
 from eigentree.words.brown import BrownOptions, learn_brown
 from eigentree.words.vectors import parse_vectors
@@ -38,7 +42,7 @@ def parser() -> BracketingParser:
 
 @cache
 def context_parser() -> BracketingParser:
-    return BracketingParser.train_contexts(demo_text())
+    return BracketingParser.train(demo_text(), method="constituent-context")
 
 
 def demo_text() -> list[tuple[list[str], list[str]]]:
@@ -49,14 +53,14 @@ def demo_text() -> list[tuple[list[str], list[str]]]:
 def learned() -> BracketingParser:
     words = ([word.lower() for word in own] for own, _ in demo_text())
     vectors = learn_brown(words, BrownOptions(20)).vectors()
-    return BracketingParser.train(demo_text(), vectors)
+    return BracketingParser.train(demo_text(), method="metric", vectors=vectors)
 
 
 @cache
 def taught_parser() -> BracketingParser:
     words = ([word.lower() for word in own] for own, _ in demo_text())
     vectors = learn_brown(words, BrownOptions(20)).vectors()
-    return BracketingParser.train_taught(demo_text(), vectors)
+    return BracketingParser.train(demo_text(), vectors=vectors)
 
 
 def parse(sentence: str, **given: int) -> BracketingResult:
@@ -150,8 +154,11 @@ def test_the_root_stands_where_it_is_told(made):
 def test_what_is_no_sentence_is_refused():
     with pytest.raises(SettingsError, match="2 words but 1 tags"):
         parser().parse(["a", "b"], ["NN"])
-    with pytest.raises(TypeError, match="words is one string"):
+    with pytest.raises(SettingsError, match="tags are given for a text"):
         parser().parse("a", ["NN"])
+    for words in ("a", ["a"]):
+        with pytest.raises(SettingsError, match="needs one tag for each word"):
+            parser().parse(words)
     with pytest.raises(SettingsError, match="top is 'nouns'"):
         BracketingOptions(top="nouns")
     with pytest.raises(SettingsError, match="max_words is 1"):
@@ -191,12 +198,15 @@ def test_contexts_are_learned_from_short_sentences_without_punctuation():
     best = found.model.brackets(used[0])
     assert best.spans == expected.brackets(used[0])
     assert best.top in range(1, len(used[0]))
-    longer = BracketingParser.train_contexts(
-        demo_text(), learning=ConstituentContextOptions((10, 20), 2)
+    longer = BracketingParser.train(
+        demo_text(),
+        BracketingTrainingOptions(
+            "constituent-context", contexts=ConstituentContextOptions((10, 20), 2)
+        ),
     )
     assert longer.description["sentences"] == sum(2 <= len(tags) <= 20 for tags in kept)
     with pytest.raises(GrammarError, match="no sentence of two words"):
-        BracketingParser.train_contexts([(["a"], ["NN"])])
+        BracketingParser.train([(["a"], ["NN"])], method="constituent-context")
 
 
 def test_context_files_give_the_parser_back(tmp_path):
@@ -232,7 +242,9 @@ def test_distances_teach_models_of_short_sentences():
     assert (about["metric"]["rank"], about["constituent_context"]["iterations"]) == (15, 2)
     words = ([word.lower() for word in own] for own, _ in demo_text())
     teacher = BracketingParser.train(
-        demo_text(), learn_brown(words, BrownOptions(20)).vectors(), metric=TEACHER
+        demo_text(),
+        BracketingTrainingOptions("metric", metric=TEACHER),
+        vectors=learn_brown(words, BrownOptions(20)).vectors(),
     )
     assert isinstance(teacher.model, MetricModel)
     own, universal = learn_taught_contexts(demo_text(), teacher.model.metric)
@@ -316,6 +328,63 @@ def test_forged_files_are_refused(tmp_path, change, message):
     save_model(tmp_path / "c.egt", file.header, {})
     with pytest.raises(ModelFileError, match=r"lacks 'metric\.table'"):
         BracketingParser.load(tmp_path / "c.egt")
+
+
+def test_without_vectors_clusters_are_learned_from_the_text():
+    settings = BracketingTrainingOptions(clusters=20)
+    own, expected = BracketingParser.train(demo_text(), settings), taught_parser()
+    assert own.description == expected.description
+    for each in demo_text()[:20]:
+        assert own.parse(*each) == expected.parse(*each)
+
+
+def test_what_has_no_meaning_in_training_is_refused():
+    with pytest.raises(SettingsError, match="leave out dev"):
+        BracketingParser.train(demo_text(), dev=demo_text())
+    vectors = learn_brown([["a", "b"]], BrownOptions(2)).vectors()
+    with pytest.raises(SettingsError, match="leave out vectors"):
+        BracketingParser.train(demo_text(), method="constituent-context", vectors=vectors)
+    with pytest.raises(SettingsError, match="method is 'magic'"):
+        BracketingParser.train(demo_text(), method="magic")
+    with pytest.raises(ValueError, match="clusters is 1"):
+        BracketingTrainingOptions(clusters=1)
+
+
+def test_processes_give_the_same_results():
+    sentences = demo_text()
+    assert [*parser().parse_many(sentences, jobs=2)] == [*parser().parse_many(sentences)]
+    with pytest.raises(SettingsError, match="jobs is 0"):
+        next(parser().parse_many(sentences, jobs=0))
+
+
+def test_parsers_score_themselves_and_can_not_be_changed():
+    gold = demo_trees()
+    result = learned().evaluate(gold, [10])
+    marks = {tag for tree in gold for tag in tree.tags() if tag_map("penn").is_punctuation(tag)}
+    expected = score_unlabelled(
+        [gold_bracketing(tree, punctuation=marks) for tree in gold],
+        [bracketing_of(learned().parse(tree.words(), tree.tags()).tree) for tree in gold],
+        lengths=[10],
+    )
+    assert result == expected
+    with pytest.raises(SettingsError, match="needs gold tags"):
+        learned().evaluate(gold, gold_tags=False)
+    assert isinstance(hash(learned()), int)
+    with pytest.raises(TypeError):
+        learned().description["words"] = 3
+    assert learned().summary()["kind"] == "bracketing parser"
+
+
+def test_results_are_dictionaries_of_what_json_has():
+    result = parse("the_DT man_NN")
+    assert json.loads(json.dumps(result.to_dict())) == {
+        "words": ["the", "man"],
+        "tags": ["DT", "NN"],
+        "tree": "(X (DT the) (NN man))",
+        "score": result.score,
+        "top": 1,
+        "fallback": None,
+    }
 
 
 # The verbs ---------------------------------------------------------------------------------
@@ -441,7 +510,7 @@ def test_untagged_text_is_told_where_no_clusters_can_be_made(tmp_path):
 def test_vectors_of_other_words_are_refused():
     vectors = parse_vectors(["hund 1 0", "katze 0 1"])
     with pytest.raises(GrammarError, match=r"no word of the first .* sentences has a vector"):
-        BracketingParser.train(demo_text(), vectors)
+        BracketingParser.train(demo_text(), vectors=vectors)
 
 
 def test_training_goes_on_after_what_cannot_be_read(tmp_path):

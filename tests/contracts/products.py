@@ -37,7 +37,7 @@ def ensemble() -> Any:
 
 @cache
 def contexts() -> BracketingParser:
-    return BracketingParser.train_contexts(demo_text())
+    return BracketingParser.train(demo_text(), method="constituent-context")
 
 
 def demo_text() -> list[Tagged]:

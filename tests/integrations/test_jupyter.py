@@ -6,7 +6,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 
-from eigentree.bracketing.parser import BracketingResult
+from eigentree.bracketing.result import BracketingResult
 from eigentree.constituency.chart.marginals import Marginal
 from eigentree.constituency.result import Bracket, ParseResult
 from eigentree.dependency.result import Arc, DependencyResult

@@ -24,7 +24,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from eigentree import CleaningOptions, Tree, read_treebank
 from eigentree.bracketing.learn.tree_metric import MetricOptions, Moments, count_moments, metric_of
 from eigentree.bracketing.models import MetricModel
-from eigentree.bracketing.parser import BracketingOptions, BracketingParser
+from eigentree.bracketing.options import BracketingOptions
+from eigentree.bracketing.parser import BracketingParser
 from eigentree.bracketing.root_split import gold_top_bracket
 from eigentree.evaluation.unlabelled import GoldBracketing, gold_bracketing, score_unlabelled
 from eigentree.treebank.io.unlabelled import Bracketing, bracketing_of

@@ -25,6 +25,7 @@ from run import LENGTHS, Treebank, head, row
 
 from eigentree.bracketing.learn.ccm_from_metric import TEACHER
 from eigentree.bracketing.models import TaughtModel
+from eigentree.bracketing.options import BracketingTrainingOptions
 from eigentree.bracketing.parser import BracketingParser
 from eigentree.evaluation.baselines import binary_completion, left_branching, right_branching
 from eigentree.evaluation.unlabelled import CONVENTIONS, GoldBracketing, score_unlabelled
@@ -49,7 +50,7 @@ def parsers(bank: Treebank) -> Iterator[tuple[str, BracketingParser, float]]:
 
     own = {"tag_map": bank.tags}
     text = bank.text
-    taught, seconds = timed(lambda: BracketingParser.train_taught(text, vectors, **own))
+    taught, seconds = timed(lambda: BracketingParser.train(text, vectors=vectors, **own))
     yield "taught contexts", taught, seconds + clustered
     assert isinstance(taught.model, TaughtModel)
     free = replace(taught, model=replace(taught.model, charge=0.0))
@@ -57,11 +58,15 @@ def parsers(bank: Treebank) -> Iterator[tuple[str, BracketingParser, float]]:
     alone = BracketingParser(replace(taught.model, own=taught.model.universal))
     alone = replace(alone, options=taught.options)
     yield "- universal tags alone", alone, seconds + clustered
-    paper, seconds = timed(lambda: BracketingParser.train(text, vectors, **own))
+    paper, seconds = timed(
+        lambda: BracketingParser.train(text, method="metric", vectors=vectors, **own)
+    )
     yield "distances, rank 7", paper, seconds + clustered
-    teacher, seconds = timed(lambda: BracketingParser.train(text, vectors, metric=TEACHER, **own))
+    teaching = BracketingTrainingOptions("metric", metric=TEACHER)
+    teacher, seconds = timed(lambda: BracketingParser.train(text, teaching, vectors=vectors, **own))
     yield f"distances, rank {TEACHER.rank}, which teach", teacher, seconds + clustered
-    yield "constituent-context model", *timed(lambda: BracketingParser.train_contexts(text, **own))
+    contexts = timed(lambda: BracketingParser.train(text, method="constituent-context", **own))
+    yield "constituent-context model", *contexts
 
 
 def main(folder: Path, name: str, most: int | None) -> None:

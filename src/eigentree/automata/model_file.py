@@ -1,23 +1,40 @@
-"""Operator models in model files, and the checks when one is opened."""
+"""Operator models in model files, and the checks on opening."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from eigentree.automata.model import OperatorModel
-from eigentree.errors import EigentreeError, ModelFileError
-from eigentree.model_file import header_problem, open_model, save_model
+from eigentree.model_file import Codec, ModelFile, Parts
 
-KIND = "automaton"
+
+class StoredOperators(NamedTuple):
+    """An operator model and how it was made, as JSON has it."""
+
+    model: OperatorModel
+    description: dict[str, Any]
 
 
 class _Header(BaseModel):
     kind: str
     symbols: list[str]
     description: dict[str, Any]
+
+
+def _to_parts(stored: StoredOperators) -> Parts:
+    model, description = stored
+    return Parts({"symbols": list(model.symbols), "description": description}, model.to_arrays())
+
+
+def _from_parts(header: _Header, file: ModelFile) -> StoredOperators:
+    model = OperatorModel.from_arrays(header.symbols, file.arrays)
+    return StoredOperators(model, header.description)
+
+
+CODEC = Codec("automaton", _Header, _to_parts, _from_parts)
 
 
 def save_operators(
@@ -30,8 +47,7 @@ def save_operators(
     description
         How it was made, as JSON has it.
     """
-    header = {"kind": KIND, "symbols": list(model.symbols), "description": description or {}}
-    save_model(path, header, model.to_arrays())
+    CODEC.save(StoredOperators(model, description or {}), path)
 
 
 def load_operators(path: str | Path) -> OperatorModel:
@@ -42,13 +58,4 @@ def load_operators(path: str | Path) -> OperatorModel:
     ModelFileError
         When the file is no model of this kind, or its parts don't fit.
     """
-    file = open_model(path, kind=KIND)
-    try:
-        header = _Header.model_validate(file.header)
-        return OperatorModel.from_arrays(header.symbols, file.arrays)
-    except ValidationError as error:
-        raise ModelFileError(f"{path}: its {header_problem(error)}") from error
-    except KeyError as error:
-        raise ModelFileError(f"{path}: the model's parts don't fit: lacks {error}") from error
-    except EigentreeError as error:
-        raise ModelFileError(f"{path}: {error}") from error
+    return CODEC.load(path).model

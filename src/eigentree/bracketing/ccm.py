@@ -65,7 +65,7 @@ class Spans(NamedTuple):
     width: Longs
 
 
-class BestTree(NamedTuple):
+class WeightedTree(NamedTuple):
     """A binary tree of a sentence.
 
     Attributes
@@ -206,7 +206,7 @@ def posteriors_of(log_odds: Floats, n_words: int) -> Floats:
     return posterior
 
 
-def best_binary_tree(weight: Floats, n_words: int, top: int | None = None) -> BestTree:
+def best_binary_tree(weight: Floats, n_words: int, top: int | None = None) -> WeightedTree:
     """The binary tree with the greatest sum of the weights of its spans.
 
     Of trees of the same weight the one that branches to the right, from the top on, is taken.
@@ -230,7 +230,7 @@ def best_binary_tree(weight: Floats, n_words: int, top: int | None = None) -> Be
     """
     n = n_words
     if n < 2:
-        return BestTree(frozenset(), 0, 0.0)
+        return WeightedTree(frozenset(), 0, 0.0)
     if top is not None and not 0 < top < n:
         raise GrammarError(
             f"the root can't part {n} words at position {top}; it must be 1 to {n - 1}"
@@ -246,7 +246,7 @@ def best_binary_tree(weight: Floats, n_words: int, top: int | None = None) -> Be
         middle = int(split[row_of(start, n) + end - start])
         spans += [(i, j) for i, j in ((start, middle), (middle, end)) if j - i > 1]
     best = weight[n] + value[top] + value[row_of(top, n) + n - top]
-    return BestTree(frozenset(spans), top, float(best))
+    return WeightedTree(frozenset(spans), top, float(best))
 
 
 @dataclass(frozen=True)
@@ -334,7 +334,7 @@ class ConstituentContextModel:
         """The spans of the most probable binary tree of a sentence; see `best_tree`."""
         return self.best_tree(tags).spans
 
-    def best_tree(self, tags: Sequence[str], top: int | None = None) -> BestTree:
+    def best_tree(self, tags: Sequence[str], top: int | None = None) -> WeightedTree:
         """The most probable binary tree of a sentence, and the sum of its log-odds in nats.
 
         See `best_binary_tree`.

@@ -4,22 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from eigentree.bracketing.ccm import ConstituentContextModel
 from eigentree.bracketing.models import BracketingModel, ContextModel, MetricModel, TaughtModel
-from eigentree.bracketing.parser import BracketingOptions, BracketingParser
+from eigentree.bracketing.options import BracketingOptions
+from eigentree.bracketing.parser import BracketingParser
 from eigentree.bracketing.tree_metric import TreeMetric
-from eigentree.errors import EigentreeError, GrammarError, ModelFileError
-from eigentree.model_file import header_problem, open_model, save_model
+from eigentree.errors import GrammarError
+from eigentree.model_file import Codec, ModelFile, Parts
 from eigentree.treebank.universal_tags import TagMap
-
-KIND = "bracketing parser"
 
 
 class _TagMap(BaseModel):
@@ -40,18 +38,10 @@ class _Header(BaseModel):
     description: dict[str, Any]
 
 
-def save_bracketing_parser(parser: BracketingParser, path: str | Path) -> None:
-    """Write a parser, whole or not at all.
-
-    Raises
-    ------
-    GrammarError
-        When its model is none of the package's.
-    """
+def _to_parts(parser: BracketingParser) -> Parts:
     own, arrays = _parts(parser.model)
     tag_map = parser.model.tag_map
     header = {
-        "kind": KIND,
         **own,
         "tag_map": {
             "name": tag_map.name,
@@ -61,11 +51,11 @@ def save_bracketing_parser(parser: BracketingParser, path: str | Path) -> None:
         "options": asdict(parser.options),
         "description": dict(parser.description),
     }
-    save_model(path, header, arrays)
+    return Parts(header, arrays)
 
 
 def _parts(model: BracketingModel) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """What the header says of a model, and its arrays."""
+    """The entries of the header about a model, and its arrays."""
     if isinstance(model, MetricModel):
         own = {
             "method": "metric",
@@ -90,23 +80,12 @@ def _parts(model: BracketingModel) -> tuple[dict[str, Any], dict[str, NDArray[An
 
 
 def _named(name: str, model: ConstituentContextModel) -> dict[str, NDArray[Any]]:
-    """The arrays of a constituent-context model, by names of their own."""
+    """The arrays of a constituent-context model, with names that begin with `name`."""
     return {f"{name}.{part}": array for part, array in model.to_arrays().items()}
 
 
-def load_bracketing_parser(path: str | Path, *, verify: bool = True) -> BracketingParser:
-    """Read a parser and check that its parts belong together."""
-    file = open_model(path, kind=KIND, verify=verify)
-    try:
-        header = _Header.model_validate(file.header)
-        model = _model(header, file.arrays)
-    except ValidationError as error:
-        raise ModelFileError(f"{path}: its {header_problem(error)}") from error
-    except KeyError as error:
-        raise ModelFileError(f"{path}: the model's parts don't fit: lacks {error}") from error
-    except EigentreeError as error:
-        raise ModelFileError(f"{path}: {error}") from error
-    return BracketingParser(model, header.options, header.description)
+def _from_parts(header: _Header, file: ModelFile) -> BracketingParser:
+    return BracketingParser(_model(header, file.arrays), header.options, header.description)
 
 
 def _model(header: _Header, arrays: Mapping[str, NDArray[Any]]) -> BracketingModel:
@@ -126,11 +105,14 @@ def _model(header: _Header, arrays: Mapping[str, NDArray[Any]]) -> BracketingMod
 def _contexts(
     name: str, tags: tuple[str, ...], arrays: Mapping[str, NDArray[Any]]
 ) -> ConstituentContextModel:
-    """The constituent-context model whose arrays have such a name before their own."""
+    """The constituent-context model whose arrays have names that begin with `name`."""
     prefix = f"{name}."
-    found = {
+    own = {
         part.removeprefix(prefix): np.array(array)
         for part, array in arrays.items()
         if part.startswith(prefix)
     }
-    return ConstituentContextModel.from_arrays(tags, found)
+    return ConstituentContextModel.from_arrays(tags, own)
+
+
+CODEC = Codec("bracketing parser", _Header, _to_parts, _from_parts)

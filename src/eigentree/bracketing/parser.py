@@ -1,128 +1,65 @@
 """The parser for languages without a treebank: tagged words in, brackets without labels out.
 
-A `BracketingParser` is learned from tagged text alone.  Of a sentence it leaves out punctuation,
-decides where the root parts the other words and asks its model for the best tree (see
-`eigentree.bracketing.models`).  Then punctuation comes back: a mark is a child of the smallest
-phrase that has words on both sides of it, and of the whole sentence where it stands at an end, so
-that no phrase but the whole begins or ends with a mark.
+A `BracketingParser` is trained on tagged text alone.  It leaves out the punctuation of a sentence,
+decides where the root splits the other words and finds the best tree under its model (see
+`eigentree.bracketing.models`).  Then punctuation is inserted: a mark is a child of the smallest
+phrase that has words on both sides of it, and of the whole sentence at either end, so that no
+phrase except the whole begins or ends with a mark.
 
-It always answers.  What had to be given up is in `BracketingResult.fallback`:
+It always gives a tree.  What was given up is in `BracketingResult.fallback`:
 
 ``split``
     the sentence is longer than ``max_words``, or than memory allows, and was parsed in pieces
-    under one root, cut after punctuation where that can be;
+    under one root, cut after punctuation where possible;
 ``empty``
     there are no words, and no tree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from itertools import chain, islice
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
-
-from eigentree._core.display import NotebookDisplay
-from eigentree.bracketing.models import BracketingModel, ContextModel, MetricModel, TaughtModel
+from eigentree._core.read_only import ReadOnlyMapping
+from eigentree.base import SentenceParser, training_module
+from eigentree.bracketing.models import BracketingModel
+from eigentree.bracketing.options import BracketingOptions
+from eigentree.bracketing.result import BracketingResult
 from eigentree.bracketing.root_split import RULES
-from eigentree.bracketing.tree_metric import TreeMetric, quartet_excess
-from eigentree.errors import GrammarError, SettingsError, counted
-from eigentree.sentence_input import prepare, split_long
-from eigentree.treebank.tree import FORBIDDEN_IN_LABEL, Tree
-from eigentree.treebank.universal_tags import TagMap, fitting_map
+from eigentree.errors import GrammarError, SettingsError
+from eigentree.sentence_input import PreparedSentence, Words, normalise, parse_split, prepare
+from eigentree.treebank.tree import Tree
 
 if TYPE_CHECKING:
-    from eigentree.bracketing.learn.ccm import ConstituentContextOptions
-    from eigentree.bracketing.learn.tree_metric import MetricOptions, Progress
+    from eigentree.bracketing.learn.tree_metric import Tagged
+    from eigentree.bracketing.options import BracketingMethod, BracketingTrainingOptions
+    from eigentree.evaluation.unlabelled import UnlabelledResult
+    from eigentree.tokenisation.scheme import TokenisationScheme
+    from eigentree.treebank.universal_tags import TagMap
+    from eigentree.types import Progress
     from eigentree.words.vectors import WordVectors
 
-TopRule = Literal["verbs", "free"]
-Tagged = tuple[Sequence[str], Sequence[str]]
 
-# Sentences that are looked at to choose a tag map, and to see how tree-like distances are.
-_LOOKED_AT = 1000
-_MEASURED = 100
-_LONGEST_MEASURED = 20
-
-
-@dataclass(frozen=True, slots=True)
-class BracketingOptions:
-    """How sentences are bracketed.
-
-    Attributes
-    ----------
-    top
-        Where the root parts a sentence: by the rule for verbs and punctuation, or wherever the
-        tree is best; see `eigentree.bracketing.root_split`.  The shortest tree has its root at the
-        first word.
-    max_words
-        Longer sentences are parsed in pieces of at most this many words.
-    label
-        Of all phrases.
-    """
-
-    top: TopRule = "verbs"
-    max_words: int = 120
-    label: str = "X"
-
-    def __post_init__(self) -> None:
-        if self.top not in RULES:
-            raise SettingsError(f"top is {self.top!r}; it must be one of {', '.join(RULES)}")
-        if self.max_words < 2:
-            raise SettingsError(f"max_words is {self.max_words}; it must be at least 2")
-        if not self.label or not FORBIDDEN_IN_LABEL.isdisjoint(self.label):
-            raise SettingsError(f"label is {self.label!r}; it must be without blanks and brackets")
-
-
-@dataclass(frozen=True, slots=True)
-class BracketingResult(NotebookDisplay):
-    """What the parser makes of a sentence.
-
-    Attributes
-    ----------
-    words, tags
-        As given.
-    tree
-        Phrases with the one label over the given tags; binary but for punctuation.  None for no
-        words.
-    score
-        Of the tree under the model, or the sum of those of its pieces: the larger the better.  For
-        distances it is the sum of the lengths of all edges, with a minus; for the
-        constituent-context model the sum of the log-odds of all spans, in nats; for models that
-        distances have taught the number of spans that are to be expected right.
-    top
-        Where the root parts the words that are no punctuation; 0 for less than two words and
-        for pieces.
-    fallback
-        What was given up, None for nothing.
-    """
-
-    words: list[str]
-    tags: list[str]
-    tree: Tree | None
-    score: float = 0.0
-    top: int = 0
-    fallback: Literal["split", "empty"] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BracketingParser:
+@dataclass(frozen=True, slots=True, eq=False)
+class BracketingParser(SentenceParser[BracketingResult]):
     """A parser that gives tagged sentences brackets without labels.
 
     Attributes
     ----------
     model
-        What gives tags without punctuation their best tree.
+        Finds the best tree of tags without punctuation.
     options
+        How it parses.
     description
-        What it was made of, for people: settings, counts.
+        Training data and settings; read-only.
 
     Examples
     --------
     >>> import numpy as np
+    >>> from eigentree.bracketing.models import MetricModel
+    >>> from eigentree.bracketing.tree_metric import TreeMetric
     >>> from eigentree.treebank.universal_tags import tag_map
     >>> table = np.ones((4, 4, 1))
     >>> table[0, 1] = 0.5  # nouns are near the determiners before them
@@ -132,287 +69,133 @@ class BracketingParser:
     (X (X (DET the) (NOUN man)) (VERB slept) (PUNCT .))
     """
 
+    kind: ClassVar[str] = "bracketing parser"
+    signed: ClassVar[bool] = False
+
     model: BracketingModel
-    options: BracketingOptions = BracketingOptions()
+    options: BracketingOptions = field(default_factory=BracketingOptions)
     description: Mapping[str, Any] = field(default_factory=dict)
+    _tokenisation: TokenisationScheme | None = field(init=False, repr=False, default=None)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "description", ReadOnlyMapping(self.description))
 
     @classmethod
     def train(
         cls,
-        sentences: Iterable[Tagged],
-        vectors: WordVectors,
+        data: Iterable[Tagged],
+        settings: BracketingTrainingOptions | None = None,
         *,
-        tag_map: TagMap | None = None,
-        metric: MetricOptions | None = None,
-        least_squares: bool = False,
-        options: BracketingOptions = BracketingOptions(),
+        method: BracketingMethod | None = None,
+        dev: Sequence[Tagged] = (),
+        seed: int = 0,
         jobs: int = 1,
+        checkpoint: Path | None = None,
         progress: Progress | None = None,
-    ) -> BracketingParser:
-        """Learn distances from tagged text.
-
-        Parameters
-        ----------
-        sentences
-            Words and tags of each, read once; a text of any length fits.
-        vectors
-            Vectors of words, such as `eigentree.words.brown.BrownClusters.vectors` gives.
-        tag_map
-            To universal tags.  None: the one of the package that fits the first sentences, or tags
-            as they are.
-        metric
-            How distances are estimated; None for the default.
-        least_squares
-            Whether edges have the lengths of least squares; see
-            `eigentree.bracketing.chart.minimum_evolution`.
-        options
-            How sentences are bracketed.
-        jobs
-            Processes; the result is the same.
-        progress
-            Called with numbers of sentences.
-
-        Raises
-        ------
-        GrammarError
-            When there is nothing to learn from, or no word of the first sentences has a vector.
-        SettingsError
-            When moments would need too much memory.
-
-        Cost
-        ----
-        See `eigentree.bracketing.learn.tree_metric`.
-
-        References
-        ----------
-        parikh-2014.
-        """
-        from dataclasses import asdict
-
-        from eigentree.bracketing.learn.tree_metric import MetricOptions, count_moments, metric_of
-
-        metric = metric or MetricOptions()
-        first, rest, tag_map = _looked_at(sentences, tag_map)
-        if first and all(vectors.number(word) is None for words, _ in first for word in words):
-            raise GrammarError(
-                f"no word of the first {counted(len(first), 'sentence')} has a vector; vectors "
-                "must be of the text's language and spelling"
-            )
-        moments = count_moments(
-            chain(first, rest), vectors, tag_map, metric.largest_distance,
-            jobs=jobs, progress=progress,
-        )  # fmt: skip
-        learned = metric_of(moments, tag_map, metric)
-        description = {
-            "method": "metric",
-            "words": moments.n_words,
-            "tags": len(learned.tags),
-            "tag_map": tag_map.name,
-            "dimensions": moments.dimensions,
-            "metric": asdict(metric),
-            "quartet_excess": _mean_excess(learned, first),
-        }
-        return cls(MetricModel(learned, least_squares), options, description)
-
-    @classmethod
-    def train_contexts(
-        cls,
-        sentences: Iterable[Tagged],
-        *,
+        vectors: WordVectors | None = None,
         tag_map: TagMap | None = None,
-        learning: ConstituentContextOptions | None = None,
-        options: BracketingOptions = BracketingOptions(top="free"),
-        progress: Progress | None = None,
     ) -> BracketingParser:
-        """Learn a constituent-context model from tagged text.
+        """Train a parser on tagged sentences.
 
         Parameters
         ----------
-        sentences
-            Words and tags of each, read once.  Those that the model may learn from are kept.
-        tag_map
-            Tells punctuation and verbs; the model has tags as they are.  None: the one of the
-            package that fits the first sentences, or what tags themselves tell.
-        learning
-            How; None for the default.
-        options
-            How sentences are bracketed.
-        progress
-            Called with numbers of maximisation steps.
-
-        Raises
-        ------
-        GrammarError
-            When there is no sentence to learn from.
-
-        Cost
-        ----
-        See `eigentree.bracketing.learn.ccm`.
-
-        References
-        ----------
-        klein-manning-2002.
+        data, settings, dev, seed, jobs, checkpoint, progress, vectors, tag_map
+            As of `eigentree.bracketing.training.train_bracketing`, which lists errors and cost too.
+        method
+            Shortcut for the method in `settings`; ``taught-contexts`` if neither is given.
         """
-        from dataclasses import asdict
-
-        from eigentree.bracketing.learn.ccm import (
-            ConstituentContextOptions,
-            learn_constituent_context,
-        )
-
-        learning = learning or ConstituentContextOptions()
-        first, rest, tag_map = _looked_at(sentences, tag_map)
-        is_mark, longest = tag_map.is_punctuation, learning.lengths[-1]
-        used: list[list[str]] = []
-        for _, tags in chain(first, rest):
-            kept = [tag for tag in tags if not is_mark(tag)]
-            if _fits(kept, longest):
-                used.append(kept)
-        learned = learn_constituent_context(
-            used, learning, after_step=None if progress is None else lambda _: progress(1)
-        )
-        description = {
-            "method": "constituent-context",
-            "sentences": len(used),
-            "words": sum(map(len, used)),
-            "tags": len(learned.tags),
-            "tag_map": tag_map.name,
-            "constituent_context": {**asdict(learning), "lengths": list(learning.lengths)},
-        }
-        return cls(ContextModel(learned, tag_map), options, description)
-
-    @classmethod
-    def train_taught(
-        cls,
-        sentences: Iterable[Tagged],
-        vectors: WordVectors,
-        *,
-        tag_map: TagMap | None = None,
-        metric: MetricOptions | None = None,
-        learning: ConstituentContextOptions | None = None,
-        charge: float = 1.0,
-        options: BracketingOptions = BracketingOptions(top="free"),
-        jobs: int = 1,
-        progress: Progress | None = None,
-    ) -> BracketingParser:
-        """Learn distances from tagged text, and constituent-context models from their trees.
-
-        Parameters
-        ----------
-        sentences
-            Words and tags of each, read once.  Those that the models may learn from are kept.
-        vectors
-            Vectors of words, such as `eigentree.words.brown.BrownClusters.vectors` gives.
-        tag_map
-            To universal tags.  None: the one of the package that fits the first sentences, or tags
-            as they are.
-        metric
-            How distances are estimated; None for the default of this method.
-        learning
-            How models learn from their trees; None for the default of this method.
-        charge
-            Of a span that has punctuation inside and doesn't reach from mark to mark, in nats.
-        options
-            How sentences are bracketed.
-        jobs
-            Processes that count; the result is the same.
-        progress
-            Called with numbers of sentences.
-
-        Raises
-        ------
-        GrammarError
-            When there is nothing to learn from, or the charge is negative.
-        SettingsError
-            When moments would need too much memory.
-
-        Cost
-        ----
-        See `eigentree.bracketing.learn.tree_metric` and
-        `eigentree.bracketing.learn.ccm_from_metric`.
-
-        References
-        ----------
-        parikh-2014; klein-manning-2002.
-        """
-        from dataclasses import asdict
-
-        from eigentree.bracketing.learn.ccm_from_metric import (
-            TAUGHT,
-            TEACHER,
-            learn_taught_contexts,
-        )
-
-        learning = learning or TAUGHT
-        first, rest, tag_map = _looked_at(sentences, tag_map)
-        is_mark, longest = tag_map.is_punctuation, learning.lengths[-1]
-        used: list[Tagged] = []
-
-        def watched() -> Iterator[Tagged]:
-            for words, tags in chain(first, rest):
-                if _fits([tag for tag in tags if not is_mark(tag)], longest):
-                    used.append((words, tags))
-                yield words, tags
-
-        teacher = cls.train(
-            watched(), vectors, tag_map=tag_map, metric=metric or TEACHER,
-            jobs=jobs, progress=progress,
+        parser: BracketingParser = training_module(cls.kind).train_bracketing(
+            data, settings, method=method, dev=dev, seed=seed, jobs=jobs, checkpoint=checkpoint,
+            progress=progress, vectors=vectors, tag_map=tag_map,
         )  # fmt: skip
-        assert isinstance(teacher.model, MetricModel)
-        own, universal = learn_taught_contexts(used, teacher.model.metric, learning)
-        description = {
-            **teacher.description,
-            "method": "taught-contexts",
-            "sentences": len(used),
-            "constituent_context": {**asdict(learning), "lengths": list(learning.lengths)},
-        }
-        return cls(TaughtModel(own, universal, tag_map, charge), options, description)
+        return parser
 
     def parse(
-        self, words: Sequence[str], tags: Sequence[str], *, top: int | None = None
+        self, words: Words, tags: Sequence[str] | None = None, *, top: int | None = None
     ) -> BracketingResult:
-        """Bracket a sentence.
+        """Parse one sentence.
 
         Parameters
         ----------
-        words, tags
-            One tag a word.
+        words
+            Words, or pairs of a word and its tag.
+        tags
+            One for each word, unless they are in `words`.
         top
-            Where the root parts the words that are no punctuation, 1 to their number less 1; 0 for
-            wherever the tree is best, None for what the options say.  Passed over where a
+            Where the root splits the words that are not punctuation, 1 to their number less 1; 0
+            for wherever the tree is best, None for what the options specify.  Ignored where a
             sentence is parsed in pieces.
 
         Raises
         ------
         TypeError
-            When words or tags are one string, or not all of them strings.
+            When tags are one string, or not all words and tags are strings.
         SettingsError
-            When there are more or fewer tags than words, one is nothing that a tree can hold, or
-            `top` lies outside the sentence.
+            When there are no tags, or more or fewer than words; when one can't be part of a tree,
+            or `top` is outside the sentence.
         """
-        sentence = prepare(words, tags, None)
+        raw = normalise(words, tags, lambda: self.tokenisation)
+        sentence = prepare(raw.words, raw.tags, None)
+        if not sentence.words:
+            return BracketingResult([], [], None, fallback="empty", offsets=raw.offsets)
+        if sentence.tags is None or sentence.guesses is not None:
+            raise SettingsError(
+                "the sentence needs one tag for each word; this parser has no tagger"
+            )
+        return parse_split(
+            sentence,
+            self.options.max_words,
+            lambda piece: self._whole(piece, top if piece is sentence else None),
+            self._joined,
+        )
+
+    def evaluate(
+        self,
+        gold: Sequence[Tree],
+        settings: Sequence[int] | None = None,
+        *,
+        gold_tags: bool = True,
+        jobs: int = 1,
+    ) -> UnlabelledResult:
+        """Parse the words of gold trees with their tags and score the brackets.
+
+        Parameters
+        ----------
+        gold
+            Trees, whose labels are ignored.
+        settings
+            Numbers of words: each gives figures over the sentences of at most that length.  None
+            for 10, 20, 30 and 40.
+        gold_tags
+            Must be True: there is no tagger.
+        jobs
+            Number of processes.
+        """
+        from eigentree.evaluation.unlabelled import LENGTHS, gold_bracketing, score_unlabelled
+        from eigentree.treebank.io.unlabelled import bracketing_of
+
+        if not gold_tags:
+            raise SettingsError("a bracketing parser needs gold tags; it has no tagger")
+        tags = {tag for tree in gold for tag in tree.tags()}
+        marks = {tag for tag in tags if self.model.tag_map.is_punctuation(tag)}
+        results = self.parse_many(((tree.words(), tree.tags()) for tree in gold), jobs=jobs)
+        return score_unlabelled(
+            [gold_bracketing(tree, punctuation=marks) for tree in gold],
+            [None if each.tree is None else bracketing_of(each.tree) for each in results],
+            lengths=LENGTHS if settings is None else settings,
+        )
+
+    def summary(self) -> dict[str, Any]:
+        """Training data and settings, as `eigentree inspect` prints them."""
+        return {
+            "kind": self.kind,
+            "trained": dict(self.description),
+            "parsing": asdict(self.options),
+        }
+
+    def _whole(self, sentence: PreparedSentence, top: int | None) -> BracketingResult:
+        """A sentence that is parsed whole."""
         words, tags = sentence.words, sentence.tags or []
-        if not words:
-            return BracketingResult(words, tags, None, fallback="empty")
-        most = min(self.options.max_words, len(words))
-        while True:
-            try:
-                if len(words) <= most:
-                    return self._whole(words, tags, top)
-                pieces = split_long(sentence, most)
-                return self._joined([self._whole(each[0], each[1] or [], None) for each in pieces])
-            except MemoryError:
-                # Charts grow with the cube of the length: smaller ones may still fit.
-                if most < 4:
-                    raise
-                most //= 2
-
-    def parse_many(self, sentences: Iterable[Tagged]) -> Iterator[BracketingResult]:
-        """Bracket sentences one after the other."""
-        return (self.parse(words, tags) for words, tags in sentences)
-
-    def _whole(self, words: list[str], tags: list[str], top: int | None) -> BracketingResult:
-        """A sentence of which a chart is made."""
         tag_map = self.model.tag_map
         kept = [at for at, tag in enumerate(tags) if not tag_map.is_punctuation(tag)]
         marks = [at for at in range(1, len(kept)) if kept[at] > kept[at - 1] + 1]
@@ -429,7 +212,7 @@ class BracketingParser:
         return BracketingResult(words, tags, tree, best.score, best.top)
 
     def _joined(self, pieces: Sequence[BracketingResult]) -> BracketingResult:
-        """One result out of those of pieces."""
+        """One result of those of consecutive pieces."""
         return BracketingResult(
             [word for piece in pieces for word in piece.words],
             [tag for piece in pieces for tag in piece.tags],
@@ -437,25 +220,6 @@ class BracketingParser:
             sum(piece.score for piece in pieces),
             fallback="split",
         )
-
-    def save(self, path: str | Path) -> None:
-        """Write the parser into a model file, whole or not at all."""
-        from eigentree.bracketing.model_file import save_bracketing_parser
-
-        save_bracketing_parser(self, path)
-
-    @classmethod
-    def load(cls, path: str | Path, *, verify: bool = True) -> BracketingParser:
-        """Read a parser from a model file.
-
-        Raises
-        ------
-        ModelFileError
-            When the file is missing, damaged or no such model.
-        """
-        from eigentree.bracketing.model_file import load_bracketing_parser
-
-        return load_bracketing_parser(path, verify=verify)
 
 
 def _tree(
@@ -473,29 +237,3 @@ def _tree(
             children.append(child)
         done[start] = end, Tree(label, children)
     return done[0][1]
-
-
-def _looked_at(
-    sentences: Iterable[Tagged], tag_map: TagMap | None
-) -> tuple[list[Tagged], Iterator[Tagged], TagMap]:
-    """The first sentences, the rest, and the map that was given or fits the first."""
-    rest = iter(sentences)
-    first = list(islice(rest, _LOOKED_AT))
-    if tag_map is None:
-        tag_map = fitting_map([tag for _, tags in first for tag in tags])
-    return first, rest, tag_map
-
-
-def _fits(tags: Sequence[str], longest: int | None) -> bool:
-    """Whether a sentence without punctuation has two words, and no more than that."""
-    return len(tags) > 1 and (longest is None or len(tags) <= longest)
-
-
-def _mean_excess(metric: TreeMetric, sentences: Sequence[Tagged]) -> float | None:
-    """How far the distances of some sentences are from those of trees; None for no sentence."""
-    found: list[float] = []
-    for _, tags in sentences:
-        kept = [tag for tag in tags if not metric.tag_map.is_punctuation(tag)]
-        if 4 <= len(kept) <= _LONGEST_MEASURED and len(found) < _MEASURED:
-            found.append(quartet_excess(metric.distances(kept)))
-    return float(np.mean(found)) if found else None

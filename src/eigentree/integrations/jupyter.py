@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from eigentree._core.printable import visible
-from eigentree.bracketing.parser import BracketingResult
+from eigentree.bracketing.result import BracketingResult
 from eigentree.constituency.result import ParseResult, node_confidences
 from eigentree.dependency.result import DependencyResult
 from eigentree.drawing.arcs import Arcs, draw_arcs_svg, draw_arcs_text

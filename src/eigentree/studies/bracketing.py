@@ -457,7 +457,7 @@ def _warm() -> None:
     """Learn and parse a little, so that no compilation falls into what is measured."""
     words, tags = ["a", "b", "c"], ["DET", "NOUN", "VERB"]
     vectors = learn_brown([words], BrownOptions(2)).vectors()
-    BracketingParser.train([(words, tags)], vectors).parse(words, tags)
+    BracketingParser.train([(words, tags)], method="metric", vectors=vectors).parse(words, tags)
     learn_constituent_context([tags]).brackets(tags)
 
 

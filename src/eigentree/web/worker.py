@@ -207,9 +207,7 @@ def _dependencies(
 
 
 def _brackets(parser: Any, index: int, words: list[str], tags: list[str]) -> dict[str, Any]:
-    from eigentree.serialise import bracketing_record
-
-    return {"index": index, **bracketing_record(parser.parse(words, tags))}
+    return {"index": index, **parser.parse(words, tags).to_dict()}
 
 
 def _evaluate(_: Any, gold: str, parsed: str) -> dict[str, Any]:

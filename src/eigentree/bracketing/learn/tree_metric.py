@@ -52,8 +52,8 @@ from eigentree.types import Floats, Longs, Tallies
 if TYPE_CHECKING:
     from eigentree.words.vectors import WordVectors
 
+# The words of a sentence and their tags.
 Tagged = tuple[Sequence[str], Sequence[str]]
-Progress = Callable[[int], object]
 
 # Words with at most so many different vectors are counted by these.
 MOST_CLASSES = 4000
@@ -226,7 +226,7 @@ def count_moments(
     largest_distance: int,
     *,
     jobs: int = 1,
-    progress: Progress | None = None,
+    progress: Callable[[int], object] | None = None,
 ) -> Moments:
     """The moments of a text, in one pass over it.
 
@@ -289,7 +289,9 @@ def _bounded(
         yield future.result()
 
 
-def _chunks(sentences: Iterable[Tagged], progress: Progress) -> Iterator[list[Tagged]]:
+def _chunks(
+    sentences: Iterable[Tagged], progress: Callable[[int], object]
+) -> Iterator[list[Tagged]]:
     """Sentences in lots of about `CHUNK` words."""
     chunk: list[Tagged] = []
     n_words = 0
@@ -435,7 +437,7 @@ def learn_tree_metric(
     options: MetricOptions = MetricOptions(),
     *,
     jobs: int = 1,
-    progress: Progress | None = None,
+    progress: Callable[[int], object] | None = None,
 ) -> TreeMetric:
     """The tree metric of a tagged text: `count_moments`, then `metric_of`.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,17 +9,11 @@ import typer
 
 
 def describe_brackets(path: str) -> dict[str, Any]:
-    """What a bracketing parser was learned from, and how, as JSON has it."""
+    """The file and `BracketingParser.summary`."""
     from eigentree.bracketing.parser import BracketingParser
 
     parser = BracketingParser.load(path)
-    return {
-        "file": path,
-        "bytes": Path(path).stat().st_size,
-        "kind": "bracketing parser",
-        "trained": dict(parser.description),
-        "parsing": asdict(parser.options),
-    }
+    return {"file": path, "bytes": Path(path).stat().st_size, **parser.summary()}
 
 
 def show_brackets(report: dict[str, Any]) -> None:

@@ -141,7 +141,8 @@ def train(
     from eigentree.bracketing.learn.ccm import ConstituentContextOptions
     from eigentree.bracketing.learn.ccm_from_metric import TAUGHT, TEACHER
     from eigentree.bracketing.learn.tree_metric import MetricOptions
-    from eigentree.bracketing.parser import BracketingOptions, BracketingParser
+    from eigentree.bracketing.options import BracketingOptions, BracketingTrainingOptions
+    from eigentree.bracketing.parser import BracketingParser
     from eigentree.treebank import universal_tags
 
     given = files or ["-"]
@@ -161,49 +162,34 @@ def train(
         TEACHER if taught else MetricOptions(),
         rank=rank, bandwidth=bandwidth, floor=floor, largest_distance=largest_distance,
     )  # fmt: skip
-    learning = changed(
+    contexts = changed(
         TAUGHT if taught else ConstituentContextOptions(),
         lengths=(longest,), iterations=iterations,
     )  # fmt: skip
-    options = BracketingOptions(top or ("verbs" if method == "metric" else "free"))
-    found_map = None if tag_map is None else universal_tags.tag_map(tag_map)
+    settings = BracketingTrainingOptions(
+        method, metric, contexts, least_squares, charge,
+        parsing=None if top is None else BracketingOptions(top),
+    )  # fmt: skip
+    known_map = None if tag_map is None else universal_tags.tag_map(tag_map)
     trouble = Trouble()
     text = _tagged(_sentences(given, form, tag_column, trouble))
     if with_words:
         if vectors is None and brown is None:
-            # Read twice, and told of when it is read first, since clusters may fail.
+            # Read twice, and problems are reported the first time, since clusters may fail.
             text = _tagged(_sentences(given, form, tag_column, None))
         known = _vectors(given, form, tag_column, vectors, brown, clusters, quiet, trouble)
         warn_of_compilation(quiet=quiet, parsing=False, bracketing=taught)
-        with progress("counting", quiet=quiet) as advance:
-            if taught:
-                parser = BracketingParser.train_taught(
-                    text,
-                    known,
-                    tag_map=found_map,
-                    metric=metric,
-                    learning=learning,
-                    charge=charge,
-                    options=options,
-                    jobs=jobs,
-                    progress=advance,
-                )
-            else:
-                parser = BracketingParser.train(
-                    text,
-                    known,
-                    tag_map=found_map,
-                    metric=metric,
-                    least_squares=least_squares,
-                    options=options,
-                    jobs=jobs,
-                    progress=advance,
-                )
+        parser = BracketingParser.train(
+            track(text, "counting", quiet=quiet), settings, jobs=jobs, vectors=known,
+            tag_map=known_map,
+        )  # fmt: skip
     else:
-        with progress("learning", learning.iterations, quiet=quiet) as advance:
-            parser = BracketingParser.train_contexts(
-                text, tag_map=found_map, learning=learning, options=options, progress=advance
-            )
+        with progress("learning", contexts.iterations, quiet=quiet) as advance:
+
+            def step(_stage: str, _fraction: float) -> None:
+                advance(1)
+
+            parser = BracketingParser.train(text, settings, progress=step, tag_map=known_map)
     parser.save(output)
     _tell_of_training(parser, output, quiet)
     if trouble.found:

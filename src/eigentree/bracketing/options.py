@@ -1,0 +1,100 @@
+"""Options of parsing with, and of training, bracketing parsers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, get_args
+
+from eigentree.bracketing.root_split import RULES
+from eigentree.errors import SettingsError
+from eigentree.treebank.tree import FORBIDDEN_IN_LABEL
+
+if TYPE_CHECKING:
+    from eigentree.bracketing.learn.ccm import ConstituentContextOptions
+    from eigentree.bracketing.learn.tree_metric import MetricOptions
+
+TopRule = Literal["verbs", "free"]
+BracketingMethod = Literal["taught-contexts", "metric", "constituent-context"]
+
+
+@dataclass(frozen=True, slots=True)
+class BracketingOptions:
+    """How sentences are parsed.
+
+    Attributes
+    ----------
+    top
+        Where the root splits a sentence: by the rule for verbs and punctuation, or wherever the
+        tree is best; see `eigentree.bracketing.root_split`.  The shortest tree has its root at the
+        first word.
+    max_words
+        Longer sentences are parsed in pieces of at most this many words.
+    label
+        Of all phrases.
+    """
+
+    top: TopRule = "verbs"
+    max_words: int = 120
+    label: str = "X"
+
+    def __post_init__(self) -> None:
+        if self.top not in RULES:
+            raise SettingsError(f"top is {self.top!r}; it must be one of {', '.join(RULES)}")
+        if self.max_words < 2:
+            raise SettingsError(f"max_words is {self.max_words}; it must be at least 2")
+        if not self.label or not FORBIDDEN_IN_LABEL.isdisjoint(self.label):
+            raise SettingsError(f"label is {self.label!r}; it must be without blanks and brackets")
+
+
+@dataclass(frozen=True, slots=True)
+class BracketingTrainingOptions:
+    """Settings for training a bracketing parser.
+
+    Attributes
+    ----------
+    method
+        ``taught-contexts``: constituent-context models that start from the trees of a tree
+        metric; ``metric``: the tree metric alone; ``constituent-context``: a constituent-context
+        model of tags alone.
+    metric
+        How the metric is estimated; None for the method's default.
+    contexts
+        How constituent-context models are learned; None for the method's default.
+    least_squares
+        With ``metric``, whether edges have the lengths of least squares; see
+        `eigentree.bracketing.chart.minimum_evolution`.
+    charge
+        With ``taught-contexts``, the penalty of a span that has punctuation inside and is not
+        delimited by it, in nats.
+    clusters
+        Number of Brown clusters that are learned where no word vectors are given.
+    parsing
+        How sentences are parsed; None for the method's default: the root split by verbs with
+        ``metric``, free with the others.
+    """
+
+    method: BracketingMethod = "taught-contexts"
+    metric: MetricOptions | None = None
+    contexts: ConstituentContextOptions | None = None
+    least_squares: bool = False
+    charge: float = 1.0
+    clusters: int = 100
+    parsing: BracketingOptions | None = None
+
+    def __post_init__(self) -> None:
+        known = get_args(BracketingMethod)
+        if self.method not in known:
+            raise SettingsError(f"method is {self.method!r}; it must be one of {', '.join(known)}")
+        if not 0.0 <= self.charge < float("inf"):
+            raise SettingsError(f"charge is {self.charge}; it must be 0 or more")
+        if self.clusters < 2:
+            raise SettingsError(f"clusters is {self.clusters}; it must be at least 2")
+
+    def with_method(self, method: BracketingMethod | None) -> BracketingTrainingOptions:
+        """The settings with another method; None for the same."""
+        return self if method is None else replace(self, method=method)
+
+    def parsing_options(self) -> BracketingOptions:
+        """How sentences are parsed, with the method's default filled in."""
+        default = BracketingOptions(top="verbs" if self.method == "metric" else "free")
+        return self.parsing or default
