@@ -110,7 +110,7 @@ def by_processes(folder: Path) -> None:
         Parser.train(train, states=16).save(model)
         text.write_text("\n".join(sentences) + "\n", encoding="utf-8")
         command = [sys.executable, "-m", "eigentree", "parse", "-q", "-m", str(model)]
-        command += ["--input", "tagged", str(text)]
+        command += ["--input-format", "tagged", str(text)]
         outputs, walls = [], []
         for jobs in (1, 2):
             began = time.perf_counter()

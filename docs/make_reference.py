@@ -50,7 +50,7 @@ def reference() -> str:
 
 def command_line() -> Iterator[str]:
     """A section a verb: what it does, and a table of arguments and options."""
-    for name, verb in app.VERBS.items():
+    for name, verb in app.COMMANDS.items():
         found = getattr(import_module(verb.module), name)
         if not isinstance(found, typer.Typer):
             yield from verb_section(f"### eigentree {name}", found)

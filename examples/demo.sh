@@ -23,9 +23,9 @@ Where did you leave the keys?
 END
 fi
 show "cat $out/text.txt"
-show "eigentree parse --output drawing <$out/text.txt"
+show "eigentree parse --output-format drawing <$out/text.txt"
 show "eigentree parse <$out/text.txt >$out/text.mrg"
-show "eigentree draw $out/text.mrg --format svg -o $out/text.svg"
+show "eigentree draw $out/text.mrg --output-format svg -o $out/text.svg"
 show "eigentree dependencies parse <$out/text.txt"
 
 printf '\nA parser of your own, from trees:\n'
@@ -34,7 +34,7 @@ show "eigentree train $data/train.mrg --dev $data/heldout.mrg -o $out/demo.egt \
 --method spectral --states 8 --seed 1"
 
 printf '\nTrees that this parser has not seen, by their words and tags:\n'
-show "eigentree parse --model $out/demo.egt --input trees <$data/heldout.mrg >$out/heldout.mrg"
+show "eigentree parse --model $out/demo.egt --input-format trees <$data/heldout.mrg >$out/heldout.mrg"
 show "eigentree evaluate $data/heldout.mrg $out/heldout.mrg"
 
 printf '\nThe model, the trees and the drawing are in %s/.\n' "$out"

@@ -18,7 +18,7 @@ from typing import NamedTuple
 import pytest
 
 import eigentree
-from eigentree.cli.app import VERBS
+from eigentree.cli.app import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src"
@@ -310,9 +310,9 @@ def test_unknown_public_name_is_an_attribute_error():
         _ = eigentree.Forest
 
 
-@pytest.mark.parametrize("verb", VERBS)
+@pytest.mark.parametrize("verb", COMMANDS)
 def test_every_verb_has_its_file(verb):
-    module = VERBS[verb].module
+    module = COMMANDS[verb].module
     assert module.startswith("eigentree.cli.")
     assert SOURCE.joinpath(*module.split(".")).with_suffix(".py").is_file()
 

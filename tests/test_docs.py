@@ -23,7 +23,7 @@ from typing import NamedTuple
 import pytest
 
 import eigentree
-from eigentree.cli.app import VERBS
+from eigentree.cli.app import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(
@@ -161,7 +161,7 @@ def test_make_targets_of_the_readme_exist():
 
 def test_every_verb_is_told_of():
     told = "".join(page.read_text("utf-8") for page in PAGES)
-    assert {verb for verb in VERBS if f"eigentree {verb}" not in told} == set()
+    assert {verb for verb in COMMANDS if f"eigentree {verb}" not in told} == set()
 
 
 def test_every_citation_is_in_the_references():
@@ -195,9 +195,9 @@ def test_the_bibliography_has_every_work():
 def test_reference_has_every_option():
     # By another way than the page is made: the words of the help itself.
     told = (ROOT / "docs/reference.md").read_text("utf-8")
-    groups = [verb for verb in VERBS if f"\n#### eigentree {verb} " in told]
+    groups = [verb for verb in COMMANDS if f"\n#### eigentree {verb} " in told]
     assert groups == ["ensemble", "automaton", "words", "induce", "dependencies"]
-    verbs = [verb for verb in VERBS if verb not in groups]
+    verbs = [verb for verb in COMMANDS if verb not in groups]
     verbs += re.findall(r"^#### eigentree (.+)$", told, re.MULTILINE)
     for verb in verbs:
         section = re.split(r"\n#{2,4} ", told.split(f"### eigentree {verb}\n")[1])[0]

@@ -394,7 +394,7 @@ def test_results_are_dictionaries_of_what_json_has():
 def model(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("model") / "demo.egt"
     code, out, err = run_verb(
-        "induce", "train", "--input", "trees", TREEBANK, "-o", path, "--clusters", "20",
+        "induce", "train", "--input-format", "trees", TREEBANK, "-o", path, "--clusters", "20",
         "--method", "metric",
     )  # fmt: skip
     assert (code, out) == (0, "")
@@ -415,7 +415,7 @@ def test_what_the_verb_trains_is_what_python_trains(model):
 
 def test_the_verb_trains_taught_contexts_unless_told_otherwise(tmp_path):
     path = tmp_path / "taught.egt"
-    given = ["--input", "trees", TREEBANK, "-o", path, "--clusters", "20"]
+    given = ["--input-format", "trees", TREEBANK, "-o", path, "--clusters", "20"]
     code, out, err = run_verb("induce", "train", *given)
     assert (code, out) == (0, "")
     assert "by the tag map penn" in err
@@ -476,10 +476,10 @@ def test_a_line_out_for_each_line_in(model, tmp_path):
 def test_trees_as_input_give_their_words_and_tags(model, tmp_path):
     path, out_path = tmp_path / "text", tmp_path / "out"
     path.write_text("(S (NP-SBJ (DT the) (NN man)) (VP (VBD slept) (-NONE- *)) (. .))\n", "utf-8")
-    code, out, _ = run_verb("induce", "parse", "-m", model, "--input", "trees", path)
+    code, out, _ = run_verb("induce", "parse", "-m", model, "--input-format", "trees", path)
     assert (code, out) == (0, "(X (X (DT the) (NN man)) (VBD slept) (. .))\n")
     code, _, _ = run_verb(
-        "induce", "parse", "-m", model, "--input", "trees", path, "--top", "free",
+        "induce", "parse", "-m", model, "--input-format", "trees", path, "--top", "free",
         "--max-words", "2", "-o", out_path, "-q",
     )  # fmt: skip
     assert code == 0
@@ -489,11 +489,19 @@ def test_trees_as_input_give_their_words_and_tags(model, tmp_path):
 def test_sentences_without_tags_are_told(model, tmp_path):
     path = tmp_path / "text.conllu"
     path.write_text("1\tdogs\t" + "\t".join("_" * 8) + "\n", "utf-8")
-    code, out, err = run_verb("induce", "parse", "-m", model, "--input", "conllu", path)
+    code, out, err = run_verb("induce", "parse", "-m", model, "--input-format", "conllu", path)
     assert (code, out) == (2, "\n")
     assert "has no tags" in err
     code, _, err = run_verb(
-        "induce", "train", "--input", "conllu", path, "-o", tmp_path / "m.egt", "--vectors", "-"
+        "induce",
+        "train",
+        "--input-format",
+        "conllu",
+        path,
+        "-o",
+        tmp_path / "m.egt",
+        "--vectors",
+        "-",
     )
     assert code == 2
 
@@ -528,7 +536,7 @@ def test_training_goes_on_after_what_cannot_be_read(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["train", "TEXT"], "no model file is named"),
+        (["train", "TEXT"], "no model file given"),
         (["train", "-o", "m.egt"], "can be read once only"),
         (
             ["train", "TEXT", "-o", "m.egt", "--method", "constituent-context", "--brown", "TEXT"],

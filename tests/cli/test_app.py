@@ -11,7 +11,7 @@ import types
 import pytest
 
 from eigentree import __version__
-from eigentree.cli import _common, app
+from eigentree.cli import _commands, _common, app
 from eigentree.errors import TreebankFormatError
 
 
@@ -26,9 +26,12 @@ def verb(monkeypatch):
         module = types.ModuleType("eigentree.cli.act")
         module.act = act
         monkeypatch.setitem(sys.modules, "eigentree.cli.act", module)
-        monkeypatch.setitem(app.VERBS, "act", app.Verb("eigentree.cli.act", "Act."))
+        monkeypatch.setitem(app.COMMANDS, "act", app.Row("eigentree.cli.act", "Act."))
 
     return add
+
+
+GROUPS = ("ensemble", "automaton", "words", "induce", "dependencies")
 
 
 def run(*arguments: str) -> int:
@@ -47,11 +50,12 @@ def fail_with(error: BaseException):
 def test_help_lists_every_verb(capsys):
     assert run("--help") == 0
     listed = capsys.readouterr().out.split("Commands:")[1]
-    assert re.findall(r"^  ([a-z]+) ", listed, re.MULTILINE) == list(app.VERBS)
+    assert re.findall(r"^  ([a-z]+) ", listed, re.MULTILINE) == list(app.COMMANDS)
 
 
-def test_version(capsys):
-    assert run("--version") == 0
+@pytest.mark.parametrize("option", ["--version", "-V"])
+def test_version(capsys, option):
+    assert run(option) == 0
     assert capsys.readouterr().out == f"eigentree {__version__}\n"
 
 
@@ -80,24 +84,50 @@ def test_words_that_mean_nothing_end_with_two(verb, capsys, wrong):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        ("draw x --only 0", "--only is 0, which must be 1 or more; see eigentree draw --help"),
         (
-            "draw x --format bmp",
-            "--format is 'bmp', which must be one of auto, text, svg, png, latex, latex-forest, "
-            "latex-qtree, latex-dependency; see eigentree draw --help",
+            "draw x --only 0",
+            "--only must be a whole number, 1 or more (got 0); see eigentree draw --help",
+        ),
+        (
+            "draw x --output-format bmp",
+            "--output-format must be one of auto, text, svg, png, latex, latex-forest, "
+            "latex-qtree, latex-dependency (got bmp); see eigentree draw --help",
         ),
         (
             "parse -j x",
-            "--jobs/-j is 'x', which must be a whole number; see eigentree parse --help",
+            "--jobs must be a whole number, 1 or more (got x); see eigentree parse --help",
         ),
         (
             "parse --threshold x",
-            "--threshold is 'x', which must be a number; see eigentree parse --help",
+            "--threshold must be a number (got x); see eigentree parse --help",
         ),
-        ("train", "missing argument 'files'; see eigentree train --help"),
         (
-            "evaluate - -",
-            "only one of the files can be standard input; see eigentree evaluate --help",
+            "serve --port 80000",
+            "--port must be between 0 and 65535 (got 80000); see eigentree serve --help",
+        ),
+        ("train", "missing argument 'FILES'; see eigentree train --help"),
+        ("evaluate - -", "only one of the files can be standard input"),
+        (
+            "parse --kbset 3",
+            "no such option --kbset; did you mean --kbest?; see eigentree parse --help",
+        ),
+        ("prase", "no such command 'prase'. Did you mean 'parse'?; see eigentree --help"),
+        (
+            "parse --input raw",
+            "--input is now --input-format; see eigentree parse --help",
+        ),
+        (
+            "draw --format=svg x",
+            "--format is now --output-format; see eigentree draw --help",
+        ),
+        (
+            "automaton learn x",
+            "automaton learn is now automaton train; see eigentree automaton --help",
+        ),
+        (
+            "check --on-error raise x",
+            "this command has no --on-error: malformed input is always reported, and the rest is "
+            "processed; see eigentree check --help",
         ),
         ("--debug draw --only", "option '--only' requires an argument; see eigentree --help"),
     ],
@@ -110,9 +140,50 @@ def test_usage_errors_are_one_sentence(capsys, arguments, told):
     assert err.count("\n") == 1 or "Traceback" in err
 
 
-def test_no_words_are_a_wish_for_help(capsys):
-    run()
-    assert "Commands:" in "".join(capsys.readouterr())
+@pytest.mark.parametrize("words", [(), *([name] for name in GROUPS)])
+def test_a_bare_group_prints_its_help(capsys, words):
+    assert run(*words) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "Commands:" in err
+
+
+def test_help_names_no_type_of_python(capsys):
+    for name in app.COMMANDS:
+        command = app.load_command(name)
+        inner = getattr(command, "commands", {})
+        for words in [[name], *([name, each] for each in inner)]:
+            assert run(*words, "--help") == 0
+            text = capsys.readouterr().out
+            assert re.findall(r"<(?:str|int|float|list|path|bool)|range>|<class", text) == [], words
+
+
+def test_american_spellings_of_options_are_accepted(capsys):
+    for name in app.COMMANDS:
+        command = app.load_command(name)
+        for each in [command, *getattr(command, "commands", {}).values()]:
+            for option in each.params:
+                for british in option.opts:
+                    american = re.sub(r"(?<=[ari])is(e|er)\b", r"iz\1", british)
+                    if american != british and british.startswith("--") and "noise" not in british:
+                        context = types.SimpleNamespace(fail=pytest.fail)
+                        assert _commands._known(american, {british: option}, context) == british
+    assert run("train", "x", "-o", "y", "--optimize-states", "--method", "pcfg") == 2
+    assert "--optimise-states is for --method spectral" in capsys.readouterr().err
+
+
+def test_completion_knows_commands_and_their_options():
+    environment = {
+        **os.environ,
+        "_EIGENTREE_COMPLETE": "complete_bash",
+        "COMP_WORDS": "eigentree dependencies parse --inp",
+        "COMP_CWORD": "3",
+    }
+    script = "from eigentree.cli.app import main; main()"
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment, capture_output=True, text=True
+    )
+    assert done.stdout.split() == ["--input-format"]
 
 
 def test_bad_input_is_one_line_and_two(verb, capsys):
@@ -133,23 +204,21 @@ def test_failed_work_is_one_line_and_one(verb, capsys):
     verb(fail_with(ZeroDivisionError("by nought")))
     assert run("act") == 1
     assert capsys.readouterr().err == (
-        "eigentree: ZeroDivisionError: by nought (add --debug to see where)\n"
+        "eigentree: ZeroDivisionError: by nought (add --debug for a traceback)\n"
     )
 
 
 @pytest.mark.parametrize(
     ("error", "told"),
     [
-        (MemoryError("Unable to allocate 74.5 GiB"), "; Unable to allocate 74.5 GiB"),
+        (MemoryError("Unable to allocate 74.5 GiB"), ": Unable to allocate 74.5 GiB"),
         (MemoryError(), ""),
     ],
 )
 def test_too_little_memory_is_one_sentence(verb, capsys, error, told):
     verb(fail_with(error))
     assert run("act") == 1
-    assert capsys.readouterr().err == (
-        f"eigentree: the work needs more memory than there is{told}\n"
-    )
+    assert capsys.readouterr().err == (f"eigentree: out of memory{told}\n")
 
 
 @pytest.mark.parametrize("arguments", [("--debug", "act"), ("act", "--debug")])
@@ -204,7 +273,7 @@ def test_a_reader_that_leaves_is_no_news():
         "        sys.stdout.write('(S (X x))\\n')\n"
         "module.act = act\n"
         "sys.modules['endless'] = module\n"
-        "app.VERBS['act'] = app.Verb('endless', 'Act.')\n"
+        "app.COMMANDS['act'] = app.Row('endless', 'Act.')\n"
         "app.main(['act'])\n"
     )
     with subprocess.Popen(

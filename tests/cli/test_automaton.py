@@ -24,7 +24,7 @@ def text(tmp_path) -> Path:
 
 def test_what_is_learned_is_asked(text, tmp_path):
     path = tmp_path / "model.egt"
-    code, out, err = run_verb("automaton", "learn", text, "--states", "2", "-o", path)
+    code, out, err = run_verb("automaton", "train", text, "--states", "2", "-o", path)
     assert (code, out) == (0, "")
     assert "model.egt: 3 states, 3 symbols, from 30 sequences" in err
     model = learn_operators(
@@ -33,7 +33,7 @@ def test_what_is_learned_is_asked(text, tmp_path):
     assert model.symbols == ("a", "a\u00a0x", "b")
     asked = tmp_path / "asked.txt"
     asked.write_text("a b a\n\nc\n", "utf-8")
-    code, out, _ = run_verb("automaton", "value", asked, "--model", path)
+    code, out, _ = run_verb("automaton", "score", asked, "--model", path)
     rows = [line.split("\t") for line in out.splitlines()]
     assert code == 0
     assert rows[0] == ["sequence", "log_value", "sign"]
@@ -46,9 +46,9 @@ def test_what_is_learned_is_asked(text, tmp_path):
 def test_next_symbols_are_told_from_the_most_probable_down(text, tmp_path):
     path, asked = tmp_path / "model.egt", tmp_path / "asked.txt"
     options = ("--method", "em", "--states", "2", "--quiet")
-    assert run_verb("automaton", "learn", text, "-o", path, *options) == (0, "", "")
+    assert run_verb("automaton", "train", text, "-o", path, *options) == (0, "", "")
     asked.write_text("a\n", "utf-8")
-    out = run_verb("automaton", "value", asked, "--model", path, "--next", "9")[1]
+    out = run_verb("automaton", "score", asked, "--model", path, "--next", "9")[1]
     rows = [line.split("\t") for line in out.splitlines()[1:]]
     assert sorted(row[1] for row in rows) == ["<end>", "a", "a\u00a0x", "b"]
     probabilities = [float(row[2]) for row in rows]
@@ -62,7 +62,7 @@ def test_one_seed_gives_one_file_and_held_out_sequences_may_have_other_symbols(t
     options = ("--method", "spectral+em", "--states", "2", "--dev", dev, "--iterations", "3")
     files = []
     for name, more in (("one", ()), ("two", ("--jobs", "2", "--checkpoint", tmp_path / "run"))):
-        code, _, err = run_verb("automaton", "learn", text, "-o", tmp_path / name, *options, *more)
+        code, _, err = run_verb("automaton", "train", text, "-o", tmp_path / name, *options, *more)
         assert code == 0, err
         files.append((tmp_path / name).read_bytes())
     assert files[0] == files[1]
@@ -72,13 +72,13 @@ def test_one_seed_gives_one_file_and_held_out_sequences_may_have_other_symbols(t
 def test_what_cannot_be_used_is_refused(text, tmp_path):
     path = tmp_path / "model.egt"
     for arguments, message in (
-        (("learn", text), "no model file is named; give one with --output-file"),
-        (("learn", text, "-o", text), "is read, so it can't be written"),
-        (("learn", text, "-o", path, "--dev", text), "--dev and --checkpoint are for em"),
-        (("learn", text, "-o", path, "--back-off", "2"), "back_off is 2.0"),
-        (("learn", tmp_path / "none", "-o", path), "none: can't be read"),
-        (("value", text), "no model is named"),
-        (("value", text, "--model", text), "isn't an eigentree model"),
+        (("train", text), "no model file given; name one with --output-file"),
+        (("train", text, "-o", text), "is an input file, so it can't be written"),
+        (("train", text, "-o", path, "--dev", text), "--dev is for --method em and spectral+em"),
+        (("train", text, "-o", path, "--back-off", "2"), "back_off is 2.0"),
+        (("train", tmp_path / "none", "-o", path), "none: can't be read"),
+        (("score", text), "no model given"),
+        (("score", text, "--model", text), "isn't an eigentree model"),
     ):
         code, out, err = run_verb("automaton", *arguments)
         assert (code, out) == (2, "")
@@ -88,9 +88,9 @@ def test_what_cannot_be_used_is_refused(text, tmp_path):
 
 def test_good_lines_before_a_prefix_without_a_value_are_told(text, tmp_path):
     path, asked = tmp_path / "model.egt", tmp_path / "asked.txt"
-    run_verb("automaton", "learn", text, "-o", path, "--method", "em")
+    run_verb("automaton", "train", text, "-o", path, "--method", "em")
     asked.write_text("a\nnever\nb\n", "utf-8")
-    code, out, err = run_verb("automaton", "value", asked, "--model", path, "--next", "1")
+    code, out, err = run_verb("automaton", "score", asked, "--model", path, "--next", "1")
     assert code == 2
     assert [row.split("\t")[0] for row in out.splitlines()[1:]] == ["1", "3"]
     assert "asked.txt:2: the prefix has the value zero, so nothing follows it" in err

@@ -48,7 +48,7 @@ def test_svg_by_the_name_of_the_output(trees, tmp_path, capsys):
     target = tmp_path / "trees.svg"
     assert run("draw", trees, "-o", str(target)) == 0
     assert target.read_text("utf-8").startswith("<?xml")
-    assert run("draw", trees, "--format", "svg") == 0
+    assert run("draw", trees, "--output-format", "svg") == 0
     assert capsys.readouterr().out == target.read_text("utf-8")
 
 
@@ -65,12 +65,12 @@ def test_malformed_tree(tmp_path, capsys):
 
 def test_tree_that_is_not_there(trees, capsys):
     assert run("draw", trees, "--only", "4") == 2
-    assert "has 3 trees, so there is no tree 4" in capsys.readouterr().err
+    assert "has 3 trees; there is no tree 4" in capsys.readouterr().err
 
 
 def test_trees_are_never_replaced_by_their_drawing(trees, capsys):
     assert run("draw", trees, "-o", trees) == 2
-    assert "is read, so it can't be written" in capsys.readouterr().err
+    assert "is an input file, so it can't be written" in capsys.readouterr().err
     with open(trees) as file:
         assert file.read() == TREES
 
@@ -125,13 +125,13 @@ def test_text_of_dependencies(conllu, capsys):
         "+-> 1  snow   NOUN  2  nsubj\n+-> 2  falls  VERB  0  root\n"
     )
     assert run("draw", conllu, "--only", "3") == 2
-    assert "has 2 sentences, so there is no sentence 3" in capsys.readouterr().err
+    assert "has 2 sentences; there is no sentence 3" in capsys.readouterr().err
 
 
 def test_dependencies_from_standard_input(monkeypatch, capsys):
     # Their form is known by what they look like.
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(CONLLU.encode())))
-    assert run("draw", "--format", "svg") == 0
+    assert run("draw", "--output-format", "svg") == 0
     assert capsys.readouterr().out.count("marker-end") == 5
 
 
@@ -152,7 +152,10 @@ def test_png_by_the_name_of_the_output(fixture, request, tmp_path, capsys):
     assert run("draw", request.getfixturevalue(fixture), "-o", str(target), "--scale", "1") == 0
     small = target.read_bytes()
     assert small.startswith(b"\x89PNG")
-    assert run("draw", request.getfixturevalue(fixture), "--format", "png", "-o", str(target)) == 0
+    assert (
+        run("draw", request.getfixturevalue(fixture), "--output-format", "png", "-o", str(target))
+        == 0
+    )
     assert len(target.read_bytes()) > len(small)
     assert capsys.readouterr().out == ""
 
@@ -163,7 +166,7 @@ def test_latex_by_name_and_by_format(trees, conllu, tmp_path, capsys):
     assert target.read_text().count("\\begin{forest}") == 2
     assert run("draw", conllu, "-o", str(target)) == 0
     assert target.read_text().count("\\begin{dependency}") == 2
-    assert run("draw", trees, "--format", "latex-qtree", "--fragment", "--only", "3") == 0
+    assert run("draw", trees, "--output-format", "latex-qtree", "--fragment", "--only", "3") == 0
     assert capsys.readouterr().out == (
         "% requires \\usepackage{tikz-qtree}\n\\begin{tikzpicture}\n"
         "\\Tree [.{NP}\n  [.{NN} {snow} ] ]\n\\end{tikzpicture}\n"
@@ -173,12 +176,12 @@ def test_latex_by_name_and_by_format(trees, conllu, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("fixture", "options", "told"),
     [
-        ("conllu", ["--format", "latex-forest"], "latex-forest draws bracketed trees; the input"),
-        ("trees", ["--format", "latex-dependency"], "draws CoNLL-U; the input holds bracketed"),
-        ("trees", ["--fragment"], "--fragment is for LaTeX; the format is text"),
+        ("conllu", ["--output-format", "latex-forest"], "latex-forest requires bracketed trees"),
+        ("trees", ["--output-format", "latex-dependency"], "requires CoNLL-U; the input"),
+        ("trees", ["--fragment"], "--fragment is for LaTeX, but the output format is text"),
         ("conllu", ["--clean"], "--clean and --style are for bracketed trees"),
         ("trees", ["--scale", "1000", "-o", "it.png"], "is too large for PNG"),
-        ("trees", ["-o", "it.PDF"], "it.PDF: no such picture can be made; name it .svg, .png or"),
+        ("trees", ["-o", "it.PDF"], "it.PDF: unsupported picture format; name it .svg, .png or"),
     ],
 )
 def test_options_that_do_not_go_together(

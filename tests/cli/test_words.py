@@ -61,7 +61,16 @@ def test_brown_into_a_model_and_to_standard_output(clusters, text, tmp_path):
 
 def test_brown_reads_trees():
     code, out, err = run_verb(
-        "words", "brown", HELD_OUT, "--input", "trees", "--clusters", "4", "--min-count", "3", "-q"
+        "words",
+        "brown",
+        HELD_OUT,
+        "--input-format",
+        "trees",
+        "--clusters",
+        "4",
+        "--min-count",
+        "3",
+        "-q",
     )
     assert (code, err) == (0, "")
     rows = [line.split("\t") for line in out.splitlines()]
@@ -127,7 +136,7 @@ def test_words_that_are_not_there_are_told(clusters, vectors):
         code, out, err = run_verb("words", "show", path, "blick", "dog")
         assert code == 2
         assert out.startswith("dog\t")
-        assert err == f"eigentree: {path}: has no word 'blick'\n"
+        assert err == f"eigentree: {path}: no word 'blick'\n"
 
 
 def test_sentences_that_can_not_be_read_leave_the_rest(text, tmp_path):
@@ -142,8 +151,11 @@ def test_sentences_that_can_not_be_read_leave_the_rest(text, tmp_path):
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        (["brown", "TEXT", "--clusters", "1"], "--clusters is 1, which must be 2 or more"),
-        (["brown", "TEXT", "-o", "TEXT"], "is read, so it can't be written"),
+        (
+            ["brown", "TEXT", "--clusters", "1"],
+            "--clusters must be a whole number, 2 or more (got 1)",
+        ),
+        (["brown", "TEXT", "-o", "TEXT"], "is an input file, so it can't be written"),
         (["brown", "TEXT", "-o", "nowhere/c.tsv"], "nowhere/c.tsv: can't be written"),
         (["brown", "nowhere.txt"], "nowhere.txt: can't be read"),
         (["cca", "TEXT", "--dimensions", "9999"], "dimensions is 9999, and the text gives"),

@@ -298,7 +298,7 @@ def parse_lines(model: Path, tmp_path: Path, lines: list[str], *options: str | P
     """Exit code, one record a sentence, and messages."""
     source = tmp_path / "in.txt"
     source.write_text("".join(f"{line}\n" for line in lines), "utf-8")
-    code, out, err = run_verb("parse", "-m", model, source, "--output", "json", *options)
+    code, out, err = run_verb("parse", "-m", model, source, "--output-format", "json", *options)
     records = [json.loads(line) for line in out.split("\n")[:-1]]
     assert len(records) == len(lines)
     return code, records, err
@@ -310,20 +310,22 @@ def tree_of(record: dict) -> Tree:
 
 def test_square_brackets_are_kept(model, tmp_path):
     lines = ["The dog sees [the old] cat .", "[NP The] dog [sees the old cat .]", "", "The dog ["]
-    code, records, err = parse_lines(model, tmp_path, lines, "--input", "bracketed")
+    code, records, err = parse_lines(model, tmp_path, lines, "--input-format", "bracketed")
     assert code == 2
     assert f"{tmp_path}/in.txt:4:9: bracket is never closed: The dog [\n" in err
     assert Constraints.of([(3, 5)]).broken_by(tree_of(records[0])) == ()
     assert Constraints.of([(0, 1, "NP"), (2, 7)]).broken_by(tree_of(records[1])) == ()
     assert [each["fallback"] for each in records] == [None, None, "empty", "unreadable"]
     assert [each["given_up"] for each in records] == [[]] * 4
-    code, again, _ = parse_lines(model, tmp_path, lines, "--input", "bracketed", "--jobs", "2")
+    code, again, _ = parse_lines(
+        model, tmp_path, lines, "--input-format", "bracketed", "--jobs", "2"
+    )
     assert (code, again) == (2, records)
 
 
 def test_half_trees_are_kept(model, tmp_path):
     lines = ["( (S (NP The dog) (VP sees (NP (NP-SBJ the old) (NNS cat)) .)))"]
-    code, (record,), err = parse_lines(model, tmp_path, lines, "--input", "half-trees")
+    code, (record,), err = parse_lines(model, tmp_path, lines, "--input-format", "half-trees")
     assert (code, "given up" in err) == (0, False)
     assert record["tags"][5] == "NNS"
     expected = Constraints.of([(0, 7, "S"), (2, 7, "VP"), (3, 6, "NP"), (3, 5, "NP")])
@@ -341,7 +343,7 @@ def test_lines_of_json_have_tags_weights_and_constraints(model, tmp_path):
         "",
         json.dumps({"words": words}),
     ]
-    code, records, err = parse_lines(model, tmp_path, lines, "--input", "json")
+    code, records, err = parse_lines(model, tmp_path, lines, "--input-format", "json")
     assert code == 2
     assert "in.txt:3:1: 'NOUN' at word 1 has a weight, but the parser has no such tag" in err
     assert "in.txt:4:2: is no JSON: " in err
@@ -349,7 +351,9 @@ def test_lines_of_json_have_tags_weights_and_constraints(model, tmp_path):
     assert Constraints.of([(3, 5)]).broken_by(tree_of(records[1])) == ()
     expected = [None, None, "unreadable", "unreadable", "empty", None]
     assert [each["fallback"] for each in records] == expected
-    code, ignored, _ = parse_lines(model, tmp_path, lines[:1], "--input", "json", "--ignore-tags")
+    code, ignored, _ = parse_lines(
+        model, tmp_path, lines[:1], "--input-format", "json", "--ignore-tags"
+    )
     assert (code, ignored[0]["tags"]) == (0, records[5]["tags"])
 
 
@@ -375,7 +379,10 @@ def test_a_file_of_constraints(model, tmp_path):
     assert records[2]["given_up"][0] == {
         "kind": "required", "start": 0, "end": 3, "label": None,
     }  # fmt: skip
-    assert f"{tmp_path}/in.txt:3: fall-back: constraints, given up: required span over" in err
+    assert (
+        f"{tmp_path}/in.txt:3: fall-back: constraints, constraints dropped: required span over"
+        in err
+    )
     assert crossing in err
     assert (
         f"{file}:4: required span over 0-99 reaches beyond the sentence; its words end at 7" in err
@@ -406,7 +413,7 @@ def test_files_and_brackets_go_together(model, tmp_path):
     file = tmp_path / "constraints.jsonl"
     file.write_text('{"forbidden": [[0, 3]]}\n', "utf-8")
     lines = ["The dog sees [the old] cat ."]
-    options = ("--input", "bracketed", "--constraints", file, "--kbest", "5")
+    options = ("--input-format", "bracketed", "--constraints", file, "--kbest", "5")
     code, (record,), _ = parse_lines(model, tmp_path, lines, *options)
     assert code == 0
     both = Constraints.of([(3, 5)], [(0, 3)])

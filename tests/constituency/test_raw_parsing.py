@@ -151,7 +151,7 @@ def test_wrapped_lines(tmp_path):
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_json_tells_where_words_stand(tmp_path, jobs):
-    code, out, _ = parse(tmp_path, f"\n{TEXT}\n", "--output", "json", "-j", jobs)
+    code, out, _ = parse(tmp_path, f"\n{TEXT}\n", "--output-format", "json", "-j", jobs)
     assert code == 0
     records = [json.loads(line) for line in out.split("\n")[:-1]]
     assert [record["line"] for record in records] == [1, 2, 2]
@@ -159,7 +159,9 @@ def test_json_tells_where_words_stand(tmp_path, jobs):
     surfaces = [TEXT[start:end] for start, end in records[2]["offsets"]]
     assert surfaces == ["She", "did", "n't", "see", "the", '"', "old", '"', "cat", "!"]
     # Words that are given stand nowhere.
-    code, out, _ = parse(tmp_path, "The dog .\n", "--output", "json", "--input", "tokens")
+    code, out, _ = parse(
+        tmp_path, "The dog .\n", "--output-format", "json", "--input-format", "tokens"
+    )
     assert "offsets" not in json.loads(out)
 
 
@@ -194,15 +196,18 @@ def test_what_looks_like_no_text_is_told_of(tmp_path, text, told, verb):
     code, out, err = parse(tmp_path, text, verb=(verb,))
     assert code == 0
     assert out
-    message = f"text.txt begins like {told}, but is read as text; see --input\n"
+    message = f"text.txt begins like {told}, but is read as raw text; see --input-format\n"
     assert (message in err) if told else "begins like" not in err
 
 
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (("--wrapped", "--input", "tokens"), "--wrapped is for raw text, but --input is tokens"),
-        (("--tokeniser", "penn", "--input", "trees"), "--tokeniser is for raw text"),
+        (
+            ("--wrapped", "--input-format", "tokens"),
+            "--wrapped is for raw text, but --input-format is tokens",
+        ),
+        (("--tokeniser", "penn", "--input-format", "trees"), "--tokeniser is for raw text"),
         (("--tokeniser", "other"), "there is no tokeniser 'other'"),
     ],
 )
@@ -260,7 +265,7 @@ def test_dependencies_with_exact_text(tmp_path):
     ]
     assert sentences[0].comments == ("# sent_id = 1", "# text = she saw  the old dog.")
     assert sentences[0].space_after() == [True, True, True, True, False, True]
-    code, out, _ = parse(tmp_path, text, "--output", "json", verb=verb, model="arcs.egt")
+    code, out, _ = parse(tmp_path, text, "--output-format", "json", verb=verb, model="arcs.egt")
     records = [json.loads(line) for line in out.split("\n")[:-1]]
     assert [record["line"] for record in records] == [1, 1, 2, 3]
     assert records[1]["offsets"] == [[22, 24], [25, 29]]

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from eigentree.cli.app import _load
+from eigentree.cli.app import load_command
 from eigentree.serialise import parse_record
 from eigentree.treebank.io.conllu import read_conllu
 from eigentree.web import worker
@@ -586,7 +586,7 @@ def test_the_docs_have_the_table_of_limits():
 
 
 def test_options_have_the_words_of_the_limits():
-    help_of = {option.opts[0]: option.help for option in _load("serve").params}
+    help_of = {option.opts[0]: option.help for option in load_command("serve").params}
     for row in Limits().table():
         own = help_of[f"--max-{row['name'].replace('_', '-')}"]
         assert own.lower().rstrip(".") == row["what"]

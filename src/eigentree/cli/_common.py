@@ -1,4 +1,4 @@
-"""What the verbs share: exit codes, messages, progress and the options with one meaning.
+"""What all commands share: exit codes, messages, progress, and checks of file names.
 
 Standard output is for results alone.  Messages and progress go to standard error: a moving
 bar on a terminal, and elsewhere plain lines, few enough for a log file.
@@ -8,21 +8,17 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import sys
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import Any, TypeVar
 
 import typer
 
 from eigentree.errors import EigentreeError, SettingsError, TreebankFormatError, WorkerError
-
-if TYPE_CHECKING:
-    from eigentree.evaluation.tables.table import TextTable
 
 Item = TypeVar("Item")
 
@@ -31,51 +27,35 @@ FAILED = 1
 CLOSED_PIPE = 141  # what a shell reports for a program ended by SIGPIPE, as head's feeders are
 
 SECONDS_BETWEEN_LINES = 10.0
-_WIDTH_IN_PIPES = 100
-_MAIN_FIGURES = ("F1, %", "UAS, %", "LAS, %")
-
-# How a tree begins, and hardly any text: a phrase that holds another.
-_TREE_START = re.compile(r"\(\s*[^\s()]*\s*\([^\s()]+\s+[^\s)]")
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-
-SeedOption = Annotated[
-    int, typer.Option("--seed", min=0, help="Same seed, same result, to the byte.")
-]
-JobsOption = Annotated[
-    int, typer.Option("--jobs", "-j", min=1, help="Processes to use; the result is the same.")
-]
-QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, only errors.")]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object instead.")]
-OutputOption = Annotated[
-    str, typer.Option("--output-file", "-o", help="File to write; - is standard output.")
-]
 
 
 class WorkFailedError(Exception):
-    """Work that failed through nobody's input, with a sentence that says all."""
+    """Work that failed for a reason other than the input; the message explains it."""
 
 
-def guarded(work: Callable[[], object], *, debug: bool) -> object:
-    """Do a verb's work, and turn what goes wrong into one line and an exit code.
+def error_boundary(work: Callable[[], object], *, debug: bool) -> object:
+    """Run a command, and turn an error into one line and an exit code.
 
     Parameters
     ----------
     work
-        Called once; its value comes back.
+        Called once; its value is returned.
     debug
-        Show the traceback as well.
+        Print the traceback as well.
 
     Raises
     ------
     typer.Exit
-        With 2 for what the caller can mend (an `EigentreeError`, words of the command line
-        that can't be used, a file that can't be read), 1 for anything else, 141 when the
-        reader of standard output has gone.
+        With 2 for what the user can fix (an `EigentreeError`, a wrong command line, a file that
+        can't be read), 1 for anything else, 141 when the reader of standard output has gone.
     """
     try:
         value = work()
         sys.stdout.flush()
         return value
+    except (typer.Exit, typer.Abort):
+        raise
     except BrokenPipeError:
         _discard_output()
         raise typer.Exit(CLOSED_PIPE) from None
@@ -85,65 +65,35 @@ def guarded(work: Callable[[], object], *, debug: bool) -> object:
     except EigentreeError as error:
         _report(str(error), debug)
         raise typer.Exit(BAD_INPUT) from None
+    except typer.TyperException as error:
+        _report(_usage(error), debug)
+        raise typer.Exit(BAD_INPUT) from None
     except (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError) as error:
         _report(f"{error.filename}: {error.strerror}", debug)
         raise typer.Exit(BAD_INPUT) from None
     except MemoryError as error:
-        why = f"; {error}" if str(error) else ""
-        _report(f"the work needs more memory than there is{why}", debug)
+        details = f": {error}" if str(error) else ""
+        _report(f"out of memory{details}", debug)
         raise typer.Exit(FAILED) from None
     except OSError as error:
-        what = f"{type(error).__name__}: {error} (add --debug to see where)"
+        summary = f"{type(error).__name__}: {error} (add --debug for a traceback)"
         if error.errno in _NO_ROOM:
             _discard_output()  # what is left in it would fail again
-            what = f"the output can't be written: {error.strerror}"
-        _report(what, debug)
+            summary = f"the output can't be written: {error.strerror}"
+        _report(summary, debug)
         raise typer.Exit(FAILED) from None
     except Exception as error:
-        if type(error).__module__.startswith("typer"):
-            if not hasattr(error, "format_message"):
-                raise  # exits are typer's to obey
-            _report(_usage(error), debug)
-            raise typer.Exit(BAD_INPUT) from None
-        what = f"{type(error).__name__}: {error}"
-        _report(what if debug else f"{what} (add --debug to see where)", debug)
+        summary = f"{type(error).__name__}: {error}"
+        _report(summary if debug else f"{summary} (add --debug for a traceback)", debug)
         raise typer.Exit(FAILED) from None
 
 
-def _usage(error: Any) -> str:
-    """What is wrong with the command line, in one sentence.
-
-    The error is one of typer's own, whose names for most of them are private.
-    """
-    text = error.format_message()
-    if isinstance(error, typer.BadParameter) and error.message:
-        text = error.message
-        # What didn't become a number or a choice; pydantic is typer's way to say so.
-        seen: list[dict[str, Any]] = getattr(error.__cause__, "errors", list)()
-        if error.param is not None and seen:
-            name = "/".join(error.param.opts) if error.param.opts else error.param.name
-            value, right = _seen_and_right(seen[0])
-            text = f"{name} is {value}, which must be {right}"
-    text = " ".join(text.split()).rstrip(".")
-    command = "eigentree" if error.ctx is None else error.ctx.command_path
+def _usage(error: typer.TyperException) -> str:
+    """The command-line library's message, with the command whose help explains more."""
+    text = " ".join(error.format_message().split()).rstrip(".")
+    context = getattr(error, "ctx", None)
+    command = "eigentree" if context is None else context.command_path
     return f"{text[:1].lower()}{text[1:]}; see {command} --help"
-
-
-def _seen_and_right(details: dict[str, Any]) -> tuple[str, str]:
-    """The value that was refused, and what would have been taken."""
-    limits = details.get("ctx", {})
-    choices = details["msg"].partition("is not one of ")[2]
-    if "ge" in limits:
-        right = f"{limits['ge']} or more"
-    elif choices:
-        right = "one of " + choices.rstrip(".").replace("'", "")
-    elif details["type"].startswith("int"):
-        right = "a whole number"
-    elif details["type"].startswith("float"):
-        right = "a number"
-    else:
-        right = details["msg"]
-    return str(details["input"]) if "ge" in limits else repr(details["input"]), right
 
 
 def _report(problem: str, debug: bool) -> None:
@@ -193,95 +143,13 @@ def keep_inputs(output: str, inputs: Iterable[str]) -> None:
     for file in inputs:
         named = "-" not in (output, file) and path.is_file() and Path(file).is_file()
         if named and path.samefile(file):
-            raise SettingsError(f"{output}: is read, so it can't be written; name another")
-
-
-def write_picture(svg: str, file: str, *, as_png: bool, scale: float = 2.0) -> None:
-    """Write a drawing as SVG or as PNG.
-
-    Raises
-    ------
-    SettingsError
-        When a PNG is too large, would go to a terminal, or wants a package that is missing.
-    """
-    from eigentree.treebank.io.text_files import write_whole
-
-    if not as_png:
-        with write_whole(file) as text:
-            text.write(svg)
-        return
-    from eigentree.drawing import png
-
-    pixels = png.as_png(svg, scale=scale)
-    with write_whole(file, binary=True) as out:
-        if out.isatty():
-            raise SettingsError("a terminal can't show a PNG; name a file with --output-file")
-        out.write(pixels)
-
-
-def result_console() -> Any:
-    """A console for tables on standard output, whose reader may leave."""
-    from rich.console import Console
-
-    class _Console(Console):
-        def on_broken_pipe(self) -> None:
-            raise BrokenPipeError
-
-    width = None if sys.stdout.isatty() else _WIDTH_IN_PIPES
-    return _Console(highlight=False, markup=False, emoji=False, width=width)
-
-
-def show_table(table: TextTable) -> None:
-    """Print a table of figures, with lines and colours on a terminal and plain elsewhere.
-
-    Rows whose figure is the one to look at, F1 or an attachment score, are bold.
-    """
-    if not sys.stdout.isatty():
-        from eigentree.evaluation.tables.table import format_table
-
-        typer.echo(format_table(table))
-        return
-    from rich.console import Console
-    from rich.table import Table as RichTable
-    from rich.text import Text
-
-    drawn = RichTable(title=table.title or None, header_style="bold")
-    for place, name in enumerate(table.header):
-        drawn.add_column(Text(name), justify="right" if place else "left")
-    for row in table.rows:
-        style = "bold" if row[0] in _MAIN_FIGURES else None
-        drawn.add_row(*map(Text, row), style=style)
-    Console().print(drawn)
+            raise SettingsError(f"{output}: is an input file, so it can't be written; name another")
 
 
 def message(text: str, *, quiet: bool = False) -> None:
     """Print one line on standard error, unless quiet."""
     if not quiet:
         typer.echo(text, err=True)
-
-
-def text_lines(lines: Iterable[str], name: str) -> Iterator[str]:
-    """Lines of raw text, with a message where the first with something on it looks like a tree.
-
-    Parameters
-    ----------
-    lines
-        As they stand.
-    name
-        What the message calls their file.
-    """
-    from eigentree.treebank.io.brackets import CONLLU_LINE
-
-    is_begun = False
-    for line in lines:
-        seen = line.strip()
-        if seen and not is_begun and not seen.startswith("#"):
-            is_begun = True
-            for what, look in (("bracketed trees", _TREE_START), ("CoNLL-U", CONLLU_LINE)):
-                if look.match(seen):
-                    told = f"{name} begins like {what}, but is read as text; see --input"
-                    message(f"eigentree: {told}")
-        yield line
 
 
 @contextmanager

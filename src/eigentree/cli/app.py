@@ -1,9 +1,9 @@
-"""The ``eigentree`` command: a table of verbs, each of which is loaded when it is called.
+"""The ``eigentree`` command: a table of commands, each of which is loaded when it is called.
 
-Help must come at once, so nothing here imports numpy or anything that does; a verb's file is
-imported only when that verb runs or when its own help is asked for.  A new verb is a row in
-`VERBS` and a file that defines a function of the verb's name with typer annotations; a verb
-with verbs of its own defines a typer group of that name.
+Help must appear at once, so nothing here imports numpy or anything that does; a command's module
+is imported only when the command runs or its own help is printed.  A new command is a row in
+`COMMANDS` and a module that defines a function of the command's name with typer annotations; a
+group of commands is a module that defines a typer group of that name.
 """
 
 from __future__ import annotations
@@ -15,101 +15,98 @@ from io import TextIOWrapper
 from typing import Annotated, Any, NamedTuple
 
 import typer
-from typer.core import TyperCommand, TyperGroup
 
-from eigentree.cli._common import guarded
+from eigentree.cli._commands import Command, Group
+from eigentree.cli._common import error_boundary
 
 
-class Verb(NamedTuple):
-    """Where a verb is defined, and what the list of verbs says of it."""
+class Row(NamedTuple):
+    """Where a command is defined, and its line in the list of commands."""
 
     module: str
     help: str
 
 
-VERBS = {
-    "check": Verb("eigentree.cli.check", "Say what is in a treebank and what is wrong with it."),
-    "train": Verb("eigentree.cli.constituency.train", "Learn a parser from a treebank."),
-    "retrain": Verb(
+COMMANDS = {
+    "check": Row("eigentree.cli.check", "Report what is in a treebank and what is wrong with it."),
+    "train": Row("eigentree.cli.constituency.train", "Train a parser on a treebank."),
+    "retrain": Row(
         "eigentree.cli.constituency.retrain",
         "Improve a model with trees in which phrases may be missing.",
     ),
-    "parse": Verb("eigentree.cli.constituency.parse", "Parse sentences with a model."),
-    "models": Verb("eigentree.cli.models", "List the models that come with eigentree."),
-    "surprisal": Verb(
-        "eigentree.cli.constituency.surprisal",
-        "Say how surprising each word of a sentence is to a model.",
+    "parse": Row("eigentree.cli.constituency.parse", "Parse sentences with a model."),
+    "models": Row("eigentree.cli.models", "List the bundled models."),
+    "surprisal": Row(
+        "eigentree.cli.constituency.surprisal", "Compute the surprisal of each word of a sentence."
     ),
-    "ensemble": Verb(
-        "eigentree.cli.constituency.ensemble",
-        "Train many parsers that differ and combine their trees.",
+    "ensemble": Row(
+        "eigentree.cli.constituency.ensemble", "Train and inspect ensembles of parsers."
     ),
-    "automaton": Verb(
-        "eigentree.cli.automaton", "Learn automata from sequences of symbols, and ask them."
+    "automaton": Row(
+        "eigentree.cli.automaton", "Train weighted automata on sequences and query them."
     ),
-    "decompose": Verb(
+    "decompose": Row(
         "eigentree.cli.constituency.decompose",
-        "Bring a model's rules into Kruskal form, for fast charts.",
+        "Convert a model's rules to Kruskal form, for fast charts.",
     ),
-    "calibrate": Verb(
-        "eigentree.cli.constituency.calibrate",
-        "Turn a model's confidences into probabilities of being right.",
+    "calibrate": Row(
+        "eigentree.cli.constituency.calibrate", "Calibrate a model's confidences on held-out trees."
     ),
-    "reliability": Verb(
-        "eigentree.cli.constituency.reliability",
-        "Say how far a model's confidences can be trusted.",
+    "reliability": Row(
+        "eigentree.cli.constituency.reliability", "Measure how reliable a model's confidences are."
     ),
-    "words": Verb(
-        "eigentree.cli.words", "Learn clusters or vectors of words from text, and look at them."
+    "words": Row("eigentree.cli.words", "Learn word clusters or word vectors, and look them up."),
+    "induce": Row(
+        "eigentree.cli.bracketing.group",
+        "Induce bracketings from tagged text, without a treebank.",
     ),
-    "induce": Verb(
-        "eigentree.cli.bracketing.evaluate", "Find trees in sentences of tags, without a treebank."
-    ),
-    "evaluate": Verb(
+    "evaluate": Row(
         "eigentree.cli.constituency.evaluate", "Score parsed trees against gold trees."
     ),
-    "dependencies": Verb("eigentree.cli.dependency.evaluate", "Work with dependency trees."),
-    "inspect": Verb("eigentree.cli.inspect", "Say what is in a model."),
-    "experiment": Verb("eigentree.cli.study", "Compare estimators on a treebank."),
-    "serve": Verb("eigentree.cli.serve", "Serve models over HTTP, with a page for the browser."),
-    "draw": Verb("eigentree.cli.draw", "Draw trees as text, as a picture or for LaTeX."),
+    "dependencies": Row(
+        "eigentree.cli.dependency.group", "Train, use and evaluate dependency parsers."
+    ),
+    "inspect": Row("eigentree.cli.inspect", "Describe a model."),
+    "experiment": Row("eigentree.cli.study", "Compare estimators on a treebank."),
+    "serve": Row("eigentree.cli.serve", "Serve models over HTTP, with a web interface."),
+    "draw": Row("eigentree.cli.draw", "Draw trees as text, as pictures or for LaTeX."),
 }
 
 
-class _LateCommand(TyperCommand):
-    """Stands in the list for a verb, and turns into it once there are arguments to read."""
+class _LazyCommand(Command):
+    """A command in the list that loads its module when its arguments are read."""
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
-        return _load(str(self.name)).make_context(info_name, args, *rest, **extra)
+        return load_command(str(self.name)).make_context(info_name, args, *rest, **extra)
 
 
-class _VerbGroup(TyperGroup):
-    """The verbs of `VERBS`, behind the boundary that turns errors into exit codes."""
+class _Root(Group):
+    """The commands of `COMMANDS`, behind the boundary that turns errors into exit codes."""
 
-    def list_commands(self, ctx: Any) -> list[str]:  # noqa: ARG002 - typer's signature
-        return list(VERBS)
-
-    def get_command(self, ctx: Any, cmd_name: str) -> TyperCommand | None:  # noqa: ARG002
-        verb = VERBS.get(cmd_name)
-        return verb and _LateCommand(cmd_name, help=verb.help, short_help=verb.help)
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.commands = {
+            name: _LazyCommand(name=name, help=row.help, short_help=row.help)
+            for name, row in COMMANDS.items()
+        }
 
     def make_context(self, info_name: str | None, args: list[str], *rest: Any, **extra: Any) -> Any:
         def make() -> Any:
-            return TyperGroup.make_context(self, info_name, args, *rest, **extra)
+            return Group.make_context(self, info_name, args, *rest, **extra)
 
-        # No words at all are no error, but a wish for help that typer grants.
-        return guarded(make, debug=False) if args else make()
+        return error_boundary(make, debug=False)
 
     def invoke(self, ctx: Any) -> Any:
-        return guarded(lambda: TyperGroup.invoke(self, ctx), debug=ctx.params["debug"])
+        return error_boundary(lambda: Group.invoke(self, ctx), debug=ctx.params["debug"])
 
 
-def _load(name: str) -> Any:
-    found = getattr(import_module(VERBS[name].module), name)
-    if isinstance(found, typer.Typer):
-        return typer.main.get_command(found)
+def load_command(name: str) -> Any:
+    """The command or group of a name, with all its options."""
+    defined = getattr(import_module(COMMANDS[name].module), name)
+    if isinstance(defined, typer.Typer):
+        return typer.main.get_command(defined)
     single = typer.Typer(add_completion=False, rich_markup_mode=None)
-    single.command(name)(found)
+    single.command(name, cls=Command)(defined)
     return typer.main.get_command(single)
 
 
@@ -122,10 +119,8 @@ def _show_version(wanted: bool) -> None:
 
 
 app = typer.Typer(
-    cls=_VerbGroup,
-    add_completion=False,
+    cls=_Root,
     rich_markup_mode=None,
-    no_args_is_help=True,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -133,17 +128,19 @@ app = typer.Typer(
 @app.callback()
 def eigentree(
     debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of a failure.")
+        bool, typer.Option("--debug", help="Print the traceback of a failure.")
     ] = False,
     version: Annotated[
         bool,
-        typer.Option("--version", help="Show the version.", callback=_show_version, is_eager=True),
+        typer.Option(
+            "--version", "-V", help="Print the version.", callback=_show_version, is_eager=True
+        ),
     ] = False,
 ) -> None:
-    """From a treebank to a spectral parser to trees.
+    """Train constituency and dependency parsers from treebanks, and use them.
 
     Results go to standard output, messages to standard error.  The exit code is 2 for input or
-    options that can't be used and 1 for work that failed.
+    options that can't be used, and 1 for work that failed.
     """
 
 
@@ -151,13 +148,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave Python with the exit code."""
     stream = sys.stdout
     if isinstance(stream, TextIOWrapper) and stream.encoding.lower() not in ("utf-8", "utf8"):
-        # Trees are UTF-8 on the way in, and so on the way out, whatever the terminal's locale.
+        # Input is UTF-8, and so is output, whatever the terminal's locale.
         stream.reconfigure(encoding="utf-8")
     app(_debug_first(sys.argv[1:] if arguments is None else arguments), prog_name="eigentree")
 
 
 def _debug_first(arguments: Sequence[str]) -> list[str]:
-    """Let ``--debug`` stand anywhere before ``--``, since it is an afterthought by nature."""
+    """Accept ``--debug`` anywhere before ``--``, since it is added to a command that failed."""
     given = list(arguments)
     end = given.index("--") if "--" in given else len(given)
     if "--debug" not in given[:end]:

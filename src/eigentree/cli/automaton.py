@@ -1,4 +1,4 @@
-"""The verb ``automaton``: automata of any sequences, learned and asked."""
+"""The group ``automaton``: weighted automata of any sequences."""
 
 from __future__ import annotations
 
@@ -7,15 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from eigentree.cli._common import (
-    BAD_INPUT,
+from eigentree.cli._commands import Command, Group, new_group
+from eigentree.cli._common import check_inputs, keep_inputs, message
+from eigentree.cli._options import (
     JobsOption,
+    ModelFileOption,
     OutputOption,
     QuietOption,
     SeedOption,
-    check_inputs,
-    keep_inputs,
-    message,
+)
+from eigentree.cli._parsing import InputErrors, file_name
+from eigentree.cli._training import (
+    Stages,
+    UsedBy,
+    changed,
+    check_used,
+    check_writable,
+    method_option,
 )
 from eigentree.errors import GrammarError, SettingsError, counted
 
@@ -25,59 +33,94 @@ if TYPE_CHECKING:
 
 END = "<end>"
 
-automaton = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Learn automata from sequences of words, tags or other symbols, and ask them.",
+SequencesArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="FILES",
+        help="Files of sequences, one per line, symbols separated by white space, plain or "
+        "gzipped; - or none for standard input. An empty line is an empty sequence.",
+    ),
+]
+_EM = ("em", "spectral+em")
+USED_BY: UsedBy = {
+    "noise": ("spectral",),
+    "dev": _EM,
+    "iterations": _EM,
+    "restarts": _EM,
+    "checkpoint": _EM,
+}
+
+
+class _Automaton(Group):
+    renamed = {"learn": "train", "value": "score"}  # noqa: RUF012 - as in Group
+
+
+automaton = new_group(
+    "Train weighted automata on sequences of words, tags or other symbols, and query them.",
+    _Automaton,
 )
 
 
-@automaton.command()
-def learn(
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(
-            help="Files of sequences, one a line, symbols separated by white space, plain or "
-            "gzipped; - or none for standard input. An empty line is an empty sequence."
-        ),
-    ] = None,
-    output: Annotated[
-        str, typer.Option("--output-file", "-o", help="The model file to write.")
-    ] = "",
+@automaton.command(cls=Command)
+def train(
+    files: SequencesArgument = None,
+    output: ModelFileOption = "",
     method: Annotated[
         Literal["spectral", "em", "spectral+em"],
         typer.Option(
-            help="Spectral learning, expectation maximisation from a random start, or from the "
-            "spectral states."
+            help="Spectral learning, EM from a random initialisation, or EM initialised by "
+            "spectral learning."
         ),
     ] = "spectral",
-    states: Annotated[int, typer.Option(min=1, help="Most hidden states.")] = 6,
+    states: Annotated[int, typer.Option(min=1, help="Maximum number of hidden states.")] = 6,
     back_off: Annotated[
         float,
-        typer.Option(help="Weight of a smoothed automaton with one state; 0 for none."),
+        typer.Option(help="Interpolation weight of an automaton with one state; 0 for none."),
     ] = 0.1,
     noise: Annotated[
-        float,
-        typer.Option(help="Spectral: least singular value of a state, in times the noise."),
-    ] = 0.5,
+        float | None,
+        method_option(
+            USED_BY,
+            "noise",
+            show_default="0.5",
+            help="Minimum singular value of a state, as a multiple of the noise level.",
+        ),
+    ] = None,
     dev: Annotated[
         str | None,
-        typer.Option(help="em: held-out sequences that the best iteration is chosen by."),
+        method_option(
+            USED_BY,
+            "dev",
+            metavar="FILE",
+            help="Held-out sequences to choose the best iteration on.",
+        ),
     ] = None,
-    iterations: Annotated[int, typer.Option(min=1, help="em: how many.")] = 30,
+    iterations: Annotated[
+        int | None,
+        method_option(USED_BY, "iterations", min=1, show_default="30", help="EM iterations."),
+    ] = None,
     restarts: Annotated[
-        int, typer.Option(min=1, help="em: how often to begin anew; the best is kept.")
-    ] = 1,
+        int | None,
+        method_option(
+            USED_BY, "restarts", min=1, show_default="1", help="EM restarts; the best is kept."
+        ),
+    ] = None,
     checkpoint: Annotated[
-        str | None, typer.Option(help="em: a file by which a stopped run goes on.")
+        str | None,
+        method_option(
+            USED_BY,
+            "checkpoint",
+            metavar="FILE",
+            help="File from which an interrupted EM run resumes.",
+        ),
     ] = None,
     jobs: JobsOption = 1,
     seed: SeedOption = 0,
     quiet: QuietOption = False,
 ) -> None:
-    """Learn an automaton from sequences.
+    """Train an automaton on sequences.
 
-    It gives each sequence a value: an estimate of its probability among all sequences of any
+    Its value of a sequence estimates the probability of the sequence among all sequences of any
     length.  Values of spectral automata may be negative.
     """
     from pathlib import Path
@@ -86,29 +129,29 @@ def learn(
     from eigentree.automata.model_file import save_operators
     from eigentree.automata.sequences import Sequences
     from eigentree.automata.spectral import OperatorOptions, learn_operators
-    from eigentree.cli.constituency._training import Stages, check_writable
 
     if not output:
-        raise SettingsError("no model file is named; give one with --output-file")
+        raise SettingsError("no model file given; name one with --output-file")
     inputs = files or ["-"]
-    if method == "spectral" and (dev is not None or checkpoint is not None):
-        raise SettingsError(
-            "--dev and --checkpoint are for em; the spectral method has no iterations"
-        )
+    check_used(method, USED_BY, locals())
     check_inputs([*inputs, *([] if dev is None else [dev])])
     keep_inputs(output, [*inputs, *([] if dev is None else [dev])])
     check_writable(output, [])
     given = [sequence for _, sequence in read(inputs)]
     held_out = None if dev is None else [sequence for _, sequence in read([dev])]
-    # Held-out sequences may have symbols of their own, which the back-off gives a value.
-    symbols = sorted({symbol for part in (given, held_out or []) for own in part for symbol in own})
+    # Held-out sequences may have other symbols, to which the back-off gives a value.
+    symbols = sorted(
+        {symbol for part in (given, held_out or []) for each in part for symbol in each}
+    )
     sequences = Sequences.of(given, symbols)
     if method == "spectral":
-        options = OperatorOptions(states, noise=noise, back_off=back_off)
+        options = changed(OperatorOptions(states, back_off=back_off), noise=noise)
         model = learn_operators(sequences, options, seed=seed)
     else:
-        em = SequenceEMOptions(
-            states, iterations, "random" if method == "em" else "spectral", restarts
+        em = changed(
+            SequenceEMOptions(states, start="random" if method == "em" else "spectral"),
+            iterations=iterations,
+            restarts=restarts,
         )
         with Stages(quiet) as stages:
             model = learn_sequence_em(
@@ -133,68 +176,68 @@ def _description(method: str, seed: int, sequences: Sequences) -> dict[str, str 
     return {"method": method, "seed": seed, "sequences": sequences.n_sequences}
 
 
-@automaton.command()
-def value(
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(help="Files of sequences as above; - or none for standard input."),
-    ] = None,
-    model: Annotated[str, typer.Option("--model", "-m", help="A model file made by learn.")] = "",
+@automaton.command(cls=Command)
+def score(
+    files: SequencesArgument = None,
+    model: Annotated[
+        str,
+        typer.Option(
+            "--model", "-m", metavar="MODEL", help="A model file written by automaton train."
+        ),
+    ] = "",
     following: Annotated[
         int,
-        typer.Option(
-            "--next", min=0, help="Tell so many of the most probable next symbols instead."
-        ),
+        typer.Option("--next", min=0, help="Print the N most probable next symbols instead."),
     ] = 0,
     output_file: OutputOption = "-",
 ) -> None:
-    """Say what an automaton makes of each sequence.
+    """Compute an automaton's value of each sequence.
 
-    The output is a table with tabs between columns and a line of their names.  Each sequence has
-    the logarithm of its absolute value in nats, and the sign.  With --next it is taken for a
-    beginning, and the most probable symbols that follow are told, each with its probability,
-    where <end> is the end.
+    The output is a tab-separated table with a header.  Each sequence has the logarithm of its
+    absolute value in nats, and the sign.  With --next, a sequence is a prefix, and the most
+    probable next symbols are printed with their probabilities; <end> is the end.
     """
     from eigentree.automata.model_file import load_operators
     from eigentree.treebank.io.text_files import write_whole
 
     if not model:
-        raise SettingsError("no model is named; give one with --model, as made by automaton learn")
+        raise SettingsError("no model given; name one, written by automaton train, with --model")
     inputs = files or ["-"]
     check_inputs(inputs)
     keep_inputs(output_file, [model, *inputs])
-    found = load_operators(model)
-    failed = False
+    operators = load_operators(model)
+    errors = InputErrors()
     with write_whole(output_file) as out:
         out.write("sequence\tnext\tprobability\n" if following else "sequence\tlog_value\tsign\n")
         for number, (place, sequence) in enumerate(read(inputs), start=1):
             if not following:
-                log_value, sign = found.value(sequence)
+                log_value, sign = operators.value(sequence)
                 out.write(f"{number}\t{log_value:.6f}\t{sign}\n")
                 continue
             try:
-                for name, probability in _following(found, sequence, following):
+                for name, probability in _following(operators, sequence, following):
                     out.write(f"{number}\t{name}\t{probability:.6f}\n")
             except GrammarError as error:
-                message(f"eigentree: {place}: {error}")
-                failed = True
-    if failed:
-        raise typer.Exit(BAD_INPUT)
+                errors.report(f"{place}: {error}")
+    errors.leave()
 
 
-def _following(model: OperatorModel, sequence: list[str], most: int) -> Iterator[tuple[str, float]]:
+def _following(
+    model: OperatorModel, sequence: list[str], limit: int
+) -> Iterator[tuple[str, float]]:
     probability = model.following(sequence)
     names = (*model.symbols, END)
-    for at in (-probability).argsort(kind="stable")[:most].tolist():
+    for at in (-probability).argsort(kind="stable")[:limit].tolist():
         yield names[at], float(probability[at])
 
 
 def read(files: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """The sequences of files with their places."""
+    """The sequences of files, each with its file and line."""
     from eigentree.treebank.io.sentences import read_sentences
     from eigentree.treebank.io.text_files import open_text
 
     for file in files:
+        name = file_name(file)
         with open_text(file) as lines:
-            for sentence in read_sentences(lines, "tokens", name=file):
-                yield f"{file}:{sentence.line}", sentence.words
+            for sentence in read_sentences(lines, "tokens", name=name):
+                yield f"{name}:{sentence.line}", sentence.words

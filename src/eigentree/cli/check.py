@@ -1,4 +1,4 @@
-"""The verb ``check``: say what is in a treebank and what is wrong with it."""
+"""The command ``check``: what is in a treebank and what is wrong with it."""
 
 from __future__ import annotations
 
@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from eigentree.cli._common import BAD_INPUT, JsonOption, message, result_console
+from eigentree.cli._common import BAD_INPUT, message
+from eigentree.cli._options import CutTagsOption, FunctionTagsOption, JsonOption, SeparatorOption
+from eigentree.cli._output import result_console
 from eigentree.errors import SettingsError
 
 if TYPE_CHECKING:
     from eigentree.treebank.check_constituency import TreebankReport
     from eigentree.treebank.check_dependency import DependencyReport
 
-_Form = Literal["auto", "brackets", "export", "conllu"]
+InputFormat = Literal["auto", "brackets", "export", "conllu"]
 _CONLLU_NAME = re.compile(r"\.conllu?(\.gz)?$")
-_MOST_LABELS = 60
-_MOST_CHAINS = 12
+_MAX_LABELS = 60
+_MAX_CHAINS = 12
 _SHOWN_AS = {
     "trees": "tree{s}",
     "words": "word{s}",
@@ -34,7 +36,7 @@ _SHOWN_AS = {
     "same_unary": "of its own label, joined by cleaning",
     "empty_elements": "empty element{s} removed",
     "vanished": "tree{s} with nothing else",
-    "no_parse": "mark{s} of no parse",
+    "no_parse": "marker{s} of no parse",
     "crossing_trees": "tree{s} with crossing branches",
     "crossing_nodes": "node{s} with crossing branches",
     "height": "level{s} of the highest tree",
@@ -63,47 +65,41 @@ def check(
     files: Annotated[
         list[str] | None,
         typer.Argument(
+            metavar="FILES",
             help="Bracket, NEGRA export, CoNLL-U or CoNLL-X files; - is standard input; gzip is "
-            "seen."
+            "detected automatically.",
         ),
     ] = None,
-    on_error: Annotated[
-        Literal["skip", "raise"],
-        typer.Option(help="List malformed trees and go on, or stop at the first."),
-    ] = "skip",
-    form: Annotated[
-        _Form,
+    input_format: Annotated[
+        InputFormat,
         typer.Option(
-            "--format", help="Of all files. auto: conllu by names in .conllu or .conll, else seen."
+            "--input-format",
+            help="Format of all input files. auto: by extension, otherwise by content.",
         ),
     ] = "auto",
     trace_labels: Annotated[
-        str, typer.Option(help="Preterminals to remove with their words; blanks between them.")
+        str, typer.Option(metavar="TAGS", help="Tags to remove with their words, space-separated.")
     ] = "-NONE-",
     trace_words: Annotated[
-        str, typer.Option(help="Words to remove wherever they are; blanks between them.")
+        str, typer.Option(metavar="WORDS", help="Words to remove everywhere, space-separated.")
     ] = "",
-    separators: Annotated[
-        str, typer.Option(help="A phrase's label ends before the first of these characters.")
-    ] = "-=",
-    keep_function_tags: Annotated[
-        bool, typer.Option("--keep-function-tags", help="Cut only indices off labels.")
-    ] = False,
-    cut_tags: Annotated[
-        bool, typer.Option("--cut-tags", help="Cut the labels of words as well.")
-    ] = False,
-    limit: Annotated[int, typer.Option(min=0, help="Places to list of each kind of oddity.")] = 5,
+    separators: SeparatorOption = "-=",
+    keep_function_tags: FunctionTagsOption = False,
+    cut_tags: CutTagsOption = False,
+    limit: Annotated[
+        int, typer.Option(min=0, help="Maximum number of places to list per kind of oddity.")
+    ] = 5,
     print_heads: Annotated[
         str | None,
         typer.Option(
-            metavar="TABLE", help="Print a head table (english, negra ...) to edit, and stop."
+            metavar="TABLE", help="Print a head table (english, negra ...) for editing, and exit."
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what is in a treebank, what is odd about it and which settings would suit it.
+    """Report what is in a treebank, what is wrong with it, and which settings suit it.
 
-    The exit code is 2 when a tree could not be read.
+    All malformed trees are listed, and the exit code is 2 if there are any.
     """
     if print_heads is not None:
         from eigentree.treebank.heads import head_rules
@@ -111,9 +107,9 @@ def check(
         sys.stdout.write(head_rules(print_heads).format())
         return
     if not files:
-        raise SettingsError("no file was given; name at least one, or - for standard input")
-    if _are_conllu(files, form):
-        _check_dependencies(files, on_error, limit, as_json)
+        raise SettingsError("no files given; name at least one, or - for standard input")
+    if _are_conllu(files, input_format):
+        _check_dependencies(files, limit, as_json)
         return
     from eigentree.treebank.check_constituency import examine
     from eigentree.treebank.cleaning import CleaningOptions
@@ -126,14 +122,14 @@ def check(
         keep_function_tags=keep_function_tags,
         cut_tags=cut_tags,
     )
-    assert form != "conllu"
-    treebank = read_treebank(files, on_error=on_error, cleaning=None, format=form)
+    assert input_format != "conllu"
+    treebank = read_treebank(files, on_error="skip", cleaning=None, format=input_format)
     report = examine(treebank, cleaning=cleaning, limit=limit)
     tables = (
-        ("Phrase labels", report.labels, _MOST_LABELS),
-        ("Part-of-speech tags", report.tags, _MOST_LABELS),
-        ("Function tags", report.function_tags, _MOST_LABELS),
-        ("Unary chains", report.unary_chains, _MOST_CHAINS),
+        ("Phrase labels", report.labels, _MAX_LABELS),
+        ("Part-of-speech tags", report.tags, _MAX_LABELS),
+        ("Function tags", report.function_tags, _MAX_LABELS),
+        ("Unary chains", report.unary_chains, _MAX_CHAINS),
     )
     wrapper = None if report.wrapper is None else f"outer bracket: ({report.wrapper} ...)"
     _finish(files, report, _SHOWN_AS, tables, as_json, wrapper)
@@ -142,29 +138,27 @@ def check(
         raise typer.Exit(BAD_INPUT)
 
 
-def _are_conllu(files: list[str], form: _Form) -> bool:
+def _are_conllu(files: list[str], input_format: InputFormat) -> bool:
     """Whether the files hold dependencies."""
     named = [bool(_CONLLU_NAME.search(Path(file).name)) for file in files]
-    if form == "auto" and len(set(named)) > 1:
+    if input_format == "auto" and len(set(named)) > 1:
         raise SettingsError(
             f"{files[named.index(True)]} has dependencies and {files[named.index(False)]} trees; "
-            "check them one by one"
+            "check them separately"
         )
-    return all(named) if form == "auto" else form == "conllu"
+    return all(named) if input_format == "auto" else input_format == "conllu"
 
 
-def _check_dependencies(
-    files: list[str], on_error: Literal["skip", "raise"], limit: int, as_json: bool
-) -> None:
+def _check_dependencies(files: list[str], limit: int, as_json: bool) -> None:
     from eigentree.treebank.check_dependency import examine_dependencies
     from eigentree.treebank.io.conllu import read_dependencies
 
-    bank = read_dependencies(files, on_error=on_error)
+    bank = read_dependencies(files, on_error="skip")
     report = examine_dependencies(bank, limit=limit)
     tables = (
-        ("UPOS tags", report.upos, _MOST_LABELS),
-        ("XPOS tags", report.xpos, _MOST_LABELS),
-        ("Relations", report.relations, _MOST_LABELS),
+        ("UPOS tags", report.upos, _MAX_LABELS),
+        ("XPOS tags", report.xpos, _MAX_LABELS),
+        ("Relations", report.relations, _MAX_LABELS),
     )
     _finish(files, report, _DEPENDENCIES_SHOWN_AS, tables, as_json)
     if bank.problems:
@@ -180,7 +174,7 @@ def _finish(
     as_json: bool,
     remark: str | None = None,
 ) -> None:
-    """Print a report for people or for programs."""
+    """Print a report as text or as JSON."""
     if as_json:
         json.dump({"files": files, **report.to_json()}, sys.stdout, ensure_ascii=False, indent=1)
         sys.stdout.write("\n")
@@ -216,10 +210,10 @@ def _print_report(
     if report.lengths:
         heading("Words in a sentence")
         console.print(Text("   ".join(f"{name}: {n:,}" for name, n in report.lengths.items())))
-    for title, counts, most in tables:
+    for title, counts, max_labels in tables:
         if counts:
             heading(f"{title} ({len(counts)})")
-            console.print(Text("   ".join(_most_frequent(counts, most))))
+            console.print(Text("   ".join(_most_frequent(counts, max_labels))))
     for title, lines in _places(report):
         heading(title)
         for line in lines:
@@ -231,12 +225,12 @@ def _print_report(
         console.print(Text(line), soft_wrap=True)
 
 
-def _most_frequent(counts: dict[str, int], most: int) -> Iterator[str]:
-    for label, n in list(counts.items())[:most]:
+def _most_frequent(counts: dict[str, int], max_labels: int) -> Iterator[str]:
+    for label, n in list(counts.items())[:max_labels]:
         # No break between a label and its number.
         yield f"{label or '(nameless)'}\u00a0{n:,}".replace(" > ", "\u00a0>\u00a0")
-    if len(counts) > most:
-        yield f"and {len(counts) - most} more"
+    if len(counts) > max_labels:
+        yield f"and {len(counts) - max_labels} more"
 
 
 def _places(report: TreebankReport | DependencyReport) -> Iterator[tuple[str, Iterable[str]]]:

@@ -1,4 +1,4 @@
-"""The verb ``draw``: draw trees, of constituents or dependencies, as text or pictures."""
+"""The command ``draw``: trees of both kinds as text, pictures or LaTeX."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from eigentree.cli._common import OutputOption, keep_inputs, message, write_picture
+from eigentree.cli._common import keep_inputs, message
+from eigentree.cli._options import OnError, OutputOption
+from eigentree.cli._output import write_picture
+from eigentree.cli._parsing import file_name
 from eigentree.errors import SettingsError, counted
 
 if TYPE_CHECKING:
@@ -18,90 +21,99 @@ if TYPE_CHECKING:
     from eigentree.treebank.io.conllu import Sentence
     from eigentree.treebank.tree import Tree
 
-Format = Literal[
+OutputFormat = Literal[
     "auto", "text", "svg", "png", "latex", "latex-forest", "latex-qtree", "latex-dependency"
 ]
 NO_PARSE = "(no parse)"
-_BY_NAME: dict[str, Format] = {".svg": "svg", ".png": "png", ".tex": "latex"}
-_TREE_STYLES: dict[Format, TreeStyle] = {
+_BY_NAME: dict[str, OutputFormat] = {".svg": "svg", ".png": "png", ".tex": "latex"}
+_TREE_STYLES: dict[OutputFormat, TreeStyle] = {
     "latex": "forest", "latex-forest": "forest", "latex-qtree": "qtree"
 }  # fmt: skip
-# What people name pictures that aren't made here.
+# Pictures in other formats.
 _OTHER_PICTURES = (".jpg", ".jpeg", ".pdf", ".gif", ".webp", ".bmp", ".eps", ".ps", ".tif", ".tiff")
-# The first row of a sentence in CoNLL-U; no line of the other formats looks so.
+# The first row of a sentence in CoNLL-U; no line of the other formats matches.
 _CONLLU_ROW = re.compile(r"(0\.1|1|1-[0-9]+)(\t[^\t]*){9}")
 
 
 def draw(
     file: Annotated[
         str,
-        typer.Argument(help="Bracket, NEGRA export or CoNLL-U file; - is standard input."),
+        typer.Argument(
+            metavar="FILE", help="Bracket, NEGRA export or CoNLL-U file; - is standard input."
+        ),
     ] = "-",
-    format: Annotated[
-        Format,
+    output_format: Annotated[
+        OutputFormat,
         typer.Option(
-            help="auto: by the end of the output file's name, .svg, .png or .tex, else text."
+            "--output-format",
+            help="Format of the output. auto: by the extension of the output file (.svg, .png or "
+            ".tex), else text.",
         ),
     ] = "auto",
     style: Annotated[
         Literal["auto", "tree", "indented"],
-        typer.Option(help="Text from the root down, or a line for each phrase; auto: what fits."),
+        typer.Option(
+            help="Text from the root down, or one line per phrase; auto: the one that fits."
+        ),
     ] = "auto",
     width: Annotated[
-        int | None, typer.Option(min=10, help="Columns for text; else the terminal's.")
+        int | None,
+        typer.Option(min=10, help="Width of text in columns.", show_default="of the terminal"),
     ] = None,
-    ascii_only: Annotated[bool, typer.Option("--ascii", help="Draw lines with | - + >.")] = False,
+    ascii_only: Annotated[
+        bool, typer.Option("--ascii", help="Draw lines with the characters | - + >.")
+    ] = False,
     fragment: Annotated[
-        bool, typer.Option("--fragment", help="LaTeX to be put into a document, no document.")
+        bool, typer.Option("--fragment", help="Write LaTeX for inclusion in a document.")
     ] = False,
     scale: Annotated[
-        float, typer.Option(min=0.1, help="Pixels of a PNG for each unit of the drawing.")
+        float, typer.Option(min=0.1, help="Pixels per unit of the drawing, for PNG.")
     ] = 2.0,
     clean: Annotated[
-        bool, typer.Option("--clean", help="Without traces, function tags and outer brackets.")
+        bool, typer.Option("--clean", help="Remove traces, function tags and outer brackets.")
     ] = False,
     only: Annotated[
-        int | None, typer.Option("--only", min=1, help="Draw this tree alone; the first is 1.")
+        int | None, typer.Option("--only", min=1, help="Draw only the Nth tree.")
     ] = None,
     on_error: Annotated[
-        Literal["raise", "skip"], typer.Option(help="Stop at a malformed tree, or pass over it.")
+        OnError, typer.Option("--on-error", help="Stop at a malformed tree, or skip it.")
     ] = "raise",
     output_file: OutputOption = "-",
 ) -> None:
     """Draw trees as text, as one SVG or PNG picture, or for LaTeX.
 
-    CoNLL-U is told from bracketed trees by its first row, and drawn as arcs.
+    CoNLL-U is recognised by its first row, and drawn as arcs.
     """
     from eigentree.treebank.io.text_files import open_text
 
     ends = [name for end, name in _BY_NAME.items() if output_file.lower().endswith(end)]
-    if format == "auto":
+    if output_format == "auto":
         if output_file.lower().endswith(_OTHER_PICTURES):
             raise SettingsError(
-                f"{output_file}: no such picture can be made; name it .svg, .png or .tex"
+                f"{output_file}: unsupported picture format; name it .svg, .png or .tex"
             )
-        format = ends[0] if ends else "text"
-    if fragment and not format.startswith("latex"):
-        raise SettingsError(f"--fragment is for LaTeX; the format is {format}")
+        output_format = ends[0] if ends else "text"
+    if fragment and not output_format.startswith("latex"):
+        raise SettingsError(f"--fragment is for LaTeX, but the output format is {output_format}")
     if width is None:
         width = shutil.get_terminal_size((100, 24)).columns if output_file == "-" else 100
     keep_inputs(output_file, [file])
-    name = "<standard input>" if file == "-" else file
+    name = file_name(file)
     with open_text(file, keep_bad_bytes=on_error == "skip") as text:
-        is_conllu, lines = _told_apart(text)
+        is_conllu, lines = _recognise(text)
         if is_conllu:
             if clean or style != "auto":
                 raise SettingsError("--clean and --style are for bracketed trees; this is CoNLL-U")
             sentences = _picked(_sentences(lines, name, on_error), name, only, "sentence")
-            _draw_arcs(sentences, format, ascii_only, fragment, scale, output_file)
+            _draw_arcs(sentences, output_format, ascii_only, fragment, scale, output_file)
         else:
             trees = _picked(_trees(lines, name, on_error, clean), name, only, "tree")
             _draw_trees(
-                trees, format, style, width, ascii_only, fragment, scale, output_file
+                trees, output_format, style, width, ascii_only, fragment, scale, output_file
             )  # fmt: skip
 
 
-def _told_apart(lines: Iterable[str]) -> tuple[bool, Iterator[str]]:
+def _recognise(lines: Iterable[str]) -> tuple[bool, Iterator[str]]:
     """Whether lines are CoNLL-U, by the first that is no comment, and all of them."""
     rest = iter(lines)
     seen: list[str] = []
@@ -115,7 +127,7 @@ def _told_apart(lines: Iterable[str]) -> tuple[bool, Iterator[str]]:
 
 def _draw_trees(
     trees: Iterator[Tree | None],
-    format: Format,
+    output_format: OutputFormat,
     style: Literal["auto", "tree", "indented"],
     width: int,
     ascii_only: bool,
@@ -126,29 +138,31 @@ def _draw_trees(
     from eigentree.drawing.tree_svg import draw_svg_page
     from eigentree.drawing.tree_text import draw_text
 
-    if format == "latex-dependency":
-        raise SettingsError(f"the format {format} draws CoNLL-U; the input holds bracketed trees")
+    if output_format == "latex-dependency":
+        raise SettingsError(
+            f"--output-format {output_format} requires CoNLL-U; the input is bracketed trees"
+        )
 
     def as_text(tree: Tree | None) -> str:
         if tree is None:
             return NO_PARSE
         return draw_text(tree, style=style, width=width, ascii_only=ascii_only)
 
-    if format == "text":
+    if output_format == "text":
         _write_texts(map(as_text, trees), output_file)
         return
     whole = [tree for tree in trees if tree is not None]
-    if format in ("svg", "png"):
-        write_picture(draw_svg_page(whole), output_file, as_png=format == "png", scale=scale)
+    if output_format in ("svg", "png"):
+        write_picture(draw_svg_page(whole), output_file, as_png=output_format == "png", scale=scale)
         return
     from eigentree.drawing.latex import trees_in_latex
 
-    _write(trees_in_latex(whole, _TREE_STYLES[format], fragment=fragment), output_file)
+    _write(trees_in_latex(whole, _TREE_STYLES[output_format], fragment=fragment), output_file)
 
 
 def _draw_arcs(
     sentences: Iterator[Sentence],
-    format: Format,
+    output_format: OutputFormat,
     ascii_only: bool,
     fragment: bool,
     scale: float,
@@ -156,13 +170,17 @@ def _draw_arcs(
 ) -> None:
     from eigentree.drawing.arcs import arcs_of, draw_arcs_svg, draw_arcs_text
 
-    if format in ("latex-forest", "latex-qtree"):
-        raise SettingsError(f"the format {format} draws bracketed trees; the input is CoNLL-U")
+    if output_format in ("latex-forest", "latex-qtree"):
+        raise SettingsError(
+            f"--output-format {output_format} requires bracketed trees; the input is CoNLL-U"
+        )
     arcs = map(arcs_of, sentences)
-    if format == "text":
+    if output_format == "text":
         _write_texts((draw_arcs_text(one, ascii_only=ascii_only) for one in arcs), output_file)
-    elif format in ("svg", "png"):
-        write_picture(draw_arcs_svg(list(arcs)), output_file, as_png=format == "png", scale=scale)
+    elif output_format in ("svg", "png"):
+        write_picture(
+            draw_arcs_svg(list(arcs)), output_file, as_png=output_format == "png", scale=scale
+        )
     else:
         from eigentree.drawing.latex import arcs_in_latex
 
@@ -170,7 +188,7 @@ def _draw_arcs(
 
 
 def _write_texts(drawings: Iterable[str], output_file: str) -> None:
-    """Drawings one by one as they are made, so that a pipe is drawn as it flows."""
+    """Write drawings one by one, so that input from a pipe is drawn as it arrives."""
     from eigentree.treebank.io.text_files import write_whole
 
     with write_whole(output_file) as out:
@@ -187,7 +205,7 @@ def _write(text: str, output_file: str) -> None:
 
 
 def _picked(items: Iterator[Any], name: str, only: int | None, noun: str) -> Iterator[Any]:
-    """All items, or one of them, of which there are problems that have been told."""
+    """All readable items, or one of them."""
     number = 0
     for item, is_good in items:
         number += 1
@@ -196,13 +214,13 @@ def _picked(items: Iterator[Any], name: str, only: int | None, noun: str) -> Ite
         if only == number:
             return
     if only is not None:
-        raise SettingsError(f"{name}: has {counted(number, noun)}, so there is no {noun} {only}")
+        raise SettingsError(f"{name}: has {counted(number, noun)}; there is no {noun} {only}")
 
 
 def _trees(
-    lines: Iterable[str], name: str, on_error: Literal["raise", "skip"], clean: bool
+    lines: Iterable[str], name: str, on_error: OnError, clean: bool
 ) -> Iterator[tuple[Tree | None, bool]]:
-    """Trees one by one as they are read, and whether they could be."""
+    """Trees as they are read, each with whether it is readable."""
     from eigentree.treebank.cleaning import clean as cleaned
     from eigentree.treebank.reader import read_trees
 
@@ -214,7 +232,7 @@ def _trees(
 
 
 def _sentences(
-    lines: Iterable[str], name: str, on_error: Literal["raise", "skip"]
+    lines: Iterable[str], name: str, on_error: OnError
 ) -> Iterator[tuple[Sentence | None, bool]]:
     from eigentree.treebank.io.conllu import read_conllu
 

@@ -1,4 +1,4 @@
-"""The verb ``models``: the models that come with the package, and their cards."""
+"""The command ``models``: the bundled models, and their cards."""
 
 from __future__ import annotations
 
@@ -7,54 +7,58 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eigentree.cli._common import JsonOption, result_console
+from eigentree.cli._options import JsonOption
+from eigentree.cli._output import result_console
 
 if TYPE_CHECKING:
     from eigentree.base import BundledModel
 
 
 def models(
-    name: Annotated[str | None, typer.Argument(help="Show the card of this one.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="Print the card of this model.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List the models that come with the package, or show one's card.
+    """List the bundled models, or print the card of one.
 
-    A name in the list may stand wherever a model is asked for.  The card tells what a model was
-    trained on, under which licences it may be used, and its scores.
+    Every option for a model accepts these names.  The card lists what a model was trained on, the
+    licences under which it may be used, and its scores.
     """
     from eigentree.base import available_models
     from eigentree.errors import SettingsError
 
-    found = {each.name: each for each in available_models()}
-    if name is not None and name not in found:
-        raise SettingsError(f"no model {name!r} comes with eigentree; {', '.join(found)} do")
+    by_name = {each.name: each for each in available_models()}
+    if name is not None and name not in by_name:
+        raise SettingsError(f"no bundled model {name!r}; there are {', '.join(by_name)}")
     if as_json:
-        told = [_record(each) for each in found.values() if name in (None, each.name)]
-        typer.echo(json.dumps(told if name is None else told[0], ensure_ascii=False, indent=2))
+        records = [_record(each) for each in by_name.values() if name in (None, each.name)]
+        report = records if name is None else records[0]
+        typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
     elif name is None:
-        _list([*found.values()])
+        _list([*by_name.values()])
     else:
-        typer.echo(in_markdown(found[name]), nl=False)
+        typer.echo(in_markdown(by_name[name]), nl=False)
 
 
 def _record(model: BundledModel) -> dict[str, Any]:
     return {**model._asdict(), "path": str(model.path)}
 
 
-def _list(found: list[BundledModel]) -> None:
+def _list(listed: list[BundledModel]) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
     for column in ("name", "kind", "size", "licence"):
         table.add_column(column, justify="right" if column == "size" else "left", no_wrap=True)
-    for model in found:
+    for model in listed:
         size = f"{model.n_bytes / 1e6:.1f} MB"
         table.add_row(model.name, model.kind, size, model.card["licence"])
     result_console().print(table)
 
 
 def in_markdown(model: BundledModel) -> str:
-    """A card as a section of a page, for people."""
+    """A card as a section of a page."""
     card = model.card
     lines = [f"## {model.name}", "", card["about"], ""]
     lines += [f"A {model.kind} of {model.n_bytes / 1e6:.1f} MB; licence: {card['licence']}.", ""]

@@ -4,49 +4,70 @@ from __future__ import annotations
 
 import os
 from importlib.util import find_spec
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from eigentree.cli._common import FAILED, QuietOption, WorkFailedError, message
+from eigentree.cli._common import FAILED, WorkFailedError, message
+from eigentree.cli._options import QuietOption
 from eigentree.data.catalogue import CONSTITUENTS, DEPENDENCIES, bundled_path
 from eigentree.errors import SettingsError
+from eigentree.web.limits import Limits
 
 _NEEDED = ("fastapi", "uvicorn")
-_MOST_WORKERS = 4
+_MAX_WORKERS = 4
 
 
-def _limit(name: str, what: str) -> typer.models.OptionInfo:
-    """An option for a field of `eigentree.web.limits.Limits`, which has the default."""
-    option: typer.models.OptionInfo = typer.Option(f"--max-{name}", help=what, show_default=False)
-    return option
+def _limit(name: str) -> Any:
+    """An option for a field of `Limits`, with its description and default."""
+    field = Limits.model_fields[name]
+    description = str(field.description)
+    return typer.Option(
+        f"--max-{name.replace('_', '-')}",
+        help=f"{description[0].upper()}{description[1:]}.",
+        show_default=f"{field.default:g}"
+        if isinstance(field.default, float)
+        else str(field.default),
+        rich_help_panel="Limits",
+    )
 
 
 def serve(
     model: Annotated[
         list[str] | None,
-        typer.Option("--model", "-m", help="A constituency model, or the folder of an ensemble."),
+        typer.Option(
+            "--model",
+            "-m",
+            metavar="MODEL",
+            help="A constituency model, or the folder of an ensemble; repeatable.",
+        ),
     ] = None,
     dependencies: Annotated[
-        list[str] | None, typer.Option("--dependencies", help="A dependency model.")
+        list[str] | None,
+        typer.Option("--dependencies", metavar="MODEL", help="A dependency model; repeatable."),
     ] = None,
     brackets: Annotated[
-        list[str] | None, typer.Option("--brackets", help="A bracketing model.")
+        list[str] | None,
+        typer.Option("--brackets", metavar="MODEL", help="A bracketing model; repeatable."),
     ] = None,
     host: Annotated[
-        str, typer.Option(help="Address to listen on (default: this machine only).")
+        str, typer.Option(metavar="ADDRESS", help="Address to listen on.")
     ] = "127.0.0.1",
     port: Annotated[
-        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 selects a free port.")
+        int, typer.Option(min=0, max=65535, help="Port to listen on; 0 for any free one.")
     ] = 8600,
     allow_host: Annotated[
         list[str] | None,
-        typer.Option("--allow-host", help="Allow requests to this host name; may be repeated."),
+        typer.Option(
+            "--allow-host", metavar="NAME", help="Host name to accept in requests; repeatable."
+        ),
     ] = None,
     workers: Annotated[
         int | None,
         typer.Option(
-            min=1, help="Number of worker processes.", show_default="one per processor, at most 4"
+            min=1,
+            help="Number of worker processes.",
+            show_default="number of processors, up to 4",
         ),
     ] = None,
     get: Annotated[
@@ -55,38 +76,28 @@ def serve(
             "--get", metavar="PATH", help="Print the response to a GET of this path, and exit."
         ),
     ] = None,
-    body_bytes: Annotated[int | None, _limit("body-bytes", "Bytes per request body.")] = None,
-    body_seconds: Annotated[
-        float | None, _limit("body-seconds", "Seconds to receive a request body.")
-    ] = None,
-    characters: Annotated[int | None, _limit("characters", "Characters per request.")] = None,
-    sentences: Annotated[int | None, _limit("sentences", "Sentences per request.")] = None,
-    tokens: Annotated[int | None, _limit("tokens", "Tokens per sentence.")] = None,
-    best: Annotated[int | None, _limit("best", "Best trees per sentence.")] = None,
-    constraints: Annotated[int | None, _limit("constraints", "Constraints per sentence.")] = None,
-    sentence_seconds: Annotated[
-        float | None, _limit("sentence-seconds", "Seconds of processing per sentence.")
-    ] = None,
-    request_seconds: Annotated[
-        float | None, _limit("request-seconds", "Seconds from the request body to the response.")
-    ] = None,
-    waiting: Annotated[int | None, _limit("waiting", "Requests in progress or waiting.")] = None,
-    stop_seconds: Annotated[
-        float | None,
-        _limit("stop-seconds", "Seconds for requests to finish when the service stops."),
-    ] = None,
+    body_bytes: Annotated[int | None, _limit("body_bytes")] = None,
+    body_seconds: Annotated[float | None, _limit("body_seconds")] = None,
+    characters: Annotated[int | None, _limit("characters")] = None,
+    sentences: Annotated[int | None, _limit("sentences")] = None,
+    tokens: Annotated[int | None, _limit("tokens")] = None,
+    best: Annotated[int | None, _limit("best")] = None,
+    constraints: Annotated[int | None, _limit("constraints")] = None,
+    sentence_seconds: Annotated[float | None, _limit("sentence_seconds")] = None,
+    request_seconds: Annotated[float | None, _limit("request_seconds")] = None,
+    waiting: Annotated[int | None, _limit("waiting")] = None,
+    stop_seconds: Annotated[float | None, _limit("stop_seconds")] = None,
     quiet: QuietOption = False,
 ) -> None:
-    """Serve models over HTTP: JSON in and out, and a page for the browser.
+    """Serve models over HTTP: a JSON API and a web interface.
 
-    Without a model, the bundled English models are served.  Each kind of model may be given several
-    times; requests select one by its file name, and the first is the default.  The service is
-    reachable from this machine only, unless --host is given.  API documentation is at /docs,
-    request limits at /api/limits.  Requires the extra: pip install 'eigentree[serve]'.
+    The default models are the bundled English ones.  Requests name a model by its file; the first
+    of each kind is the default.  The service is reachable from this machine only, unless --host is
+    given.  API documentation is at /docs, request limits at /api/limits.  Requires the extra: pip
+    install 'eigentree[serve]'.
     """
     _check_installed()
     from eigentree.web.app import Service
-    from eigentree.web.limits import Limits
     from eigentree.web.models import name_models
     from eigentree.web.server import get_once, is_loopback
     from eigentree.web.server import serve as serve_until_signal
@@ -106,13 +117,13 @@ def serve(
         + [("brackets", path) for path in brackets or ()]
     )
 
-    def announce(address: str) -> None:
+    def report(address: str) -> None:
         message(f"serving at {address} (stop with Ctrl-C)", quiet=quiet)
         if not is_loopback(host):
-            warning = (
-                f"warning: {host} is reachable from other machines and there is no authentication"
+            message(
+                f"warning: {host} is reachable from other machines and there is no authentication",
+                quiet=quiet,
             )
-            message(warning, quiet=quiet)
 
     try:
         if get is not None:
@@ -121,9 +132,9 @@ def serve(
             if status >= 400:
                 raise typer.Exit(FAILED)
             return
-        n_workers = workers or min(os.cpu_count() or 1, _MOST_WORKERS)
+        n_workers = workers or min(os.cpu_count() or 1, _MAX_WORKERS)
         service = Service(models, n_workers, limits)
-        serve_until_signal(service, host, port, allow_host or [], announce)
+        serve_until_signal(service, host, port, allow_host or [], report)
     except WorkerDiedError as error:
         raise WorkFailedError(str(error)) from error
 
@@ -132,5 +143,5 @@ def _check_installed() -> None:
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise SettingsError(
-            f"eigentree serve needs {' and '.join(missing)}; pip install 'eigentree[serve]'"
+            f"eigentree serve requires {' and '.join(missing)}; pip install 'eigentree[serve]'"
         )

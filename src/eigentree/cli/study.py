@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from eigentree.cli._common import FAILED, JobsOption, QuietOption, check_inputs, message, progress
-from eigentree.cli.constituency._output import warn_of_compilation
-from eigentree.cli.constituency._training import Stages
+from eigentree.cli._common import FAILED, check_inputs, message, progress
+from eigentree.cli._options import JobsOption, QuietOption
+from eigentree.cli._output import warn_of_compilation
+from eigentree.cli._training import Stages
 from eigentree.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -245,7 +246,7 @@ def _telling(quiet: bool, *, em: bool) -> Iterator[tuple[Tell, Progress | None]]
                 if done.done:
                     message(f"{done.done} of {done.total} cells were done before", quiet=quiet)
                 if done.done < done.total:
-                    warn_of_compilation(quiet=quiet, em=em)
+                    warn_of_compilation(*(["em"] if em else []), "parsing", quiet=quiet)
                 if has_bar:
                     advance = shown.enter_context(progress("cells", done.total, quiet=quiet))
                 advance(done.done)

@@ -1,4 +1,4 @@
-"""The verb ``words``: what texts tell about single words, learned and looked at."""
+"""The group ``words``: clusters and vectors of words, learned from text."""
 
 from __future__ import annotations
 
@@ -7,169 +7,155 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from eigentree.cli._common import (
-    BAD_INPUT,
-    OutputOption,
-    QuietOption,
-    SeedOption,
-    check_inputs,
-    keep_inputs,
-    message,
-)
-from eigentree.cli.constituency._output import warn_of_compilation
-from eigentree.cli.constituency._training import Stages, check_writable
+from eigentree.cli._commands import Command, new_group
+from eigentree.cli._common import BAD_INPUT, check_inputs, keep_inputs, message
+from eigentree.cli._options import OutputOption, QuietOption, SeedOption, SentencesArgument
+from eigentree.cli._output import warn_of_compilation
+from eigentree.cli._parsing import InputErrors, read_input, reported
+from eigentree.cli._training import Stages, check_writable
 from eigentree.errors import counted
 
 if TYPE_CHECKING:
-    from eigentree.cli.constituency.parse import Trouble
     from eigentree.words.brown import BrownClusters
     from eigentree.words.vectors import WordVectors
 
 _SHOWN_WORDS = 10
 
-TextArgument = Annotated[
-    list[str] | None,
-    typer.Argument(help="Files of sentences, plain or gzipped; - or none for standard input."),
-]
-InputOption = Annotated[
-    Literal["tokens", "tagged", "conllu", "trees"],
+InputFormat = Literal["tokens", "tagged", "conllu", "trees"]
+InputFormatOption = Annotated[
+    InputFormat,
     typer.Option(
-        "--input",
-        help="tokens or tagged (word_TAG) sentences, one a line; CoNLL-U; the words of trees, in "
-        "brackets or NEGRA export.",
+        "--input-format",
+        help="Format of the input. tokens, tagged (word_TAG): one sentence per line. conllu: "
+        "CoNLL-U. trees: the words of trees, in brackets or NEGRA export.",
     ),
 ]
 
-words = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Learn clusters or vectors of words from text, and look at them.",
-)
+words = new_group("Learn word clusters or word vectors from text, and look them up.")
 
 
-@words.command()
+@words.command(cls=Command)
 def brown(
-    files: TextArgument = None,
+    files: SentencesArgument = None,
     output_file: OutputOption = "-",
-    clusters: Annotated[int, typer.Option(min=2, help="Most clusters.")] = 320,
+    clusters: Annotated[int, typer.Option(min=2, help="Maximum number of clusters.")] = 320,
     min_count: Annotated[
-        int, typer.Option(min=1, help="Words seen less often get no cluster.")
+        int, typer.Option(min=1, help="Minimum count of a word, to be clustered.")
     ] = 1,
-    form: InputOption = "tokens",
+    input_format: InputFormatOption = "tokens",
     quiet: QuietOption = False,
 ) -> None:
-    """Put words that have the same neighbours into clusters, and clusters into a tree.
+    """Learn Brown clusters: words with the same neighbours, in a binary tree.
 
-    The output has a line a word: the path from the root of the tree to its cluster, the word, and
-    how often it was seen.  A file whose name ends in .egt is a model file instead.
+    The output has one line per word: the path from the root of the tree to its cluster, the word,
+    and its count.  If the file's name ends in .egt, a model file is written instead.
     """
-    from eigentree.cli.constituency.parse import Trouble
     from eigentree.words.brown import BrownOptions, learn_brown
     from eigentree.words.brown_files import write_clusters
 
     options = BrownOptions(clusters, min_count)
-    _check_places(files, output_file)
-    trouble = Trouble()
-    sentences = _sentences(files, form, trouble)
-    warn_of_compilation(quiet=quiet, parsing=False, clusters=True)
+    _check_files(files, output_file)
+    errors = InputErrors()
+    sentences = _sentences(files, input_format, errors)
+    warn_of_compilation("clusters", quiet=quiet)
     with Stages(quiet) as stages:
         found = learn_brown(sentences, options, progress=stages)
     write_clusters(found, output_file)
-    _tell(output_file, f"{len(found.words)} words in {len(found)} clusters", quiet)
-    _leave(trouble)
+    _report(output_file, f"{len(found.words)} words in {len(found)} clusters", quiet)
+    errors.leave()
 
 
-@words.command()
+@words.command(cls=Command)
 def assign(
-    known: Annotated[str, typer.Argument(help="A file of clusters, made by words brown.")],
-    files: TextArgument = None,
+    known: Annotated[
+        str, typer.Argument(metavar="CLUSTERS", help="A file of clusters, written by words brown.")
+    ],
+    files: SentencesArgument = None,
     output_file: OutputOption = "-",
-    min_count: Annotated[int, typer.Option(min=1, help="Words seen less often stay unknown.")] = 1,
-    form: InputOption = "tokens",
+    min_count: Annotated[
+        int, typer.Option(min=1, help="Minimum count of a word, to be assigned.")
+    ] = 1,
+    input_format: InputFormatOption = "tokens",
     quiet: QuietOption = False,
 ) -> None:
-    """Give the words of another text, among which are known ones, to the clusters there are.
+    """Assign the words of another text to existing clusters.
 
-    A word joins the cluster whose neighbours are most like its own.  One that never stands beside a
-    known word stays unknown.
+    A word joins the cluster whose neighbours are most similar to its own.  A word that is never
+    next to a known word stays unknown.
     """
-    from eigentree.cli.constituency.parse import Trouble
     from eigentree.words.brown import assign_words
     from eigentree.words.brown_files import read_clusters, write_clusters
 
-    _check_places([known, *(files or ["-"])], output_file)
+    _check_files([known, *(files or ["-"])], output_file)
     clusters = read_clusters(known)
-    trouble = Trouble()
-    warn_of_compilation(quiet=quiet, parsing=False, clusters=True)
-    found = assign_words(clusters, _sentences(files, form, trouble), min_count=min_count)
+    errors = InputErrors()
+    warn_of_compilation("clusters", quiet=quiet)
+    found = assign_words(clusters, _sentences(files, input_format, errors), min_count=min_count)
     write_clusters(found, output_file)
     number = len(found.words) - len(clusters.words)
-    _tell(output_file, f"{counted(number, 'new word')} in {len(found)} clusters", quiet)
-    _leave(trouble)
+    _report(output_file, f"{counted(number, 'new word')} in {len(found)} clusters", quiet)
+    errors.leave()
 
 
-@words.command()
+@words.command(cls=Command)
 def cca(
-    files: TextArgument = None,
+    files: SentencesArgument = None,
     output_file: OutputOption = "-",
-    dimensions: Annotated[int, typer.Option(min=1, help="Numbers in a vector.")] = 50,
+    dimensions: Annotated[int, typer.Option(min=1, help="Dimensions of a vector.")] = 50,
     window: Annotated[
-        int, typer.Option(min=1, help="Words before and after a word that are its context.")
+        int, typer.Option(min=1, help="Context of a word: N words before and after it.")
     ] = 2,
     vocabulary: Annotated[
-        int, typer.Option(min=1, help="Most words with a vector of their own.")
+        int, typer.Option(min=1, help="Maximum number of words with a vector of their own.")
     ] = 30_000,
     method: Annotated[
         Literal["one-step", "two-step"],
         typer.Option(
-            help="Words against contexts, or left against right contexts and words against what "
-            "comes of it."
+            help="Correlate words with contexts, or left with right contexts first and words with "
+            "the result."
         ),
     ] = "one-step",
     square_root: Annotated[
         bool,
-        typer.Option(
-            "--square-root/--counts", help="Take square roots of counts, or counts as they are."
-        ),
+        typer.Option("--square-root/--counts", help="Use square roots of counts, or counts."),
     ] = True,
-    form: InputOption = "tokens",
+    input_format: InputFormatOption = "tokens",
     seed: SeedOption = 0,
     quiet: QuietOption = False,
 ) -> None:
     """Learn vectors of words by canonical correlation with their contexts.
 
-    The output is text that readers of word2vec and GloVe files know, with a vector for unknown
-    words called <unk>; a file whose name ends in .npz holds arrays instead.
+    The output is text in the format of word2vec and GloVe, with a vector <unk> for unknown words;
+    if the file's name ends in .npz, arrays are written instead.
     """
-    from eigentree.cli.constituency.parse import Trouble
     from eigentree.words.cca import CCAOptions, learn_cca
     from eigentree.words.vectors import write_vectors
 
     options = CCAOptions(dimensions, window, vocabulary, method, square_root)
-    _check_places(files, output_file)
-    trouble = Trouble()
-    sentences = _sentences(files, form, trouble)
+    _check_files(files, output_file)
+    errors = InputErrors()
+    sentences = _sentences(files, input_format, errors)
     with Stages(quiet) as stages:
         found = learn_cca(sentences, options, seed=seed, progress=stages)
     write_vectors(found, output_file)
-    _tell(output_file, f"{len(found.words)} words with {found.dimensions} numbers each", quiet)
-    _leave(trouble)
+    _report(output_file, f"{len(found.words)} words with {found.dimensions} numbers each", quiet)
+    errors.leave()
 
 
-@words.command()
+@words.command(cls=Command)
 def show(
-    file: Annotated[str, typer.Argument(help="A file of clusters or of vectors.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A file of clusters or of vectors.")],
     chosen: Annotated[
         list[str] | None, typer.Argument(metavar="WORD", help="Words to look up.")
     ] = None,
     number: Annotated[
-        int, typer.Option("--number", "-n", min=1, help="Most words shown of each.")
+        int, typer.Option("--number", "-n", min=1, help="Maximum number of words to show for each.")
     ] = _SHOWN_WORDS,
 ) -> None:
-    """Show the clusters of words, or the words nearest to them.
+    """Show the clusters of words, or their nearest neighbours.
 
-    Without words all clusters are shown, or what there is of vectors.  Columns have tabs between
-    them: the word, its cluster's path or a neighbour, and the cluster's words or the cosine.
+    Without words, all clusters are shown, or the sizes of vectors.  The columns are tab-separated:
+    the word, its cluster's path or a neighbour, and the cluster's words or the cosine.
     """
     from eigentree.words.brown_files import read_clusters
     from eigentree.words.vectors import read_vectors
@@ -184,38 +170,31 @@ def show(
         typer.echo(line)
     unknown = [word for word in chosen or [] if _number(found, word) is None]
     for word in unknown:
-        message(f"eigentree: {file}: has no word {word!r}")
+        message(f"eigentree: {file}: no word {word!r}")
     if unknown:
         raise typer.Exit(BAD_INPUT)
 
 
-def _check_places(files: list[str] | None, output: str) -> None:
+def _check_files(files: list[str] | None, output: str) -> None:
     check_inputs(files or [])
     keep_inputs(output, files or [])
     if output != "-":
         check_writable(output, [], model=False)
 
 
-def _sentences(files: list[str] | None, form: str, trouble: Trouble) -> Iterator[list[str]]:
-    """The words of each sentence that can be read."""
-    from eigentree.cli.constituency.parse import read
-    from eigentree.treebank.cleaning import CleaningOptions
-
-    read_in = read(files or ["-"], form, "xpos", CleaningOptions())  # type: ignore[arg-type]  # a name of a form
-    return (each.words for each in trouble.watch(read_in, ignore_tags=True))
+def _sentences(
+    files: list[str] | None, input_format: InputFormat, errors: InputErrors
+) -> Iterator[list[str]]:
+    """The words of each sentence, none for an unreadable one."""
+    return (each.words for each in reported(read_input(files or ["-"], input_format), errors))
 
 
-def _tell(output: str, what: str, quiet: bool) -> None:
+def _report(output: str, what: str, quiet: bool) -> None:
     message(what if output == "-" else f"{output}: {what}", quiet=quiet)
 
 
-def _leave(trouble: Trouble) -> None:
-    if trouble.found:
-        raise typer.Exit(BAD_INPUT)
-
-
 def _holds_clusters(file: str) -> bool:
-    """Whether a file is a model or text whose first line is that of a word and its path."""
+    """Whether a file is a model, or text whose first line has a path, a word and a count."""
     from eigentree.treebank.io.text_files import open_text
     from eigentree.words.brown_files import is_count, is_path
 

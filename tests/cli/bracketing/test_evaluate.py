@@ -122,7 +122,7 @@ def test_gold_trees_that_cannot_be_used(files, capsys):
     names = files(gold=f"{first}\n(())\n{third}\n", parsed=PLAIN)
     assert run(*names, "--notation", "plain", "--samples", "0") == 1
     out = capsys.readouterr().out
-    assert "gold:2: there is no gold tree" in out
+    assert "gold:2: no gold tree" in out
     assert ["F1", "of", "parses,", "%", "76.92", "76.92", "76.92", "76.92", "76.92"] in cells(out)
     assert run(*files(gold="(())\n", parsed=PLAIN)) == 2
     assert "gold: there is no gold tree to compare with" in capsys.readouterr().err

@@ -99,8 +99,8 @@ def test_the_least_sure_come_first_and_equals_in_their_order(folder, jobs):
 
 
 def test_json_tells_all(folder):
-    out, _ = parsed(folder, "-q", "--output", "json")
-    sorted_out, _ = parsed(folder, "-q", "--output", "json", "--sort-by-confidence")
+    out, _ = parsed(folder, "-q", "--output-format", "json")
+    sorted_out, _ = parsed(folder, "-q", "--output-format", "json", "--sort-by-confidence")
     records = [json.loads(line) for line in out.split("\n")[:-1]]
     for line in sorted_out.split("\n")[:-1]:
         record = json.loads(line)
@@ -118,7 +118,7 @@ def table_of(path: Path) -> list[list[str]]:
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_marginals_in_a_table(folder, tmp_path, jobs):
     path = tmp_path / "marginals.tsv"
-    options = ("--marginals", path, "--least-marginal", "0", "--jobs", str(jobs))
+    options = ("--marginals", path, "--min-marginal", "0", "--jobs", str(jobs))
     out, err = parsed(folder, *options)
     assert out == parsed(folder, "-q")[0]
     header, *rows = table_of(path)
@@ -171,9 +171,9 @@ def test_a_table_is_whole_or_not_there(folder, tmp_path):
     ("options", "message"),
     [
         (("--confidence", "--kbest", "2"), "--confidence is for one tree"),
-        (("--confidence", "--output", "json"), "--confidence is for one tree"),
-        (("--sort-by-confidence", "--output", "drawing"), "--sort-by-confidence is for one"),
-        (("--marginals", "out", "--least-marginal", "-1"), "minimum of marginals is -1.0"),
+        (("--confidence", "--output-format", "json"), "--confidence is for one tree"),
+        (("--sort-by-confidence", "--output-format", "drawing"), "--sort-by-confidence is for one"),
+        (("--marginals", "out", "--min-marginal", "-1"), "minimum of marginals is -1.0"),
         (("--marginals", "-"), "can't hold both trees and marginals"),
     ],
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eigentree.cli import inspect
+from eigentree.cli.constituency import inspect
 from eigentree.constituency.learn.decomposition import DecompositionOptions
 from eigentree.constituency.parser import Parser
 from tests.demo import HELD_OUT, TREEBANK, run_verb
@@ -45,7 +45,9 @@ def test_a_model_is_decomposed_inspected_and_parses(model, tmp_path):
     assert bounds["error"] == found.description["decomposition"]["error"]
     assert bounds["words"]["10"]["sum of differences"] > bounds["error"]
     assert bounds["words"]["40"]["error for a sum of 0.1"] < 1e-6
-    code, parsed, _ = run_verb("parse", "--model", path, "--input", "trees", HELD_OUT, "--quiet")
+    code, parsed, _ = run_verb(
+        "parse", "--model", path, "--input-format", "trees", HELD_OUT, "--quiet"
+    )
     assert code == 0
     assert len(parsed.splitlines()) == len(HELD_OUT.read_text().splitlines())
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from eigentree._core.batching import batches
-from eigentree.cli import _batches
+from eigentree.cli import _parsing
 from eigentree.cli.constituency import ensemble
 from eigentree.constituency.ensemble.config import DEFAULT, read_description
 from eigentree.constituency.ensemble.parser import EnsembleParser
@@ -214,7 +214,7 @@ def test_options_clean_trees(tmp_path):
     assert parser.cleaning.function_separators == "."
     assert parser.cleaning.trace_words == ("*0*", "*1*")
     assert parser.cleaning.cut_tags
-    code, out, _ = run_verb("parse", "-m", folder, "--input", "trees", trees)
+    code, out, _ = run_verb("parse", "-m", folder, "--input-format", "trees", trees)
     assert code == 0
     assert parse_tree(out.splitlines()[0]) == parse_tree("(S (NP (D the) (N dog)) (VP (V runs)))")
 
@@ -368,7 +368,7 @@ def texts(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def records(trained, texts) -> str:
-    code, out, _ = run_verb("parse", "-m", trained.folder, texts, "--output", "json")
+    code, out, _ = run_verb("parse", "-m", trained.folder, texts, "--output-format", "json")
     assert code == 0
     return out
 
@@ -391,20 +391,20 @@ def test_a_record_for_every_line(trained, texts, records):
 
 @pytest.mark.parametrize("options", [("--lean",), ("--jobs", "2"), ("--lean", "--jobs", "2")])
 def test_every_way_of_asking_gives_the_same(trained, texts, records, options):
-    arguments = ("parse", "-m", trained.folder, texts, "--output", "json", *options, "-q")
+    arguments = ("parse", "-m", trained.folder, texts, "--output-format", "json", *options, "-q")
     assert run_verb(*arguments) == (0, records, "")
 
 
 def test_brackets_and_drawings(trained, tmp_path):
     path = tmp_path / "input"
     path.write_text("the_DT dog_NN sees_VBZ it_PRP\nbad_XX_\n\n")
-    code, out, err = run_verb("parse", "-m", trained.folder, "--input", "tagged", path)
+    code, out, err = run_verb("parse", "-m", trained.folder, "--input-format", "tagged", path)
     tree = parse_tree(out.split("\n")[0])
     assert tree.words() == ["the", "dog", "sees", "it"]
     assert out.count("\n") == 3
     assert f"{path}:3: fall-back: empty" in err
     path.write_text("the_DT dog_NN sees_VBZ it_PRP\n")
-    arguments = ("--input", "tagged", "--output", "drawing", path)
+    arguments = ("--input-format", "tagged", "--output-format", "drawing", path)
     code, out, _ = run_verb("parse", "-m", trained.folder, *arguments)
     assert code == 0
     assert re.search(r"^confidence \d+ %", out, re.MULTILINE)
@@ -413,7 +413,7 @@ def test_brackets_and_drawings(trained, tmp_path):
 def test_long_sentences_are_parsed_in_pieces(trained, tmp_path):
     path = tmp_path / "input"
     path.write_text("the dog sees the cat and the dog sees the cat\n")
-    options = ("--output", "json", "--max-words", "6")
+    options = ("--output-format", "json", "--max-words", "6")
     code, out, _ = run_verb("parse", "-m", trained.folder, path, *options)
     assert code == 0
     assert json.loads(out)["fallback"] == "split"
@@ -454,7 +454,7 @@ def test_lots_are_as_large_as_can_be():
 def test_input_that_tells_nothing_is_read_on(monkeypatch):
     for stream in (io.StringIO("a\n"), None):
         monkeypatch.setattr(sys, "stdin", stream)
-        assert _batches.more_to_read()
+        assert _parsing._more_to_read()
 
 
 def test_several_trees_of_an_ensemble(trained, texts):
@@ -485,7 +485,9 @@ def test_options_of_single_models_and_of_ensembles(trained, texts, tmp_path):
 def test_output_never_goes_over_a_part_of_the_ensemble(copy, texts):
     path = copy / "members" / "spectral-1.egt"
     before = path.read_bytes()
-    assert "is read, so it can't be written" in refused("parse", "-m", copy, texts, "-o", path)
+    assert "is an input file, so it can't be written" in refused(
+        "parse", "-m", copy, texts, "-o", path
+    )
     assert path.read_bytes() == before
 
 
@@ -531,7 +533,7 @@ def test_members_of_an_earlier_description_do_not_count(copy):
 
 def test_work_may_be_deleted(copy, texts, records):
     shutil.rmtree(copy / "work")
-    assert run_verb("parse", "-m", copy, texts, "--output", "json", "-q") == (0, records, "")
+    assert run_verb("parse", "-m", copy, texts, "--output-format", "json", "-q") == (0, records, "")
     assert run_verb("ensemble", "info", copy)[0] == 0
 
 

@@ -175,7 +175,7 @@ def test_trees_are_never_replaced_by_the_table(files, capsys):
     gold, parsed = files(gold=GOLD, parsed=FIRST)
     for place in (gold, parsed):
         assert run("evaluate", gold, parsed, "--per-sentence", place) == 2
-        assert "is read, so it can't be written" in capsys.readouterr().err
+        assert "is an input file, so it can't be written" in capsys.readouterr().err
     with open(gold) as file:
         assert file.read() == GOLD
 

@@ -47,7 +47,7 @@ def rows_of(out: str) -> list[list[str]]:
 def test_a_row_for_every_word_and_every_end(model, tmp_path):
     path = tmp_path / "sentences.txt"
     path.write_text(f"{SENTENCE}\n\nThe dog\n", "utf-8")
-    code, out, err = run_verb("surprisal", "-m", model, "--input", "tokens", path)
+    code, out, err = run_verb("surprisal", "-m", model, "--input-format", "tokens", path)
     assert code == 0
     rows = rows_of(out)
     assert [row[0] for row in rows] == ["1"] * 8 + ["3"] * 3
@@ -67,7 +67,7 @@ def test_a_row_for_every_word_and_every_end(model, tmp_path):
 def test_what_cannot_follow_is_marked_and_told(model, tmp_path):
     path = tmp_path / "sentences.txt"
     path.write_text(f"dog . the the . .\n{SENTENCE}\n", "utf-8")
-    code, out, err = run_verb("surprisal", "-m", model, "--input", "tokens", path)
+    code, out, err = run_verb("surprisal", "-m", model, "--input-format", "tokens", path)
     assert code == 0
     rows = rows_of(out)
     marks = [row[3] for row in rows[:7]]
@@ -79,7 +79,7 @@ def test_what_cannot_follow_is_marked_and_told(model, tmp_path):
 
 
 def test_tags_count_only_when_asked_for(model):
-    asked = ["surprisal", "-m", model, "--input", "trees", "-q", HELD_OUT]
+    asked = ["surprisal", "-m", model, "--input-format", "trees", "-q", HELD_OUT]
     free, tagged = run_verb(*asked), run_verb(*asked, "--use-tags")
     assert free[0] == tagged[0] == 0
     pairs = list(zip(rows_of(free[1]), rows_of(tagged[1]), strict=True))
@@ -89,7 +89,7 @@ def test_tags_count_only_when_asked_for(model):
 
 
 def test_processes_give_the_same(model):
-    asked = ["surprisal", "-m", model, "--input", "trees", "-q", HELD_OUT]
+    asked = ["surprisal", "-m", model, "--input-format", "trees", "-q", HELD_OUT]
     assert run_verb(*asked) == run_verb(*asked, "--jobs", "2")
 
 
@@ -100,16 +100,18 @@ def test_a_sentence_that_is_too_long_costs_no_other(model, tmp_path, monkeypatch
     monkeypatch.setattr(prefix, "MOST_BYTES", 1 << 23)
     for most, told in (
         ("300", "a chart of 300 words"),
-        ("299", "has 300 words, so it is"),
+        ("299", "skipped, since it has 300 words"),
     ):
         code, out, err = run_verb(
-            "surprisal", "-m", model, "--input", "tokens", path, "--max-words", most
+            "surprisal", "-m", model, "--input-format", "tokens", path, "--max-words", most
         )
         assert code == 2
         rows = rows_of(out)
         assert [row[0] for row in rows] == ["1"] * 8 + ["3"] * 8
         assert f"{path}:2: {told}" in err
-    assert run_verb("surprisal", "-m", model, "--input", "tokens", path, "--jobs", "2")[:2] == (
+    assert run_verb("surprisal", "-m", model, "--input-format", "tokens", path, "--jobs", "2")[
+        :2
+    ] == (
         2,
         out,
     )
@@ -118,7 +120,7 @@ def test_a_sentence_that_is_too_long_costs_no_other(model, tmp_path, monkeypatch
 def test_what_cannot_be_read_costs_no_other(model, tmp_path):
     path = tmp_path / "tagged.txt"
     path.write_text("The_DT dog_NN sleeps_VBZ ._.\nbroken\nThe_DT dog_NN\n", "utf-8")
-    code, out, err = run_verb("surprisal", "-m", model, "--input", "tagged", path)
+    code, out, err = run_verb("surprisal", "-m", model, "--input-format", "tagged", path)
     assert code == 2
     assert {row[0] for row in rows_of(out)} == {"1", "3"}
     assert f"{path}:2" in err
@@ -127,8 +129,8 @@ def test_what_cannot_be_read_costs_no_other(model, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["-m", "."], "is a folder; surprisal wants a single model"),
-        (["-m", "x.egt", "--use-tags"], "--use-tags is for input with tags"),
+        (["-m", "."], "is a folder; surprisal requires a single model"),
+        (["-m", "x.egt", "--use-tags"], "--use-tags requires input with tags"),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments, told):

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from eigentree.cli.constituency import _training
+from eigentree.cli import _training
 from eigentree.constituency.learn.em import STAGE
 from eigentree.constituency.learn.unseen_rules import UnseenOptions
 from eigentree.constituency.parser import Parser
@@ -90,7 +90,7 @@ def test_the_bracket_reader_finds_as_many_trees_as_sentences(model, tmp_path, fo
     texts += ["(", ") (", "a(b)c", "-LRB- -L\\RB-", "x" * 3000, "\\/ / _", "10\u00a0000 a\u2028b"]
     source = tmp_path / "in.txt"
     source.write_text("\n".join(texts) + "\n", "utf-8")
-    code, out, _ = run_verb("parse", "-m", model, "--input", form, source)
+    code, out, _ = run_verb("parse", "-m", model, "--input-format", form, source)
     assert code == 0
     # Lines end at line feeds only: other separators are parts of words.
     records = list(read_brackets(io.StringIO(out, newline="\n")))
@@ -99,7 +99,7 @@ def test_the_bracket_reader_finds_as_many_trees_as_sentences(model, tmp_path, fo
 
 
 def test_json_has_everything(model, sentences):
-    code, out, _ = run_verb("parse", "-m", model, sentences, "--output", "json")
+    code, out, _ = run_verb("parse", "-m", model, sentences, "--output-format", "json")
     assert code == 0
     records = [json.loads(line) for line in out.split("\n")[:-1]]
     assert [record["words"] for record in records] == [text.split() for text in SENTENCES]
@@ -137,7 +137,7 @@ def test_several_trees_in_brackets(model, sentences):
 
 
 def test_several_trees_in_json(model, sentences):
-    options = ("-m", model, sentences, "--quiet", "--output", "json")
+    options = ("-m", model, sentences, "--quiet", "--output-format", "json")
     _, out, _ = run_verb("parse", *options, "--kbest", "3")
     _, alone, _ = run_verb("parse", *options)
     records = [json.loads(line) for line in out.split("\n")[:-1]]
@@ -156,7 +156,7 @@ def test_several_trees_in_json(model, sentences):
 def test_json_tells_unreadable_from_empty(model, tmp_path):
     path = tmp_path / "tagged"
     path.write_text("\nthe_DT dog\nzorgle_XYZ zorgle_XYZ\nthe_DT dog_NN\n", "utf-8")
-    options = ("--input", "tagged", "--output", "json")
+    options = ("--input-format", "tagged", "--output-format", "json")
     code, out, err = run_verb("parse", "-m", model, *options, path)
     assert code == 2
     assert "fall-back: unreadable" not in err
@@ -169,7 +169,7 @@ def test_json_tells_unreadable_from_empty(model, tmp_path):
 
 
 def test_drawings(model, sentences):
-    code, out, _ = run_verb("parse", "-m", model, sentences, "--output", "drawing")
+    code, out, _ = run_verb("parse", "-m", model, sentences, "--output-format", "drawing")
     assert code == 0
     assert len(re.findall(r"^confidence \d+ %$", out, re.MULTILINE)) >= 1
     assert "confidence unknown, fall-back: flat" in out
@@ -224,7 +224,9 @@ def test_forms_of_input(model, tmp_path, form, text, words, tags, compress):
     path = tmp_path / "input"
     content = "\ufeff".encode() + text.encode()
     path.write_bytes(gzip.compress(content) if compress else content)
-    code, out, err = run_verb("parse", "-m", model, "--input", form, "--output", "json", path)
+    code, out, err = run_verb(
+        "parse", "-m", model, "--input-format", form, "--output-format", "json", path
+    )
     assert code == 0, err
     records = [json.loads(line) for line in out.splitlines()]
     assert [" ".join(record["words"]) for record in records] == words
@@ -237,7 +239,9 @@ def test_trees_of_an_export_file_are_an_input(model, tmp_path):
     path.write_text(
         "#BOS 1\nthe\tDT\t--\tX\t500\ndog\tNN\t--\tHD\t500\n#500\tNP\t--\t--\t0\n#EOS 1\n"
     )
-    code, out, _ = run_verb("parse", "-m", model, "--input", "trees", "--output", "json", path)
+    code, out, _ = run_verb(
+        "parse", "-m", model, "--input-format", "trees", "--output-format", "json", path
+    )
     assert code == 0
     record = json.loads(out)
     assert (record["words"], record["tags"]) == (["the", "dog"], ["DT", "NN"])
@@ -246,14 +250,14 @@ def test_trees_of_an_export_file_are_an_input(model, tmp_path):
 def test_tags_of_the_input_can_be_ignored(model, tmp_path):
     path = tmp_path / "input"
     path.write_text("The_XX dog_XX sees_XX the_XX old_XX cat_XX ._XX\n")
-    out = run_verb("parse", "-m", model, "--input", "tagged", "--ignore-tags", path)[1]
+    out = run_verb("parse", "-m", model, "--input-format", "tagged", "--ignore-tags", path)[1]
     assert parse_tree(out).tags() == ["DT", "NN", "VBZ", "DT", "JJ", "NN", "."]
 
 
 def test_universal_tags_can_be_taken(model, tmp_path):
     path = tmp_path / "input"
     path.write_text(CONLLU)
-    arguments = ("parse", "-m", model, "--input", "conllu", "--tag-column", "upos", path)
+    arguments = ("parse", "-m", model, "--input-format", "conllu", "--tag-column", "upos", path)
     code, out, err = run_verb(*arguments)
     assert code == 0
     assert parse_tree(out.split("\n")[0]).tags() == ["DET", "NOUN"]
@@ -280,7 +284,7 @@ def test_several_files_stand_one_after_the_other(model, tmp_path):
 def test_the_rest_is_parsed_after_a_problem(model, tmp_path, form, text, bad_line, n_words, jobs):
     path = tmp_path / "input"
     path.write_text(text)
-    code, out, err = run_verb("parse", "-m", model, "--input", form, "-j", jobs, path)
+    code, out, err = run_verb("parse", "-m", model, "--input-format", form, "-j", jobs, path)
     assert code == 2
     lines = out.split("\n")[:-1]
     assert [len(parse_tree(line).words()) if line else 0 for line in lines] == n_words
@@ -296,8 +300,10 @@ def test_two_processes_give_the_same(model, tmp_path):
     random.Random(1).shuffle(texts)
     path = tmp_path / "input"
     path.write_text("".join(text + "\n" for text in texts), "utf-8")
-    code, one, told = run_verb("parse", "-m", model, path, "--output", "json")
-    also, two, retold = run_verb("parse", "-m", model, path, "--output", "json", "--jobs", "2")
+    code, one, told = run_verb("parse", "-m", model, path, "--output-format", "json")
+    also, two, retold = run_verb(
+        "parse", "-m", model, path, "--output-format", "json", "--jobs", "2"
+    )
     assert code == also == 0
     assert one == two
     assert one.count("\n") == len(texts)
@@ -404,7 +410,7 @@ def test_no_model(tmp_path, content, message, verb):
         (("--max-words", "1"), "max_words is 1; it must be at least 2"),
         (("--objective", "viterbi"), "viterbi needs one state a symbol"),
         (("--objective", "viterbi", "-j", "2"), "viterbi needs one state a symbol"),
-        (("--kbest", "2", "--output", "drawing"), "--kbest prints brackets or json"),
+        (("--kbest", "2", "--output-format", "drawing"), "--kbest prints brackets or json"),
         (("--kbest-order", "value"), "--kbest-order is for several trees"),
     ],
 )
@@ -470,7 +476,7 @@ def test_trees_come_out_in_the_wrapper_that_went_in(tmp_path, texts):
     path, model = tmp_path / "in.mrg", tmp_path / "model.egt"
     path.write_text("\n".join(texts * 5) + "\n")
     assert run_verb("train", path, "-o", model, "--states", "2", "-q") == (0, "", "")
-    code, out, _ = run_verb("parse", "-m", model, "--input", "trees", path)
+    code, out, _ = run_verb("parse", "-m", model, "--input-format", "trees", path)
     assert code == 0
     assert [parse_tree(line) for line in out.splitlines()] == [parse_tree(t) for t in texts * 5]
 
@@ -601,7 +607,7 @@ def test_a_model_replaces_only_a_model(treebank, tmp_path):
     model.write_text(TREES, "utf-8")
     code, _, err = run_verb(*plain)
     assert (code, err) == (
-        2, f"eigentree: {model}: is there, and no model; name another file, or remove it\n"
+        2, f"eigentree: {model}: exists and is not a model; name another file, or remove it\n"
     )  # fmt: skip
     assert model.read_text("utf-8") == TREES
 
@@ -612,7 +618,7 @@ def test_a_checkpoint_replaces_no_treebank(treebank, tmp_path):
         "train", treebank, "-o", model, "--method", "em", "--checkpoint", treebank
     )
     assert code == 2
-    assert err.startswith(f"eigentree: {treebank}: holds trees, which")
+    assert err.startswith(f"eigentree: {treebank}: is an input file, which")
     assert treebank.read_text("utf-8") == TREES
 
 
@@ -652,7 +658,7 @@ def test_cleaning_is_chosen_and_kept(tmp_path):
     assert run_verb("train", path, "-o", model, "-q", *options)[0] == 0
     assert Parser.load(model).cleaning.trace_words == ("*0*",)
     # The same cleaning serves the trees that are to be parsed.
-    code, out, _ = run_verb("parse", "-m", model, "--input", "trees", path)
+    code, out, _ = run_verb("parse", "-m", model, "--input-format", "trees", path)
     assert code == 0
     assert out == "(S (NP (N dog)) (VP (V runs)))\n" * 3
 
@@ -731,7 +737,9 @@ def test_a_treebank_is_never_replaced_by_a_model(treebank, tmp_path, option):
     for place in (treebank, link):
         code, out, err = run_verb("train", *files, "-o", place)
         assert (code, out) == (2, "")
-        assert err.startswith(f"eigentree: {place}: holds trees, which the model would replace")
+        assert err.startswith(
+            f"eigentree: {place}: is an input file, which the model would replace"
+        )
     assert treebank.read_text("utf-8") == TREES
 
 
@@ -744,7 +752,7 @@ def test_what_is_read_is_never_replaced_by_parses(model, sentences, tmp_path, na
     before = place.read_bytes()
     code, out, err = run_verb("parse", "-m", copy, sentences, "-o", place)
     assert (code, out) == (2, "")
-    assert err == f"eigentree: {place}: is read, so it can't be written; name another\n"
+    assert err == f"eigentree: {place}: is an input file, so it can't be written; name another\n"
     assert place.read_bytes() == before
 
 
@@ -763,7 +771,7 @@ def test_what_is_read_is_never_replaced_by_parses(model, sentences, tmp_path, na
 def test_a_byte_that_is_not_utf8_costs_one_sentence(model, tmp_path, form, pieces):
     path = tmp_path / "sentences"
     path.write_bytes(b"".join(pieces))
-    code, out, err = run_verb("parse", "-m", model, "--input", form, path)
+    code, out, err = run_verb("parse", "-m", model, "--input-format", form, path)
     assert code == 2
     first, middle, last, end = out.split("\n")
     assert (middle, end) == ("", "")
@@ -840,7 +848,7 @@ def test_stages_end_when_training_fails(treebank, tmp_path, monkeypatch):
     def fail(*_arguments, **_options):
         raise ArithmeticError("no convergence")
 
-    monkeypatch.setattr("eigentree.cli.constituency._training.progress", bar)
+    monkeypatch.setattr("eigentree.cli._training.progress", bar)
     monkeypatch.setattr("eigentree.words.tagger.Tagger.train", fail)
     code, _, err = run_verb("train", treebank, "-o", tmp_path / "model.egt")
     assert code == 1
@@ -865,7 +873,7 @@ def test_the_smallest_treebanks(tmp_path, text):
     path, model = tmp_path / "in.mrg", tmp_path / "model.egt"
     path.write_text(text)
     assert run_verb("train", path, "-o", model, "-q", "--dev", path) == (0, "", "")
-    code, out, _ = run_verb("parse", "-m", model, "--input", "trees", path)
+    code, out, _ = run_verb("parse", "-m", model, "--input-format", "trees", path)
     assert code == 0
     assert [parse_tree(line) for line in out.splitlines()] == [
         parse_tree(line) for line in text.splitlines()
@@ -1081,7 +1089,7 @@ def test_rules_never_seen_can_be_left_out(tmp_path, method):
         assert report["trained"]["unseen"] == settings
         _, shown, _ = run_verb("inspect", model)
         assert ("\nunseen\n  chance: 50.0\n" in shown) is bool(n_new)
-        _, out, err = run_verb("parse", "-m", model, "--input", "tagged", write(tmp_path))
+        _, out, err = run_verb("parse", "-m", model, "--input-format", "tagged", write(tmp_path))
         assert ("fall-back" in err) is not bool(n_new)
         if n_new:
             assert out == "(S (NP (DT the) (NN cat)) (VP (VBZ sees) (NP (NN dogs))))\n"
@@ -1110,6 +1118,6 @@ def test_inspect_a_parser_that_tells_nothing(tmp_path):
         code, out, err = run_verb("inspect", model, *options)
         assert (code, err) == (0, "")
         assert out
-    code, out, _ = run_verb("parse", "-m", model, "--input", "trees", HELD_OUT)
+    code, out, _ = run_verb("parse", "-m", model, "--input-format", "trees", HELD_OUT)
     assert code == 0
     assert isinstance(parse_tree(out.splitlines()[0]), Tree)

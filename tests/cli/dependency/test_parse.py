@@ -18,7 +18,7 @@ def run(*arguments, **options):
 
 
 def parse(*arguments, model="whole.egt", **options):
-    form = () if "--input" in arguments else ("--input", "conllu")
+    form = () if "--input-format" in arguments else ("--input-format", "conllu")
     return run("dependencies", "parse", "--model", model, *form, *arguments, **options)
 
 
@@ -86,7 +86,7 @@ def test_confidences_are_written_on_request():
 
 
 def test_tokens_get_tags_and_the_comments_of_universal_dependencies():
-    done = parse("--input", "tokens", input="she saw the old dog .\n\nit left\n")
+    done = parse("--input-format", "tokens", input="she saw the old dog .\n\nit left\n")
     assert done.exit_code == 0
     assert done.stderr == "eigentree: <standard input>:2: fall-back: empty\n"
     first, second = read(done.stdout)
@@ -98,11 +98,11 @@ def test_tokens_get_tags_and_the_comments_of_universal_dependencies():
 
 
 def test_tagged_words_keep_their_tags():
-    (parsed,) = read(parse("--input", "tagged", input="dog_PRON saw_VERB x_???\n").stdout)
+    (parsed,) = read(parse("--input-format", "tagged", input="dog_PRON saw_VERB x_???\n").stdout)
     assert parsed.forms() == ["dog", "saw", "x"]
     assert parsed.tags("upos") == ["PRON", "VERB", "???"]
     (parsed,) = read(
-        parse("--input", "tagged", "--ignore-tags", input="dog_PRON saw_VERB\n").stdout
+        parse("--input-format", "tagged", "--ignore-tags", input="dog_PRON saw_VERB\n").stdout
     )
     assert parsed.tags("upos") == ["NOUN", "VERB"]
 
@@ -137,10 +137,12 @@ def test_sentences_without_features_are_tagged_where_tags_have_some(folder):
     text = text_of([rows[0]])
     for form, kept in (("conllu", rows[0].tags("upos")), ("tokens", None)):
         given = text if form == "conllu" else " ".join(rows[0].forms()) + "\n"
-        done = parse("--input", form, "--output", "json", model="case.egt", input=given)
+        done = parse(
+            "--input-format", form, "--output-format", "json", model="case.egt", input=given
+        )
         record = json.loads(done.stdout)
         assert "|Case=Nom" in "".join(record["tags"])
-        (parsed,) = read(parse("--input", form, model="case.egt", input=given).stdout)
+        (parsed,) = read(parse("--input-format", form, model="case.egt", input=given).stdout)
         assert "|" not in "".join(parsed.tags("upos"))
         assert kept is None or parsed.tags("upos") == kept
 
@@ -157,7 +159,7 @@ def test_malformed_sentences_are_told_and_the_others_come_out(jobs):
     assert first.startswith("eigentree: <standard input>:12:")
     assert "expected 10" in first
     assert "<standard input>:26" in second
-    done = parse("--jobs", jobs, "--output", "json", input=BAD)
+    done = parse("--jobs", jobs, "--output-format", "json", input=BAD)
     records = [json.loads(line) for line in done.stdout.splitlines()]
     assert [len(each["words"]) for each in records] == [5, 0, 5, 0, 5]
     assert ["problem" in each for each in records] == [False, True, False, True, False]
@@ -166,7 +168,7 @@ def test_malformed_sentences_are_told_and_the_others_come_out(jobs):
 
 def test_bad_bytes_cost_one_sentence():
     text = b"she left .\nsh\xffe left .\nit left .\n"
-    done = parse("--input", "tokens", "--output", "json", input=text)
+    done = parse("--input-format", "tokens", "--output-format", "json", input=text)
     assert done.exit_code == 2
     records = [json.loads(line) for line in done.stdout.splitlines()]
     assert [len(each["words"]) for each in records] == [3, 0, 3]
@@ -174,7 +176,7 @@ def test_bad_bytes_cost_one_sentence():
 
 
 def test_json_has_an_object_a_line():
-    done = parse("--input", "tokens", "--output", "json", input="she left .\n\nx\n")
+    done = parse("--input-format", "tokens", "--output-format", "json", input="she left .\n\nx\n")
     first, empty, last = map(json.loads, done.stdout.splitlines())
     assert first["heads"] == [2, 0, 2]
     assert first["relations"] == ["nsubj", "root", "punct"]
@@ -201,7 +203,7 @@ def test_output_keeps_the_rules_of_universal_dependencies():
         ("conllu", text_of(treebank(20, 2))),
         ("tokens", "".join(f"{' '.join(each.forms())}\n" for each in treebank(20, 2))),
     ):
-        for parsed in read(parse("--input", form, input=text).stdout):
+        for parsed in read(parse("--input-format", form, input=text).stdout):
             roots = [word for word in parsed.words if word.head == 0]
             assert len(roots) == 1
             assert [word.deprel == "root" for word in parsed.words] == [
@@ -211,12 +213,14 @@ def test_output_keeps_the_rules_of_universal_dependencies():
 
 
 def test_fall_backs_are_told_and_written():
-    done = parse("--max-words", 4, "--input", "tokens", input="she saw the old dog .\n")
+    done = parse("--max-words", 4, "--input-format", "tokens", input="she saw the old dog .\n")
     assert done.exit_code == 0
     assert done.stderr == "eigentree: <standard input>:1: fall-back: split\n"
     (parsed,) = read(done.stdout)
     assert parsed.comments[-1] == "# fallback = split"
-    done = parse("--max-words", 4, "-q", "--input", "tokens", input="she saw the old dog .\n")
+    done = parse(
+        "--max-words", 4, "-q", "--input-format", "tokens", input="she saw the old dog .\n"
+    )
     assert done.stderr == ""
 
 
@@ -225,17 +229,19 @@ def test_a_model_without_tagger_and_relations():
     assert done.exit_code == 0
     (parsed,) = read(done.stdout)
     assert parsed.relations() == ["dep", "dep", "root", "dep", "dep"]
-    for given in (["--ignore-tags"], ["--input", "tokens"]):
+    for given in (["--ignore-tags"], ["--input-format", "tokens"]):
         done = parse(*given, input="", model="plain.egt")
         assert done.exit_code == 2
-        assert "plain.egt has no tagger; give tags with --input tagged or conllu" in done.stderr
+        assert (
+            "plain.egt has no tagger; give tags with --input-format tagged or conllu" in done.stderr
+        )
     bare = "1\tdog\t_\t_\t_\t_\t_\t_\t_\t_\n\n"
     done = parse(input=bare + RICH, model="plain.egt")
     assert done.exit_code == 2
     told = "eigentree: <standard input>:1: no tags by upos, and the model has no tagger\n"
     assert done.stderr == told
     assert len(read(done.stdout)) == 1
-    done = parse("--output", "json", input=bare, model="plain.egt")
+    done = parse("--output-format", "json", input=bare, model="plain.egt")
     assert json.loads(done.stdout)["problem"] == told[len("eigentree: ") : -1]
 
 
@@ -292,7 +298,7 @@ def test_models_of_other_kinds_are_refused(folder):
     assert "train.conllu: isn't an eigentree model" in done.stderr
     done = parse("train.conllu", "--output-file", "train.conllu")
     assert done.exit_code == 2
-    assert "is read, so it can't be written" in done.stderr
+    assert "is an input file, so it can't be written" in done.stderr
 
 
 # train -----------------------------------------------------------------------------------
@@ -384,7 +390,7 @@ def test_malformed_training_trees(folder):
             "objective viterbi is for automata of probabilities",
         ),
         (["--dev", "missing.conllu"], "missing.conllu: can't be read"),
-        (["-o", "train.conllu"], "train.conllu: holds trees, which the model would replace"),
+        (["-o", "train.conllu"], "train.conllu: is an input file, which the model would replace"),
         (["-o", "no/folder.egt"], "no/folder.egt: can't be written"),
     ],
 )

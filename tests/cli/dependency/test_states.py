@@ -56,16 +56,16 @@ def test_tables_tell_the_states_of_a_noun(files):
 
 
 def test_outputs(files, tmp_path):
-    done = run("states", *files, "--head", "N", "--output", "json")
+    done = run("states", *files, "--head", "N", "--output-format", "json")
     told = json.loads(done.stdout)
     assert (told["head"], told["direction"], told["sequences"]) == ("N", "left", 75)
     assert sum(state["stops"] + state["lost"] for state in told["states"]) == 75
     assert sum(each["times"] for each in told["transitions"]) == 60 + 40
     picture = tmp_path / "n.svg"
-    done = run("states", *files, "--head", "N", "--output", "svg", "-o", picture)
+    done = run("states", *files, "--head", "N", "--output-format", "svg", "-o", picture)
     assert (done.exit_code, done.stdout) == (0, "")
     assert ElementTree.parse(picture).getroot()[0].text.startswith("left modifiers of N")
-    done = run("states", *files, "--head", "V", "--direction", "right", "--output", "dot")
+    done = run("states", *files, "--head", "V", "--direction", "right", "--output-format", "dot")
     assert done.stdout.startswith('digraph "right modifiers of V')
     done = run("states", *files, "--head", "", "--direction", "right")
     assert done.stdout.startswith("right modifiers of the root, read")
@@ -79,7 +79,7 @@ def test_outputs(files, tmp_path):
         (["--head", "unknown tag"], "no word of the files has the tag 'unknown tag'"),
         (["--head", "N", "--clusters", 3, "--distance", 0.5], "--clusters or --distance, not both"),
         (["--head", "N", "--distance", 3], "distance is 3.0; it must lie between 0 and 2"),
-        (["--head", "N", "--least-share", 2], "--least-share is 2.0; it must lie between 0 and 1"),
+        (["--head", "N", "--min-share", 2], "--min-share must be between 0 and 1 (got 2.0)"),
         (["--head", "N", "--clusters", 0], "--clusters is 0, which must be 1 or more"),
     ],
 )
@@ -93,4 +93,4 @@ def test_files_are_kept(files):
     model, trees = files
     done = run("states", model, trees, "--head", "N", "-o", trees)
     assert done.exit_code == 2
-    assert "is read, so it can't be written" in done.stderr
+    assert "is an input file, so it can't be written" in done.stderr

@@ -3,7 +3,7 @@
 import sys
 from dataclasses import replace
 
-from eigentree.cli._common import show_table
+from eigentree.cli._output import show_table
 from eigentree.evaluation.parseval import score
 from eigentree.evaluation.settings import EVALB_COLLINS, OWN
 from eigentree.evaluation.tables.scores import Scored, describe, problem_lines, score_table

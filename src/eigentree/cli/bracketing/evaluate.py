@@ -1,62 +1,61 @@
-"""The verb ``induce``: trees without a treebank, and what they are worth against one."""
+"""The command ``induce evaluate``: score brackets without labels against gold trees."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from eigentree.cli._common import FAILED, JsonOption, SeedOption, keep_inputs
-from eigentree.cli.bracketing import train_parse
-from eigentree.errors import SettingsError, counted
+from eigentree.cli._options import (
+    AlignOption,
+    JsonOption,
+    PerSentenceOption,
+    ScoredOnErrorOption,
+    SeedOption,
+)
+from eigentree.cli._parsing import file_name
+from eigentree.cli._scoring import check_scored_files, leave, paired, print_json, write_rows
+from eigentree.errors import SettingsError
 
 if TYPE_CHECKING:
     from eigentree.evaluation.unlabelled import GoldBracketing, UnlabelledResult
     from eigentree.treebank.io.brackets import OnError
     from eigentree.treebank.io.unlabelled import Bracketing, Notation, Pair
 
-induce = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Find trees in sentences of tags, without a treebank.",
-)
 
-
-induce.command()(train_parse.train)
-induce.command()(train_parse.parse)
-
-
-@induce.command()
 def evaluate(
-    gold: Annotated[str, typer.Argument(help="File of gold trees; - is standard input.")],
-    parsed: Annotated[str, typer.Argument(help="File of parses, one for each gold tree.")],
+    gold: Annotated[str, typer.Argument(metavar="GOLD", help="Gold trees; - is standard input.")],
+    parsed: Annotated[
+        str, typer.Argument(metavar="PARSED", help="Parses, one for each gold tree.")
+    ],
     notation: Annotated[
         Literal["trees", "plain", "spans"],
         typer.Option(
-            help="Of PARSED. trees: brackets with any labels. plain: ((the cat) slept). spans: "
-            "words, a tab, then spans such as 0-2 0-3."
+            help="Notation of PARSED. trees: brackets with any labels. plain: ((the cat) slept). "
+            "spans: words, a tab, then spans such as 0-2 0-3."
         ),
     ] = "trees",
     punctuation: Annotated[
         Literal["words", "penn", "none"],
         typer.Option(
-            help="What is left out. words: those of punctuation by Unicode. penn: the tags that "
-            "papers on the Penn Treebank leave out."
+            help="What is left out. words: punctuation by Unicode. penn: the tags that papers on "
+            "the Penn Treebank leave out. none: nothing."
         ),
     ] = "words",
     punctuation_tags: Annotated[
-        str | None, typer.Option(help="Tags to leave out instead; blanks between them.")
+        str | None,
+        typer.Option(metavar="TAGS", help="Tags to leave out instead, space-separated."),
     ] = None,
     empty_labels: Annotated[
-        str, typer.Option(help="Tags of empty elements; blanks between them.")
+        str, typer.Option(metavar="TAGS", help="Tags of empty elements, space-separated.")
     ] = "-NONE-",
     length: Annotated[
         list[int] | None,
         typer.Option(
             min=1,
-            help="Score sentences up to so many words; may be given again.",
+            help="Add the scores of sentences of up to N words; repeatable.",
             show_default="10, 20, 30, 40",
         ),
     ] = None,
@@ -67,19 +66,12 @@ def evaluate(
             help="Add left-, right- and random-branching trees, and the best binary ones.",
         ),
     ] = False,
-    align: Annotated[
-        bool, typer.Option("--align", help="Pair sentences by their words, not their order.")
-    ] = False,
-    per_sentence: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write a table of all sentences (TSV).")
-    ] = None,
+    align: AlignOption = False,
+    per_sentence: PerSentenceOption = None,
     samples: Annotated[
-        int, typer.Option(min=0, help="Draws for the intervals; 0 for none.")
+        int, typer.Option(min=0, help="Bootstrap samples for the intervals; 0 for none.")
     ] = 10_000,
-    on_error: Annotated[
-        Literal["raise", "skip"],
-        typer.Option(help="Stop at a malformed tree, or take it for a missing one."),
-    ] = "raise",
+    on_error: ScoredOnErrorOption = "raise",
     as_json: JsonOption = False,
     seed: SeedOption = 0,
 ) -> None:
@@ -91,12 +83,10 @@ def evaluate(
     from eigentree.evaluation.tables import unlabelled as report
     from eigentree.evaluation.unlabelled import LENGTHS, PENN_PUNCTUATION, score_unlabelled
 
-    if [gold, parsed].count("-") > 1:
-        raise typer.BadParameter("only one of the files can be standard input")
-    keep_inputs(per_sentence or "-", [gold, parsed])
-    ways: dict[str, tuple[str, ...] | None]
-    ways = {"words": None, "penn": PENN_PUNCTUATION, "none": ()}
-    tags = ways[punctuation]
+    check_scored_files([gold, parsed], per_sentence)
+    left_out: dict[str, tuple[str, ...] | None]
+    left_out = {"words": None, "penn": PENN_PUNCTUATION, "none": ()}
+    tags = left_out[punctuation]
     if punctuation_tags is not None:
         tags = tuple(punctuation_tags.split())
     empty = empty_labels.split()
@@ -108,35 +98,26 @@ def evaluate(
         reference.sentences, parses, lengths=lengths, seed=seed, n_samples=samples
     )
     failed = bool(remarks) or any(one.status == "error" for one in result.problems)
-    told = {"parses": result}
+    results = {"parses": result}
     if baselines:
-        told |= _baselines(reference.sentences, lengths, seed)
+        results |= _baselines(reference.sentences, lengths, seed)
     places = [f"{reference.name}:{line}" for line in reference.lines]
-    if per_sentence is not None:
-        from eigentree.treebank.io.text_files import write_whole
-
-        with write_whole(per_sentence) as out:
-            out.writelines(f"{row}\n" for row in report.sentence_rows(result, places))
+    write_rows(per_sentence, report.sentence_rows(result, places))
     settings = report.describe(tags, empty)
     remarks += report.notes(reference.sentences)
     if as_json:
-        found = {name: one.to_dict() for name, one in told.items()}
         about = {"gold": gold, "parsed": parsed, "settings": dict(settings), "remarks": remarks}
-        typer.echo(
-            json.dumps(
-                about | found | {"seed": seed, "samples": samples}, ensure_ascii=False, indent=2
-            )
-        )
+        scores = {name: one.to_dict() for name, one in results.items()}
+        print_json(about | scores, seed=seed, samples=samples)
     elif per_sentence != "-":
         typer.echo(f"gold: {gold}\nparsed: {parsed}")
-        for line in report.lines(told, settings, [*remarks, *report.problems(result, places)]):
+        for line in report.lines(results, settings, [*remarks, *report.problems(result, places)]):
             typer.echo(line)
-    if failed:
-        raise typer.Exit(FAILED)
+    leave(failed=failed)
 
 
 class _Gold(NamedTuple):
-    """Gold trees that can be used, the place of each among all, and the line that it begins on."""
+    """The usable gold trees, the position of each among all, and the line where it begins."""
 
     name: str
     sentences: list[GoldBracketing]
@@ -147,17 +128,13 @@ class _Gold(NamedTuple):
 
 
 class _Parsed(NamedTuple):
-    """All parses of a file, None where there is none, and the line that each begins on."""
+    """All parses of a file, None for a missing one, and the line where each begins."""
 
     name: str
     parses: list[Bracketing | None]
     lines: list[int]
     n_lines: int
     remarks: list[str]
-
-
-def _name(path: str) -> str:
-    return "<standard input>" if path == "-" else path
 
 
 def _read_gold(
@@ -167,23 +144,23 @@ def _read_gold(
     from eigentree.treebank.io.text_files import open_text
     from eigentree.treebank.reader import read_trees
 
-    name = _name(path)
-    found = _Gold(name, [], [], [], 0, [])
+    name = file_name(path)
+    result = _Gold(name, [], [], [], 0, [])
     n_trees = 0
     with open_text(path, keep_bad_bytes=on_error == "skip") as stream:
         for n_trees, record in enumerate(read_trees(stream, name=name, on_error=on_error), 1):
             if record.tree is None:
-                why = record.problem or f"{name}:{record.line}: there is no gold tree"
-                found.remarks.append(str(why))
+                why = record.problem or f"{name}:{record.line}: no gold tree"
+                result.remarks.append(str(why))
                 continue
-            found.order.append(n_trees - 1)
-            found.lines.append(record.line)
-            found.sentences.append(
+            result.order.append(n_trees - 1)
+            result.lines.append(record.line)
+            result.sentences.append(
                 gold_bracketing(record.tree, punctuation=tags, empty_labels=empty_labels)
             )
-    if not found.sentences:
-        raise SettingsError(f"{name}: there is no gold tree to compare with")
-    return found._replace(n_trees=n_trees)
+    if not result.sentences:
+        raise SettingsError(f"{name}: no gold trees to compare with")
+    return result._replace(n_trees=n_trees)
 
 
 def _read_parsed(
@@ -194,43 +171,31 @@ def _read_parsed(
 
     with open_text(path, keep_bad_bytes=on_error == "skip") as stream:
         text = list(stream)
-    found = _Parsed(_name(path), [], [], len(text), [])
+    result = _Parsed(file_name(path), [], [], len(text), [])
     for record in read_bracketings(
-        text, notation=notation, name=found.name, on_error=on_error, empty_labels=empty_labels
+        text, notation=notation, name=result.name, on_error=on_error, empty_labels=empty_labels
     ):
         if record.problem is not None:
-            found.remarks.append(str(record.problem))
-        found.parses.append(record.bracketing)
-        found.lines.append(record.line)
-    return found
+            result.remarks.append(str(record.problem))
+        result.parses.append(record.bracketing)
+        result.lines.append(record.line)
+    return result
 
 
 def _paired(gold: _Gold, given: _Parsed, align: bool) -> tuple[list[Bracketing | None], list[str]]:
-    """A parse, or None, for each gold tree, and what was remarkable in reading and pairing."""
-    from eigentree.evaluation.tables.scoring import align_by_lines
+    """A parse, or None, for each gold tree, with remarks on reading and pairing."""
     from eigentree.evaluation.unlabelled import align_bracketings
 
-    remarks = [*gold.remarks, *given.remarks]
-    if align:
-        parses, left_over = align_bracketings(gold.sentences, given.parses)
-        if left_over:
-            lines = ", ".join(str(given.lines[place]) for place in left_over)
-            parses_with = counted(len(left_over), "parse has", "parses have")
-            remarks.append(
-                f"{given.name}: {parses_with} words that match no remaining gold tree, "
-                f"on {'line' if len(left_over) == 1 else 'lines'} {lines}"
-            )
-        return parses, remarks
-    parses = given.parses
-    if len(parses) != gold.n_trees:
-        parses = align_by_lines(parses, given.lines, given.n_lines, gold.n_trees)
-    if len(parses) != gold.n_trees:
-        remarks.append(
-            f"{given.name} has {counted(len(parses), 'parse')} and {gold.name} {gold.n_trees}, "
-            "paired in order; --align pairs them by their words"
-        )
-        parses = [*parses, *[None] * gold.n_trees]
-    return [parses[place] for place in gold.order], remarks
+    by_words = partial(align_bracketings, gold.sentences, given.parses)
+    parses, remarks = paired(
+        (gold.name, gold.n_trees),
+        (given.name, given.parses, given.lines),
+        "parse",
+        by_words if align else None,
+        given.n_lines,
+    )
+    chosen = parses if align else [parses[place] for place in gold.order]
+    return chosen, [*gold.remarks, *given.remarks, *remarks]
 
 
 def _baselines(

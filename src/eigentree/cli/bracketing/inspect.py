@@ -1,4 +1,4 @@
-"""What is in a model of ``induce train``, for the verb ``inspect``."""
+"""What is in a model of ``induce train``, for the command ``inspect``."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from typing import Any
 
 import typer
 
+from eigentree.cli._output import plain
 
-def describe_brackets(path: str) -> dict[str, Any]:
+
+def describe(path: str) -> dict[str, Any]:
     """The file and `BracketingParser.summary`."""
     from eigentree.bracketing.parser import BracketingParser
 
@@ -16,20 +18,10 @@ def describe_brackets(path: str) -> dict[str, Any]:
     return {"file": path, "bytes": Path(path).stat().st_size, **parser.summary()}
 
 
-def show_brackets(report: dict[str, Any]) -> None:
-    """A line for the file, and one for each thing that there is to tell."""
+def show(report: dict[str, Any], limit: int, *, ascii_only: bool = False) -> None:  # noqa: ARG001
+    """Print a line for each item; there is nothing that is limited, or beyond ASCII."""
     trained = {**report["trained"]}
     method = trained.pop("method", "unknown method")
     typer.echo(f"{report['file']}: {report['bytes'] / 1e6:.2f} MB, brackets, {method}")
     for name, value in {**trained, "parsing": report["parsing"]}.items():
-        typer.echo(f"{name.replace('_', ' ')}: {_plain(value)}")
-
-
-def _plain(value: Any) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{name} {_plain_item(inner)}" for name, inner in value.items())
-    return _plain_item(value)
-
-
-def _plain_item(value: Any) -> str:
-    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+        typer.echo(f"{name.replace('_', ' ')}: {plain(value)}")

@@ -3,63 +3,72 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from eigentree.cli._parsing import InputErrors, InputFormat, InputSentence, file_name
+
 if TYPE_CHECKING:
-    from eigentree.cli.constituency.parse import InputForm, Sentence
     from eigentree.constituency.ensemble.parser import EnsembleParser
     from eigentree.constituency.parser import Parser
 
 
-def known_to(parser: Parser | EnsembleParser, form: InputForm) -> set[str]:
-    """What a form of input has to know: labels of phrases, or tags that may have weights."""
+def known_names(parser: Parser | EnsembleParser, input_format: InputFormat) -> set[str]:
+    """The names a format refers to: labels of phrases, or tags that may have weights."""
     from eigentree.constituency.chart.decode import phrase_chains
 
     plain = getattr(parser, "backbones", [parser])
     tables = [each.grammar.backbone.symbols for each in plain]
-    if form == "json":
+    if input_format == "json":
         return {tag for table in tables for tag in table.tags}
-    if form != "bracketed":
+    if input_format != "bracketed":
         return set()
     labels = {label for table in tables for chain in phrase_chains(table) for label in chain}
     return labels | ({parser.wrapper} if parser.wrapper else set())
 
 
-def from_file(
-    sentences: Iterable[Sentence], file: str, tell: Callable[[str], object]
-) -> Iterator[Sentence]:
-    """Sentences, each with the constraints of the next line of a file besides its own.
+def with_constraints(
+    sentences: Iterable[InputSentence], file: str, errors: InputErrors
+) -> Iterator[InputSentence]:
+    """Sentences, each with the constraints in the next line of a file besides its own.
 
-    An empty line has none. What is wrong is told; the sentence then goes without constraints.
+    An empty line has none.  A line that can't be used is reported, and its sentence has no
+    constraints.
     """
     from eigentree.errors import EigentreeError
     from eigentree.treebank.constraints import Constraints
     from eigentree.treebank.io.text_files import open_text
 
-    name = "<standard input>" if file == "-" else file
+    name = file_name(file)
     with open_text(file) as lines:
-        number = 0
+        number, has_ended = 0, False
         for sentence in sentences:
-            line = next(lines, None)
+            line = None if has_ended else next(lines, None)
+            if line is None and not has_ended:
+                has_ended = True
+                errors.report(
+                    f"{name}: has {number} lines, none for {sentence.place} and what follows"
+                )
             if line is None:
-                if number >= 0:
-                    tell(f"{name}: has {number} lines, none for {sentence.place} and what follows")
-                number = -1
-            else:
-                number += 1
-            if line is None or not line.strip() or not sentence.readable:
+                yield sentence
+                continue
+            number += 1
+            if not line.strip() or sentence.problem is not None:
                 yield sentence
                 continue
             try:
                 more = Constraints.from_json(json.loads(line))
                 more.check_length(len(sentence.words))
             except (EigentreeError, ValueError, RecursionError) as error:
-                what = error if isinstance(error, EigentreeError) else f"is no JSON: {error}"
-                tell(f"{name}:{number}: {what}; {sentence.place} is parsed without constraints")
-                yield sentence._replace(constraints=None, refused=str(what))
+                reason = error if isinstance(error, EigentreeError) else f"is not JSON: {error}"
+                errors.report(
+                    f"{name}:{number}: {reason}; {sentence.place} is parsed without constraints"
+                )
+                yield sentence._replace(constraints=None, refused=str(reason))
                 continue
-            own = sentence.constraints or Constraints()
-            yield sentence._replace(constraints=Constraints(own.each + more.each))
-        if number >= 0 and next(lines, None) is not None:
-            tell(f"{name}:{number + 1}: is beyond the last sentence; a line for each is expected")
+            given = sentence.constraints or Constraints()
+            yield sentence._replace(constraints=Constraints(given.each + more.each))
+        if not has_ended and next(lines, None) is not None:
+            errors.report(
+                f"{name}:{number + 1}: is beyond the last sentence; a line for each is expected"
+            )

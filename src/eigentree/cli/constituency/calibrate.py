@@ -1,4 +1,4 @@
-"""The verb ``calibrate``: count on held-out trees how often a parser is right, and keep it."""
+"""The command ``calibrate``: fit a parser's confidences to held-out trees."""
 
 from __future__ import annotations
 
@@ -8,33 +8,43 @@ from typing import Annotated
 
 import typer
 
-from eigentree.cli._common import QuietOption, keep_inputs, message, track
-from eigentree.cli.constituency._output import open_parser, warn_of_compilation
-from eigentree.cli.constituency._training import OnErrorOption, held_out_trees
+from eigentree.cli._common import keep_inputs, message, track
+from eigentree.cli._options import (
+    OptionalModelOption,
+    QuietOption,
+    TreesOnErrorOption,
+    model_and_files,
+)
+from eigentree.cli._output import warn_of_compilation
+from eigentree.cli._parsing import open_parser
+from eigentree.cli.constituency._training import dev_trees_of
 
 
 def calibrate(
-    model: Annotated[
-        str, typer.Argument(help="A model file made by train, or the folder of an ensemble.")
-    ],
-    held_out: Annotated[
-        str, typer.Argument(help="Trees that were neither trained on nor are to be tested on.")
+    arguments: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="TREES", help="Trees that were not trained on and will not be tested on."
+        ),
     ],
     output: Annotated[
         str,
         typer.Option(
             "--output-file",
             "-o",
-            help="The model file to write; may be the same. For an ensemble its own folder.",
+            metavar="FILE",
+            help="The model file to write, which may be the same; for an ensemble, its own folder.",
         ),
     ],
-    on_error: OnErrorOption = "raise",
+    model: OptionalModelOption = None,
+    on_error: TreesOnErrorOption = "raise",
     quiet: QuietOption = False,
 ) -> None:
-    """Turn a model's confidences into probabilities of being right.
+    """Calibrate a model's confidences on held-out trees.
 
-    The held-out trees are parsed with their tags, and by the model's tagger.  The table tells what
-    raw confidences are worth, and calibrated ones, those of each half of the trees by the other.
+    The trees are parsed with their tags, and with the model's tagger.  The table compares raw
+    confidences with calibrated ones, which are cross-fitted: each half of the trees is calibrated
+    on the other.
     """
     from eigentree.cli.constituency.reliability import show
     from eigentree.constituency.calibrate import inputs, measure_confidence, tag_conditions
@@ -45,23 +55,24 @@ def calibrate(
     from eigentree.evaluation.reliability import measure_reliability
     from eigentree.evaluation.tables.reliability import ReliabilityRow
 
-    keep_inputs(output, [held_out])
+    model, (trees,) = model_and_files(model, arguments, "TREES")
+    keep_inputs(output, [trees])
     is_ensemble = Path(model).is_dir()
     if is_ensemble != Path(output).is_dir() or (is_ensemble and not Path(output).samefile(model)):
         raise SettingsError(
-            f"{output}: must be a file for a model file, and for an ensemble its own folder"
+            f"{output}: must be a file for a model, and the ensemble's own folder for an ensemble"
         )
     parser = open_parser(model)
     parser = replace(parser, calibrations={})
-    trees = [clean for _, clean in held_out_trees(held_out, parser.cleaning, on_error)]
-    warn_of_compilation(quiet=quiet)
-    found: dict[TagCondition, Calibration] = {}
+    gold = [clean for _, clean in dev_trees_of(trees, parser.cleaning, on_error)]
+    warn_of_compilation("parsing", quiet=quiet)
+    calibrations: dict[TagCondition, Calibration] = {}
     rows: list[ReliabilityRow] = []
     for condition in tag_conditions(parser):
-        results = parser.parse_many(inputs(trees, condition))
-        told = track(results, f"parsing {held_out}, {condition}", len(trees), quiet=quiet)
-        judgement = measure_confidence(told, trees)
-        found[condition] = judgement.calibration()
+        results = parser.parse_many(inputs(gold, condition))
+        shown = track(results, f"parsing {trees}, {condition}", len(gold), quiet=quiet)
+        judgement = measure_confidence(shown, gold)
+        calibrations[condition] = judgement.calibration()
         for colour, (name, judged) in enumerate(judgement._asdict().items()):
             raw, fitted = judged.raw, judged.cross_fitted()
             rows.append(
@@ -78,7 +89,7 @@ def calibrate(
             )
     show(rows)
     if isinstance(parser, EnsembleParser):
-        save_calibrations(Path(output), found)
+        save_calibrations(Path(output), calibrations)
     else:
-        replace(parser, calibrations=found).save(output)
+        replace(parser, calibrations=calibrations).save(output)
     message(f"wrote {output}", quiet=quiet)

@@ -1,4 +1,4 @@
-"""The verb ``ensemble``: many parsers that differ, trained and looked at."""
+"""The group ``ensemble``: many parsers that are combined."""
 
 from __future__ import annotations
 
@@ -11,30 +11,29 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from eigentree.cli._common import (
+from eigentree.cli._commands import Command, new_group
+from eigentree.cli._common import check_inputs, message, track
+from eigentree.cli._options import (
+    CutTagsOption,
+    DevOption,
+    FunctionTagsOption,
     JobsOption,
     JsonOption,
+    OptionalModelArgument,
+    OptionalModelOption,
     QuietOption,
     SeedOption,
-    check_inputs,
-    message,
-    result_console,
-    track,
-)
-from eigentree.cli.constituency._output import warn_of_compilation
-from eigentree.cli.constituency._training import (
-    CutTagsOption,
-    FunctionTagsOption,
-    OnErrorOption,
     SeparatorsOption,
-    Stages,
+    TaggerOption,
     TraceLabelsOption,
     TraceWordsOption,
     TreesArgument,
-    cleaning_settings,
-    held_out_trees,
-    tell_of_treebank,
+    TreesOnErrorOption,
+    model_and_files,
 )
+from eigentree.cli._output import result_console, warn_of_compilation
+from eigentree.cli._training import Stages
+from eigentree.cli.constituency._training import cleaning_settings, dev_trees_of, report_treebank
 from eigentree.errors import SettingsError, TreebankFormatError, counted
 
 if TYPE_CHECKING:
@@ -45,45 +44,40 @@ if TYPE_CHECKING:
     from eigentree.treebank.tree import Tree
 
 
-ensemble = typer.Typer(
-    add_completion=False,
-    rich_markup_mode=None,
-    help="Train many parsers that differ and combine their trees.",
-)
+ensemble = new_group("Train and inspect ensembles of parsers, whose trees are combined.")
 
 
-@ensemble.command()
+@ensemble.command(cls=Command)
 def train(
     files: TreesArgument,
     output: Annotated[
-        str, typer.Option("--output-folder", "-o", help="The folder of the ensemble.")
+        str,
+        typer.Option("--output-folder", "-o", metavar="FOLDER", help="The folder of the ensemble."),
     ],
     description: Annotated[
         str | None,
         typer.Option(
             "--description",
-            help="A TOML file with members and combinations; without one, the package's own.",
+            metavar="FILE",
+            help="A TOML file of members and combinations.",
+            show_default="a bundled one",
         ),
     ] = None,
-    dev: Annotated[
-        str | None, typer.Option(help="Held-out trees to score members and combinations on.")
-    ] = None,
+    dev: DevOption = None,
     keep_function_tags: FunctionTagsOption = False,
     cut_tags: CutTagsOption = False,
     function_separators: SeparatorsOption = None,
     trace_labels: TraceLabelsOption = None,
     trace_words: TraceWordsOption = None,
-    tagger: Annotated[
-        bool, typer.Option("--tagger/--no-tagger", help="Train a tagger on the same trees.")
-    ] = True,
-    on_error: OnErrorOption = "raise",
+    tagger: TaggerOption = True,
+    on_error: TreesOnErrorOption = "raise",
     jobs: JobsOption = 1,
     seed: SeedOption = 0,
     quiet: QuietOption = False,
 ) -> None:
-    """Learn an ensemble of parsers from a treebank.
+    """Train an ensemble of parsers on a treebank.
 
-    What is done is kept in the folder, so that the same command goes on where it was interrupted.
+    Finished parts are kept in the folder, so that the same command resumes an interrupted training.
     """
     from eigentree.constituency.ensemble.training import train_ensemble
     from eigentree.treebank.reader import read_treebank
@@ -97,14 +91,15 @@ def train(
     described = _described(description, cleaning_given)
     cleaning = _cleaning_of(described, cleaning_given)
     treebank = read_treebank(files, cleaning=cleaning, on_error=on_error)
-    tell_of_treebank(treebank, quiet)
+    report_treebank(treebank, quiet)
     if not treebank.trees:
-        raise TreebankFormatError(f"{files[0]}: no tree to learn from; at least one is needed")
-    # Read before anything is learned, so that what is wrong with it is told at once.
-    held_out = None if dev is None else held_out_trees(dev, cleaning, on_error)
+        raise TreebankFormatError(f"{files[0]}: no trees to train on")
+    # Read before the training, so that its errors are reported at once.
+    dev_pairs = None if dev is None else dev_trees_of(dev, cleaning, on_error)
     has_em = any("em" in family.method for family in described.family)
-    warn_of_compilation(quiet=quiet, parsing=described.has_rerankers, em=has_em)
-    notes = _going_on(folder, described)
+    parts = [*(["em"] if has_em else []), *(["parsing"] if described.has_rerankers else [])]
+    warn_of_compilation(*parts, quiet=quiet)
+    notes = _resumption(folder, described)
     with Stages(quiet, notes) as stages, _interruptible(folder, quiet):
         parser = train_ensemble(
             treebank.trees,
@@ -116,36 +111,35 @@ def train(
             jobs=jobs,
             progress=stages,
         )
-    _tell_written(folder, described, quiet)
-    if held_out is not None:
-        _score(parser, str(dev), held_out, quiet)
+    _report_folder(folder, described, quiet)
+    if dev_pairs is not None:
+        _score(parser, str(dev), dev_pairs, quiet)
 
 
-@ensemble.command()
+@ensemble.command(cls=Command)
 def info(
-    folder: Annotated[str, typer.Argument(help="The folder of an ensemble.")],
+    arguments: OptionalModelArgument = None,
+    model: OptionalModelOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what is in an ensemble: members, combinations and rerankers.
+    """Describe an ensemble: members, combinations and rerankers.
 
-    The weights of a reranker are those of what members say of a tree, in units of a standard
-    deviation within a sentence; those of its other features have no names to be told by.
+    The weights of a reranker are listed for the members' scores of a tree, in units of a standard
+    deviation within a sentence; its other features have no readable names.
     """
-    from eigentree.constituency.ensemble.parser import EnsembleParser
-
-    parser = EnsembleParser.load(folder, low_memory=True, verify=False)
-    report = _report(parser, Path(folder))
+    folder, _ = model_and_files(model, arguments or [], "")
+    report = describe(folder)
     if as_json:
         typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
     else:
-        _show(report)
+        show(report)
 
 
 # train ------------------------------------------------------------------------------------
 
 
 def _check_folder(folder: Path) -> None:
-    """Refuse a place for the ensemble before the work rather than after it."""
+    """Refuse an output folder before the work rather than after it."""
     from eigentree.constituency.ensemble.model_folder import (
         index_path,
         member_path,
@@ -157,12 +151,14 @@ def _check_folder(folder: Path) -> None:
     parts = (member_path(folder, "any"), reranker_path(folder, "any"), of_fold)
     for path in (folder, *(part.parent for part in parts), of_fold):
         if path.exists() and not path.is_dir():
-            raise SettingsError(f"{path}: is a file; an ensemble needs a folder")
+            raise SettingsError(f"{path}: is a file; an ensemble requires a folder")
     if not os.access(folder if folder.exists() else folder.parent, os.W_OK):
-        raise SettingsError(f"{folder}: can't be written; name a folder within one of your own")
+        raise SettingsError(f"{folder}: can't be written; name a folder in a writable one")
     begun = (index_path(folder), member_path(folder, "any").parent)
     if folder.exists() and any(folder.iterdir()) and not any(path.exists() for path in begun):
-        raise SettingsError(f"{folder}: holds other files than an ensemble's; name a new folder")
+        raise SettingsError(
+            f"{folder}: contains other files than those of an ensemble; name a new folder"
+        )
 
 
 def _described(path: str | None, cleaning_given: dict[str, Any]) -> Description:
@@ -171,68 +167,71 @@ def _described(path: str | None, cleaning_given: dict[str, Any]) -> Description:
 
     tables = read_tables(DEFAULT if path is None else path)
     given = {"treebank": {"cleaning": cleaning_given}} if cleaning_given else {}
-    return make_description(merged([tables, given]), path or "the package's description")
+    return make_description(merged([tables, given]), path or "the bundled description")
 
 
 def _cleaning_of(described: Description, given: dict[str, Any]) -> CleaningOptions:
-    """How trees are cleaned, which must be the same for all members."""
+    """How trees are cleaned; it must be the same for all members."""
     members = described.members()
     cleaning = members[0].options.treebank.cleaning
     if any(member.options.treebank.cleaning != cleaning for member in members):
         raise SettingsError(
-            "families have treebank.cleaning of their own that differ; all members of an ensemble "
-            "must learn from the same trees"
+            "families have different treebank.cleaning; all members of an ensemble must be trained "
+            "on the same trees"
         )
     for name, value in given.items():
         if getattr(cleaning, name) != value:
             raise SettingsError(
-                f"the families of the description say {name} themselves; say it there, or at its "
-                "top, or by an option"
+                f"the families of the description set {name} themselves; set it there, at the top "
+                "level, or by an option"
             )
     return cleaning
 
 
-def _going_on(folder: Path, described: Description) -> dict[str, str]:
-    """What is to be said when the work begins in a folder where some was done before."""
+def _resumption(folder: Path, described: Description) -> dict[str, str]:
+    """The message for a folder with finished members, by the stage at whose beginning it is."""
     from eigentree.constituency.ensemble.model_folder import member_path
 
     members = described.members()
-    there = sum(member_path(folder, member.name).exists() for member in members)
-    if not there:
+    n_finished = sum(member_path(folder, member.name).exists() for member in members)
+    if not n_finished:
         return {}
     return {
-        "members": f"{folder} has {there} of {counted(len(members), 'member')}; what was made from "
-        "the same trees, settings and seed is kept"
+        "members": f"{folder} has {n_finished} of {counted(len(members), 'member')}; those of the "
+        "same trees, settings and seed are kept"
     }
 
 
 @contextmanager
 def _interruptible(folder: Path, quiet: bool) -> Iterator[None]:
-    """Say how to go on after an interruption."""
+    """Report how to resume after an interruption."""
     try:
         yield
     except KeyboardInterrupt:
-        message(f"interrupted; the same command goes on with what is in {folder}", quiet=quiet)
+        message(f"interrupted; the same command resumes from {folder}", quiet=quiet)
         raise
 
 
-def _tell_written(folder: Path, described: Description, quiet: bool) -> None:
-    kept, work = _sizes(folder, described)
+def _report_folder(folder: Path, described: Description, quiet: bool) -> None:
+    size, work = _sizes(folder, described)
     parts = [
         counted(len(described.members()), "member"),
         counted(len(described.combination), "combination"),
-        f"{kept / 1e6:.1f} MB",
+        f"{size / 1e6:.1f} MB",
     ]
     message(f"wrote {folder}: {', '.join(parts)}", quiet=quiet)
     if work:
-        message(f"{folder / 'work'} ({work / 1e6:.1f} MB) is for more training alone", quiet=quiet)
+        message(
+            f"{folder / 'work'} ({work / 1e6:.1f} MB) is needed for further training only",
+            quiet=quiet,
+        )
 
 
 def _sizes(folder: Path, described: Description) -> tuple[int, int]:
-    """Bytes of the files that the ensemble is made of, and of those of ``work``."""
+    """Bytes of the ensemble's own files, and of those in ``work``."""
     from eigentree.constituency.ensemble.model_folder import index_path, member_path, reranker_path
 
-    # The folder may hold parts of another ensemble, whose training was begun later.
+    # The folder may contain parts of another ensemble, whose training began later.
     parts = [index_path(folder)]
     parts += [member_path(folder, member.name) for member in described.members()]
     parts += [reranker_path(folder, each.name) for each in described.combination if each.is_trained]
@@ -241,20 +240,20 @@ def _sizes(folder: Path, described: Description) -> tuple[int, int]:
 
 
 def _score(
-    parser: EnsembleParser, dev: str, held_out: Sequence[tuple[Tree, Tree]], quiet: bool
+    parser: EnsembleParser, dev: str, pairs: Sequence[tuple[Tree, Tree]], quiet: bool
 ) -> None:
-    """Parse the held-out trees by their own tags, and by the tagger's, and score all answers."""
-    warn_of_compilation(quiet=quiet)
-    most = parser.options.max_words
-    fitting = [pair for pair in held_out if len(pair[1].words()) <= most]
-    if len(fitting) < len(held_out):
-        number = counted(len(held_out) - len(fitting), "sentence")
-        message(f"{dev}: {number} of more than {most} words left out", quiet=quiet)
-    ways = [("gold tags", False)] if fitting else []
+    """Parse held-out trees with gold tags, and with the tagger's, and report all scores."""
+    warn_of_compilation("parsing", quiet=quiet)
+    max_words = parser.options.max_words
+    fitting = [pair for pair in pairs if len(pair[1].words()) <= max_words]
+    if len(fitting) < len(pairs):
+        number = counted(len(pairs) - len(fitting), "sentence")
+        message(f"{dev}: {number} of more than {max_words} words skipped", quiet=quiet)
+    conditions = [("gold tags", False)] if fitting else []
     if fitting and parser.tagger is not None:
-        ways.append(("own tags", True))
-    for name, own in ways:
-        rows = _scores(parser, fitting, own=own, doing=f"parsing {dev}", quiet=quiet)
+        conditions.append(("own tags", True))
+    for name, untagged in conditions:
+        rows = _scores(parser, fitting, untagged=untagged, doing=f"parsing {dev}", quiet=quiet)
         message(f"{dev}, {name} (EVALB, all lengths):", quiet=quiet)
         width = max(len(what) for what, _ in rows)
         for what, f1 in rows:
@@ -266,11 +265,11 @@ def _scores(
     parser: EnsembleParser,
     pairs: Sequence[tuple[Tree, Tree]],
     *,
-    own: bool,
+    untagged: bool,
     doing: str,
     quiet: bool,
 ) -> list[tuple[str, float | None]]:
-    """F1 of members and combinations on held-out trees, as they stand and cleaned."""
+    """F1 of members and combinations on held-out trees, given as written and cleaned."""
     import numpy as np
 
     from eigentree.constituency.ensemble.diversity import compare
@@ -282,10 +281,12 @@ def _scores(
     names: dict[str, list[str]] = {family.name: [] for family in described.family}
     for member in described.members():
         names[member.family].append(member.name)
-    matched, total = ({name: np.zeros(len(own)) for name, own in names.items()} for _ in range(2))
+    matched, total = (
+        {name: np.zeros(len(members_of)) for name, members_of in names.items()} for _ in range(2)
+    )
     answers: dict[str, list[Tree]] = {each.name: [] for each in described.combination}
     best: list[Tree] = []
-    given = [(tree.words(), None if own else tree.tags()) for _, tree in pairs]
+    given = [(tree.words(), None if untagged else tree.tags()) for _, tree in pairs]
     found = parser.every_answer(given)
     for (gold, clean), (readings, combined) in zip(
         pairs, track(found, doing, len(pairs), quiet=quiet), strict=True
@@ -325,16 +326,21 @@ def _is_last(name: str, described: Description) -> str:
 # info -------------------------------------------------------------------------------------
 
 
-def _report(parser: EnsembleParser, folder: Path) -> dict[str, Any]:
+def describe(path: str) -> dict[str, Any]:
+    """What is in an ensemble, as JSON has it."""
+    from eigentree.constituency.ensemble.parser import EnsembleParser
+
+    folder = Path(path)
+    parser = EnsembleParser.load(folder, low_memory=True, verify=False)
     described = parser.network.description
     about = dict(parser.description)
     about.pop("members")
     members = _members(parser, folder)
-    kept, work = _sizes(folder, described)
+    size, work = _sizes(folder, described)
     return {
         "folder": str(folder),
         "title": described.title,
-        "bytes": kept,
+        "bytes": size,
         "bytes_of_work": work,
         "trained": about,
         "wrapper": parser.wrapper,
@@ -350,13 +356,13 @@ def _report(parser: EnsembleParser, folder: Path) -> dict[str, Any]:
 def _members(parser: EnsembleParser, folder: Path) -> list[dict[str, Any]]:
     from eigentree.constituency.ensemble.model_folder import member_path
 
-    # Opened by the parser, which finds those that are not its own.
-    found: dict[str, list[tuple[int, int]]] = {}
+    # Opened by the parser, which detects those of another ensemble.
+    sizes_of: dict[str, list[tuple[int, int]]] = {}
     for number in range(len(parser.backbones)):
         for family, grammar in parser.members(number):
             sizes = int(grammar.n_states.max()), grammar.n_parameters
-            found.setdefault(family, []).append(sizes)
-    waiting = {family: iter(sizes) for family, sizes in found.items()}
+            sizes_of.setdefault(family, []).append(sizes)
+    waiting = {family: iter(sizes) for family, sizes in sizes_of.items()}
     members = []
     for member in parser.network.description.members():
         states, parameters = next(waiting[member.family])
@@ -376,15 +382,15 @@ def _members(parser: EnsembleParser, folder: Path) -> list[dict[str, Any]]:
 
 
 def _combination(combination: Combination, reranker: Reranker | None) -> dict[str, Any]:
-    told: dict[str, Any] = {
+    record: dict[str, Any] = {
         "name": combination.name,
         "how": combination.how,
         "inputs": combination.inputs,
     }
     if reranker is None:
-        return told | {"price": combination.price}
+        return record | {"price": combination.price}
     weights = zip(reranker.column_names, reranker.model.dense_weights.tolist(), strict=True)
-    return told | {
+    return record | {
         "features": len(reranker.table),
         "schemata": list(reranker.table.options.schemata),
         "converged": reranker.model.converged,
@@ -392,7 +398,8 @@ def _combination(combination: Combination, reranker: Reranker | None) -> dict[st
     }
 
 
-def _show(report: dict[str, Any]) -> None:
+def show(report: dict[str, Any], limit: int = 0, *, ascii_only: bool = False) -> None:  # noqa: ARG001
+    """Print it; there is nothing that is limited, or beyond ASCII."""
     from rich.table import Table
 
     console = result_console()
@@ -440,10 +447,10 @@ def _show(report: dict[str, Any]) -> None:
 
 
 def _network(combinations: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """The combinations as an outline, the last on top and the inputs of each below it."""
+    """The combinations as an outline, from the last one down to the inputs."""
     by_name = {each["name"]: each for each in combinations}
     shown: set[str] = set()
-    # Combinations that nothing is made of stand beside the last one.
+    # Combinations that are no inputs are at the same level as the last one.
     used = {name for each in combinations for name in each["inputs"]}
     waiting = [(each["name"], 0) for each in combinations if each["name"] not in used]
     while waiting:
@@ -465,7 +472,7 @@ def _show_reranker(console: Any, combination: dict[str, Any]) -> None:
     console.print(f"\n{combination['name']}", style="bold")
     end = "" if combination["converged"] else ", training not converged"
     console.print(f"  {combination['features']:,} features{end}")
-    table = Table("what members say", "weight", box=None)
+    table = Table("feature of members", "weight", box=None)
     table.columns[1].justify = "right"
     for name, weight in combination["weights"].items():
         table.add_row(name, f"{weight:.3f}")

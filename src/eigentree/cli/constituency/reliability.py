@@ -1,4 +1,4 @@
-"""The verb ``reliability``: how far a model's confidences can be trusted, on trees."""
+"""The command ``reliability``: a model's confidences beside its accuracy."""
 
 from __future__ import annotations
 
@@ -7,42 +7,45 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eigentree.cli._common import (
+from eigentree.cli._common import check_inputs, keep_inputs, track
+from eigentree.cli._options import (
+    IgnoreTagsOption,
     JsonOption,
+    OptionalModelOption,
     QuietOption,
-    check_inputs,
-    keep_inputs,
-    track,
-    write_picture,
+    TreesOnErrorOption,
+    model_and_files,
 )
-from eigentree.cli.constituency._output import open_parser, warn_of_compilation
-from eigentree.cli.constituency._training import OnErrorOption, held_out_trees
+from eigentree.cli._output import warn_of_compilation, write_picture
+from eigentree.cli._parsing import open_parser
+from eigentree.cli.constituency._training import dev_trees_of
 
 if TYPE_CHECKING:
     from eigentree.evaluation.tables.reliability import ReliabilityRow
 
 
-def measure_reliability(
-    model: Annotated[
-        str, typer.Argument(help="A model file made by train, or the folder of an ensemble.")
+def reliability(
+    arguments: Annotated[
+        list[str],
+        typer.Argument(metavar="TREES", help="Gold trees that were not trained on."),
     ],
-    trees: Annotated[str, typer.Argument(help="Gold trees that the model has never seen.")],
-    ignore_tags: Annotated[
-        bool,
-        typer.Option("--ignore-tags", help="Parse by the model's tagger, not the trees' tags."),
-    ] = False,
+    model: OptionalModelOption = None,
+    ignore_tags: IgnoreTagsOption = False,
     picture: Annotated[
         str | None,
-        typer.Option(metavar="FILE", help="Draw a reliability diagram: .png, or else SVG."),
+        typer.Option(
+            metavar="FILE",
+            help="Draw a reliability diagram, as PNG if the name ends in .png, else as SVG.",
+        ),
     ] = None,
-    on_error: OnErrorOption = "raise",
+    on_error: TreesOnErrorOption = "raise",
     as_json: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """Say how far a model's confidences can be trusted.
+    """Measure how reliable a model's confidences are.
 
-    Gold trees are parsed, and it is counted how often brackets and whole trees are right, beside
-    how often they should be by the model's confidences: raw, and calibrated if the model is.
+    Gold trees are parsed, and the accuracy of brackets and of whole trees is compared with the
+    model's confidences: raw, and calibrated if the model is.
     """
     from eigentree.constituency.calibrate import inputs, measure_confidence
     from eigentree.constituency.calibration import TagCondition
@@ -50,11 +53,12 @@ def measure_reliability(
     from eigentree.evaluation.reliability import measure_reliability
     from eigentree.evaluation.tables.reliability import ReliabilityRow
 
+    model, (trees,) = model_and_files(model, arguments, "TREES")
     check_inputs([trees])
     keep_inputs(picture or "-", [model, trees])
     parser = open_parser(model)
-    gold = [clean for _, clean in held_out_trees(trees, parser.cleaning, on_error)]
-    warn_of_compilation(quiet=quiet)
+    gold = [clean for _, clean in dev_trees_of(trees, parser.cleaning, on_error)]
+    warn_of_compilation("parsing", quiet=quiet)
     condition: TagCondition = "untagged" if ignore_tags else "tagged"
     results = parser.parse_many(inputs(gold, condition))
     judgement = measure_confidence(track(results, f"parsing {trees}", len(gold), quiet=quiet), gold)
@@ -70,11 +74,15 @@ def measure_reliability(
         drawn = draw_reliability(rows, f"{model} on {trees}, {condition}")
         write_picture(drawn, picture, as_png=picture.lower().endswith(".png"))
     if as_json:
-        told = {
+        measured_by_name = {
             row.name: {**row.measured._asdict(), "bins": [b._asdict() for b in row.measured.bins]}
             for row in rows
         }
-        typer.echo(json.dumps({"model": model, "trees": trees, "way": condition} | told, indent=2))
+        typer.echo(
+            json.dumps(
+                {"model": model, "trees": trees, "way": condition} | measured_by_name, indent=2
+            )
+        )
     elif picture != "-":
         show(rows)
 

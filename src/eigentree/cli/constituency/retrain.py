@@ -1,4 +1,4 @@
-"""The verb ``retrain``: from a model and trees that lack phrases to a better model."""
+"""The command ``retrain``: from a model and trees that lack phrases to a better model."""
 
 from __future__ import annotations
 
@@ -6,18 +6,21 @@ from typing import Annotated
 
 import typer
 
-from eigentree.cli._common import QuietOption, message
-from eigentree.cli.constituency._output import warn_of_compilation
-from eigentree.cli.constituency._training import (
-    OnErrorOption,
-    Stages,
+from eigentree.cli._common import message
+from eigentree.cli._options import (
+    ModelFileOption,
+    QuietOption,
+    ThreadsOption,
     TreesArgument,
-    changed,
-    check_writable,
-    held_out_trees,
+    TreesOnErrorOption,
+)
+from eigentree.cli._output import warn_of_compilation
+from eigentree.cli._training import Stages, changed, check_writable
+from eigentree.cli.constituency._training import (
+    dev_trees_of,
+    report_iterations,
+    report_treebank,
     score_on,
-    tell_iterations,
-    tell_of_treebank,
 )
 from eigentree.errors import SettingsError, TreebankFormatError, counted
 
@@ -25,32 +28,43 @@ from eigentree.errors import SettingsError, TreebankFormatError, counted
 def retrain(
     files: TreesArgument,
     model: Annotated[
-        str, typer.Option("--model", "-m", help="The model to begin with, made by train.")
+        str,
+        typer.Option(
+            "--model", "-m", metavar="MODEL", help="The model to start from, written by train."
+        ),
     ],
-    output: Annotated[str, typer.Option("--output-file", "-o", help="The model file to write.")],
+    output: ModelFileOption,
     dev: Annotated[
-        str | None, typer.Option(help="Held-out trees to find the best iteration on.")
+        str | None,
+        typer.Option(metavar="FILE", help="Held-out trees to choose the best iteration on."),
     ] = None,
     iterations: Annotated[
-        int | None, typer.Option(min=1, help="How many, 10; the best on --dev is kept.")
+        int | None,
+        typer.Option(min=1, help="EM iterations; the best on --dev is kept.", show_default="10"),
     ] = None,
     weight: Annotated[
         float | None,
-        typer.Option(help="What a tree of the first training counts beside one of these, 1."),
+        typer.Option(
+            help="Weight of a tree of the first training relative to one of these trees.",
+            show_default="1",
+        ),
     ] = None,
     threshold: Annotated[
         float | None,
-        typer.Option(help="Least marginal of what is looked at, 5e-05; 0 for all."),
+        typer.Option(
+            help="Minimum marginal of the spans that are considered; 0 for all.",
+            show_default="5e-05",
+        ),
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Threads; same result.")] = 1,
-    on_error: OnErrorOption = "raise",
+    jobs: ThreadsOption = 1,
+    on_error: TreesOnErrorOption = "raise",
     quiet: QuietOption = False,
 ) -> None:
     """Improve a model with trees in which phrases may be missing.
 
-    A partial tree is written as any other; where brackets are missing, what would be in them hangs
-    under the next bracket above.  Each bracket counts as a phrase of the tree, the outermost one
-    only with a label that says something.  Trees are cleaned as those of the first training.
+    A partial tree is written as any other; the children of a missing bracket are children of the
+    next bracket above.  Each bracket counts as a phrase of the tree, the outermost one only if its
+    label is informative.  Trees are cleaned as in the first training.
     """
     from eigentree.constituency.learn.constrained_em import PartialOptions
     from eigentree.constituency.parser import Parser
@@ -61,30 +75,30 @@ def retrain(
     options = changed(PartialOptions(), iterations=iterations, weight=weight, threshold=threshold)
     parser = Parser.load(model)
     treebank = read_treebank(files, cleaning=parser.cleaning, on_error=on_error)
-    tell_of_treebank(treebank, quiet)
+    report_treebank(treebank, quiet)
     if not treebank.trees:
-        raise TreebankFormatError(f"{files[0]}: no tree to learn from; at least one is needed")
-    held_out = None if dev is None else held_out_trees(dev, parser.cleaning, on_error)
-    warn_of_compilation(quiet=quiet)
+        raise TreebankFormatError(f"{files[0]}: no trees to train on")
+    dev_pairs = None if dev is None else dev_trees_of(dev, parser.cleaning, on_error)
+    warn_of_compilation("parsing", quiet=quiet)
     with Stages(quiet) as stages:
         try:
-            found, skipped = learn(
+            retrained, skipped = learn(
                 parser,
                 treebank.trees,
                 options,
-                dev=[clean for _, clean in held_out or []],
+                dev=[clean for _, clean in dev_pairs or []],
                 progress=stages,
                 jobs=jobs,
             )
         except SettingsError as error:
             raise SettingsError(f"{model}: {error}") from error
-    for number, why in skipped.items():
-        message(f"eigentree: left out: {treebank.places[number]}: {why}")
+    for number, reason in skipped.items():
+        message(f"eigentree: skipped: {treebank.places[number]}: {reason}")
     n_trees = len(treebank.trees)
     if skipped:
-        message(f"{counted(len(skipped), 'tree')} of {n_trees} left out", quiet=quiet)
-    tell_iterations(found.description["retraining"], n_trees - len(skipped), quiet)
-    found.save(output)
+        message(f"{counted(len(skipped), 'tree')} of {n_trees} skipped", quiet=quiet)
+    report_iterations(retrained.description["retraining"], n_trees - len(skipped), quiet)
+    retrained.save(output)
     message(f"wrote {output}", quiet=quiet)
-    if held_out is not None:
-        score_on(found, str(dev), held_out, quiet)
+    if dev_pairs is not None:
+        score_on(retrained, str(dev), dev_pairs, quiet)

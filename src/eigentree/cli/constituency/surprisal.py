@@ -1,39 +1,48 @@
-"""The verb ``surprisal``: sentences in, a table of their words out."""
+"""The command ``surprisal``: sentences in, a table of their words out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import chain
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TextIO
 
 import typer
 
-from eigentree._core.batching import batches, map_batches
-from eigentree.cli._common import (
-    BAD_INPUT,
+from eigentree.cli._common import check_inputs, keep_inputs, message
+from eigentree.cli._options import (
     JobsOption,
     OutputOption,
     QuietOption,
-    check_inputs,
-    keep_inputs,
-    message,
-    track,
-)
-from eigentree.cli.constituency.parse import (
-    Sentence,
+    SentencesArgument,
+    TagColumn,
+    TagColumnOption,
     TokeniserOption,
-    Trouble,
     WrappedOption,
-    how_to_cut,
-    read,
+)
+from eigentree.cli._output import warn_of_compilation
+from eigentree.cli._parsing import (
+    InputErrors,
+    InputSentence,
+    Product,
+    Rendered,
+    Sink,
+    model_path,
+    read_input,
+    reported,
+    run_parse,
+    splitting_of,
+    write_at_once,
 )
 from eigentree.data.catalogue import CONSTITUENTS
+from eigentree.errors import EigentreeError, SettingsError
 
 if TYPE_CHECKING:
     from eigentree.constituency.chart.prefix import Surprisal
     from eigentree.constituency.parser import Parser
 
+InputFormat = Literal["raw", "tokens", "tagged", "conllu", "trees"]
 COLUMNS = (
     "sentence",
     "position",
@@ -43,126 +52,149 @@ COLUMNS = (
     "log_prefix",
     "entry",
 )
-# Sentences a worker process gets at a time.
-_LOT = 8
-# Time grows with the cube of the length: some seconds at this one, a minute or two at twice that.
-MOST_WORDS = 200
-
-
-class _Table(NamedTuple):
-    """What comes of a sentence.
-
-    Attributes
-    ----------
-    surprisal
-        None where there is none.
-    note
-        What is told about it; empty for nothing.
-    failed
-        Whether it could not be worked on.
-    """
-
-    surprisal: Surprisal | None = None
-    note: str = ""
-    failed: bool = False
+# Time is cubic in the length: seconds for this many words, a minute or two for twice as many.
+MAX_WORDS = 200
 
 
 def surprisal(
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(help="Files of sentences, plain or gzipped; - or none for standard input."),
-    ] = None,
+    files: SentencesArgument = None,
     model: Annotated[
         str | None,
         typer.Option(
             "--model",
             "-m",
-            help="A model file made by train, or the name of a model that comes with eigentree; no "
-            "ensemble.",
+            metavar="MODEL",
+            help="A model file, or the name of a bundled model; not an ensemble.",
             show_default=CONSTITUENTS,
         ),
     ] = None,
-    form: Annotated[
-        Literal["raw", "tokens", "tagged", "conllu", "trees"],
+    input_format: Annotated[
+        InputFormat,
         typer.Option(
-            "--input",
-            help="raw text, each line of its own; tokens or tagged (word_TAG) sentences, one a "
-            "line; CoNLL-U; the words and "
-            "tags of trees, in brackets or NEGRA export.",
+            "--input-format",
+            help="Format of the input. raw: text. tokens, tagged (word_TAG): one sentence per "
+            "line. conllu: CoNLL-U. trees: the words and tags of trees, in brackets or NEGRA "
+            "export.",
         ),
     ] = "raw",
     wrapped: WrappedOption = False,
     tokeniser: TokeniserOption = None,
     use_tags: Annotated[
         bool,
-        typer.Option(
-            "--use-tags", help="Take the input's tags as given, not only the words beside them."
-        ),
+        typer.Option("--use-tags", help="Condition on the tags of the input, not on words alone."),
     ] = False,
-    tag_column: Annotated[
-        Literal["xpos", "upos"], typer.Option(help="The tags of CoNLL-U.")
-    ] = "xpos",
+    tag_column: TagColumnOption = "xpos",
     max_words: Annotated[
         int,
         typer.Option(
-            min=1, help="Longer sentences are told of and left out: time grows with the cube."
+            min=1, help="Skip longer sentences, with a warning; time is cubic in the length."
         ),
-    ] = MOST_WORDS,
+    ] = MAX_WORDS,
     output_file: OutputOption = "-",
     jobs: JobsOption = 1,
     quiet: QuietOption = False,
 ) -> None:
-    """Say how surprising each word of a sentence is to a model, given the words before it.
+    """Compute the surprisal of each word of a sentence, given the words before it.
 
-    The output is a table with tabs between columns and a line of their names.  Each word has a row,
-    in order, and the end of each sentence has one without a word. A word that can't follow has
-    the surprisal inf, and all after it nan.  An empty sentence has no rows, but its number, and so
-    has one that can't be read or is too long; these are told, with exit code 2.
+    The output is a tab-separated table with a header.  Each word has a row, in order, and the end
+    of each sentence has one without a word.  A word that can't follow has the surprisal inf, and
+    all later ones nan.  An empty, unreadable or too long sentence has a number but no rows;
+    unreadable and too long ones are reported, and the exit code is 2.
     """
-    from eigentree.cli.constituency._output import model_path, warn_of_compilation
-    from eigentree.errors import SettingsError
-    from eigentree.treebank.io.text_files import write_whole
-
     model = model_path(model, CONSTITUENTS)
     if Path(model).is_dir():
-        raise SettingsError(f"{model} is a folder; surprisal wants a single model, no ensemble")
-    if use_tags and form in ("raw", "tokens"):
-        raise SettingsError(f"--use-tags is for input with tags; {form} has none")
+        raise SettingsError(f"{model} is a folder; surprisal requires a single model")
+    if use_tags and input_format in ("raw", "tokens"):
+        raise SettingsError(f"--use-tags requires input with tags; {input_format} has none")
     check_inputs(files or [])
     keep_inputs(output_file, [model, *(files or [])])
-    # Opened here in any case, so that a bad model is told before any worker starts.
-    parser = _open(model)
-    warn_of_compilation(quiet=quiet, parsing=False, prefixes=True)
-    if parser.grammar.signed:
-        message(
-            "eigentree: the model has signed values: surprisals are estimates, and nan where a "
-            "value is negative",
-            quiet=quiet,
+    product = _Surprisals(
+        model, input_format, wrapped, tokeniser, use_tags, tag_column, max_words, quiet
+    )
+    run_parse(product, files, output_file=output_file, jobs=jobs, quiet=quiet)
+
+
+@dataclass(frozen=True)
+class _Surprisals(Product["Parser"]):
+    """How surprisals are computed and printed."""
+
+    doing: ClassVar[str] = "summing"
+    per_process: ClassVar[int] = 8
+
+    model: str
+    input_format: InputFormat
+    wrapped: bool
+    tokeniser: str | None
+    use_tags: bool
+    tag_column: TagColumn
+    max_words: int
+    quiet: bool
+
+    def open(self, *, verify: bool = True) -> Parser:
+        from eigentree.constituency.parser import Parser
+
+        return Parser.load(self.model, verify=verify)
+
+    def read(
+        self, parser: Parser, files: list[str], errors: InputErrors
+    ) -> Iterator[InputSentence]:
+        warn_of_compilation("prefixes", quiet=self.quiet)
+        if parser.grammar.signed:
+            message(
+                "eigentree: the model has signed values: surprisals are estimates, and nan where a "
+                "value is negative",
+                quiet=self.quiet,
+            )
+        sentences = read_input(
+            files,
+            self.input_format,
+            tag_column=self.tag_column,
+            cleaning=parser.cleaning,
+            splitting=splitting_of(parser, self.input_format, self.tokeniser, wrapped=self.wrapped),
+            ignore_tags=not self.use_tags,
         )
-    trouble = Trouble()
-    how = how_to_cut(parser, form, tokeniser, wrapped=wrapped)
-    found = read(files or ["-"], form, tag_column, parser.cleaning, how=how)
-    sentences = trouble.watch(found, not use_tags)
-    tables: Iterator[_Table]
-    if jobs == 1:
-        work = _worker(parser, max_words)
-        tables = chain.from_iterable(work([sentence]) for sentence in sentences)
-    else:
-        del parser
-        tables = map_batches(_from_file, (model, max_words), batches(sentences, _LOT), jobs)
-    failed = False
-    with write_whole(output_file) as out:
-        out.write("\t".join(COLUMNS) + "\n")
-        shown = track(tables, "summing", quiet=quiet or out.isatty())
-        for number, table in enumerate(shown, start=1):
-            if table.surprisal is not None:
-                out.writelines(_rows(number, table.surprisal))
-            out.flush()
-            if table.note:
-                message(f"eigentree: {table.note}", quiet=quiet and not table.failed)
-            failed |= table.failed
-    if trouble.found or failed:
-        raise typer.Exit(BAD_INPUT)
+        return reported(sentences, errors)
+
+    def render(self, parser: Parser, batch: list[InputSentence]) -> Iterator[Rendered]:
+        for sentence in batch:
+            place, words = sentence.place, sentence.words
+            if not words:
+                yield Rendered("")
+                continue
+            if len(words) > self.max_words:
+                note = (
+                    f"{place}: skipped, since it has {len(words)} words; the maximum is "
+                    f"{self.max_words}, see --max-words"
+                )
+                yield Rendered("", note, failed=True)
+                continue
+            try:
+                found = parser.surprisal(words, sentence.tags)
+            except EigentreeError as error:
+                yield Rendered("", f"{place}: {error}", failed=True)
+                continue
+            remark = _remark(words, found)
+            rows = "".join(_rows(sentence.number, found))
+            yield Rendered(rows, f"{place}: {remark}" if remark else "")
+
+    def sink(self, parser: Parser) -> Sink:  # noqa: ARG002 - the same for all parsers
+        return _with_header
+
+
+@contextmanager
+def _with_header(out: TextIO) -> Iterator[Callable[[Rendered], None]]:
+    out.write("\t".join(COLUMNS) + "\n")
+    with write_at_once(out) as write:
+        yield write
+
+
+def _remark(words: list[str], found: Surprisal) -> str:
+    """Where a sentence becomes impossible, if it does."""
+    logs = found.log_prefix.tolist()
+    if logs[-1] == float("-inf"):
+        position = logs.index(float("-inf"))
+        return f"word {position} ({words[position - 1]}) can't follow"
+    return "the sentence can't end here" if found.log_value == float("-inf") else ""
 
 
 def _rows(number: int, found: Surprisal) -> Iterator[str]:
@@ -179,44 +211,3 @@ def _rows(number: int, found: Surprisal) -> Iterator[str]:
         start=1,
     ):
         yield f"{number}\t{position}\t{word}\t{bits:.6f}\t{nats:.6f}\t{log:.6f}\t{entry}\n"
-
-
-def _open(model: str, *, verify: bool = True) -> Parser:
-    from eigentree.constituency.parser import Parser
-
-    return Parser.load(model, verify=verify)
-
-
-def _worker(parser: Parser, max_words: int) -> Callable[[list[Sentence]], Iterator[_Table]]:
-    """A function from sentences to what is said of each."""
-    from eigentree.errors import EigentreeError
-
-    def work(lot: list[Sentence]) -> Iterator[_Table]:
-        for _, place, words, tags, *_ in lot:
-            if not words:
-                yield _Table()
-                continue
-            if len(words) > max_words:
-                told = f"has {len(words)} words, so it is left out; at most {max_words} are allowed"
-                yield _Table(note=f"{place}: {told}, see --max-words", failed=True)
-                continue
-            try:
-                found = parser.surprisal(words, tags)
-            except EigentreeError as error:
-                yield _Table(note=f"{place}: {error}", failed=True)
-                continue
-            logs = found.log_prefix.tolist()
-            told = ""
-            if logs[-1] == float("-inf"):
-                position = logs.index(float("-inf"))
-                told = f"word {position} ({words[position - 1]}) can't follow"
-            elif found.log_value == float("-inf"):
-                told = "the sentence can't end here"
-            yield _Table(found, told and f"{place}: {told}")
-
-    return work
-
-
-def _from_file(given: tuple[str, int]) -> Callable[[list[Sentence]], Iterator[_Table]]:
-    model, max_words = given
-    return _worker(_open(model, verify=False), max_words)

@@ -1,4 +1,4 @@
-"""The verb ``train``: from a treebank to a model file."""
+"""The command ``train``: from a treebank to a model file."""
 
 from __future__ import annotations
 
@@ -13,24 +13,37 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from eigentree.cli._common import QuietOption, SeedOption, message
-from eigentree.cli.constituency._output import warn_of_compilation
-from eigentree.cli.constituency._training import (
+from eigentree.cli._common import message
+from eigentree.cli._options import (
     CutTagsOption,
+    DevOption,
     FunctionTagsOption,
-    OnErrorOption,
+    ModelFileOption,
+    QuietOption,
+    SeedOption,
     SeparatorsOption,
-    Stages,
+    TaggerOption,
+    ThreadsOption,
     TraceLabelsOption,
     TraceWordsOption,
     TreesArgument,
+    TreesOnErrorOption,
+)
+from eigentree.cli._output import warn_of_compilation
+from eigentree.cli._training import (
+    Stages,
+    UsedBy,
     changed,
+    check_used,
     check_writable,
+    method_option,
+)
+from eigentree.cli.constituency._training import (
     cleaning_settings,
-    held_out_trees,
+    dev_trees_of,
+    report_iterations,
+    report_treebank,
     score_on,
-    tell_iterations,
-    tell_of_treebank,
 )
 from eigentree.errors import SettingsError, TreebankFormatError
 
@@ -39,134 +52,224 @@ if TYPE_CHECKING:
     from eigentree.treebank.binarise import BinariseOptions
 
 _ENTRY = re.compile(r"\s*(\S+?)=(\d+)(?:\s*(?:,\s*|$)|\s+)")
+_SPECTRAL = ("spectral",)
+_CLUSTERING = ("clustering",)
+_MOMENTS = ("spectral", "clustering")
+_SINGULAR_VALUES = ("spectral", "spectral+em", "clustering")
+_EM = ("em", "spectral+em")
+_STATES = ("spectral", "clustering", "em", "spectral+em")
+USED_BY: UsedBy = {
+    "states": _STATES,
+    "states_of": _STATES,
+    "smoothing": _STATES,
+    "unseen_rules": _STATES,
+    "cut": _SINGULAR_VALUES,
+    "shrinkage": _SINGULAR_VALUES,
+    "kappa": _SINGULAR_VALUES,
+    "word_smoothing": _MOMENTS,
+    "noise": _MOMENTS,
+    "sigma": _MOMENTS,
+    "tune": _SPECTRAL,
+    "optimise_states": _SPECTRAL,
+    "beam": _SPECTRAL,
+    "rank": _CLUSTERING,
+    "restarts": _CLUSTERING,
+    "assignment": _CLUSTERING,
+    "iterations": _EM,
+    "checkpoint": _EM,
+}
 
 
 def train(
     files: TreesArgument,
-    output: Annotated[str, typer.Option("--output-file", "-o", help="The model file to write.")],
-    dev: Annotated[
-        str | None, typer.Option(help="Held-out trees to score the parser on, and to tune it.")
-    ] = None,
+    output: ModelFileOption,
+    dev: DevOption = None,
     method: Annotated[
         Literal["spectral", "clustering", "em", "spectral+em", "pcfg", "markov"],
-        typer.Option(help="markov is pcfg with --vertical 2 --horizontal 1."),
+        typer.Option(
+            help="Estimator of the grammar; markov is pcfg with --vertical 2 --horizontal 1."
+        ),
     ] = "spectral",
     states: Annotated[
         int | None,
-        typer.Option(
+        method_option(
+            USED_BY,
+            "states",
             min=1,
-            help="Most latent states of a nonterminal; 24, or 16 with em. A search starts there.",
+            show_default="24; 16 for em",
+            help="Maximum latent states per nonterminal; starting point of --optimise-states.",
         ),
     ] = None,
     states_of: Annotated[
         list[str] | None,
-        typer.Option(help='States of single nonterminals, as "NP=32,VP=48"; may be repeated.'),
+        method_option(
+            USED_BY,
+            "states_of",
+            metavar="LIST",
+            help='States of single nonterminals, as "NP=32,VP=48"; repeatable.',
+        ),
+    ] = None,
+    smoothing: Annotated[
+        float | None,
+        method_option(USED_BY, "smoothing", help="Back-off constant C of rare rules; 0 for none."),
+    ] = None,
+    unseen_rules: Annotated[
+        bool | None,
+        method_option(
+            USED_BY,
+            "unseen_rules",
+            "--unseen-rules/--no-unseen-rules",
+            help="Give probability to rules that the treebank lacks.",
+            show_default="unseen-rules",
+        ),
     ] = None,
     cut: Annotated[
         float | None,
-        typer.Option(help="Drop singular values below this part of a nonterminal's largest."),
-    ] = None,
-    rank: Annotated[
-        int | None,
-        typer.Option(min=1, help="Singular vectors that clustering looks at; 8."),
-    ] = None,
-    restarts: Annotated[
-        int | None,
-        typer.Option(min=1, help="How often clustering begins anew, for the best clusters; 10."),
-    ] = None,
-    assignment: Annotated[
-        Literal["hard", "soft"] | None,
-        typer.Option(help="Whether a node of clustering has one state or may have several."),
-    ] = None,
-    noise: Annotated[
-        Literal["dropout", "additive", "multiplicative"] | None,
-        typer.Option(help="Disturb what spectral and clustering learn from; needs --sigma."),
-    ] = None,
-    sigma: Annotated[
-        float | None, typer.Option(help="Probability of dropout, or size of other noise.")
-    ] = None,
-    optimise_states: Annotated[
-        bool,
-        typer.Option("--optimise-states", help="Search states of nonterminals on the --dev trees."),
-    ] = False,
-    beam: Annotated[
-        int | None, typer.Option(min=1, help="Assignments that --optimise-states keeps; 1.")
-    ] = None,
-    iterations: Annotated[
-        int | None,
-        typer.Option(min=1, help="Of em, 20 or 4 by its start; the best on --dev is kept."),
-    ] = None,
-    checkpoint: Annotated[
-        Path | None, typer.Option(help="A file with which em, once stopped, can go on.")
-    ] = None,
-    jobs: Annotated[
-        int,
-        typer.Option(
-            "--jobs", "-j", min=1, help="Threads of em and --optimise-states; same result."
+        method_option(
+            USED_BY,
+            "cut",
+            help="Drop singular values below this share of the nonterminal's largest.",
         ),
-    ] = 1,
-    tune: Annotated[
-        bool, typer.Option("--tune", help="Choose the smoothing constants on the --dev trees.")
-    ] = False,
+    ] = None,
     shrinkage: Annotated[
         float | None,
-        typer.Option(help="r, by which small singular values are damped; 0 for none."),
+        method_option(USED_BY, "shrinkage", help="Damping r of small singular values; 0 for none."),
     ] = None,
-    smoothing: Annotated[
-        float | None, typer.Option(help="C, the back-off of rare rules; 0 for none.")
+    kappa: Annotated[
+        float | None,
+        method_option(USED_BY, "kappa", help="Pseudo-count in the scaling of features."),
     ] = None,
     word_smoothing: Annotated[
         float | None,
-        typer.Option(
-            help="nu, a rare word's own share of its vector; 1 for all. A count with clustering."
+        method_option(
+            USED_BY,
+            "word_smoothing",
+            help="Weight nu of a rare word's own vector, 1 for no smoothing; with clustering, a "
+            "pseudo-count.",
         ),
     ] = None,
-    kappa: Annotated[
-        float | None, typer.Option(help="Pseudo-count in the scaling of features.")
+    noise: Annotated[
+        Literal["dropout", "additive", "multiplicative"] | None,
+        method_option(
+            USED_BY, "noise", help="Noise added to what is learned from; requires --sigma."
+        ),
+    ] = None,
+    sigma: Annotated[
+        float | None,
+        method_option(
+            USED_BY, "sigma", help="Dropout probability, or standard deviation of other noise."
+        ),
+    ] = None,
+    tune: Annotated[
+        bool,
+        method_option(USED_BY, "tune", help="Tune the smoothing constants on the --dev trees."),
+    ] = False,
+    optimise_states: Annotated[
+        bool,
+        method_option(
+            USED_BY,
+            "optimise_states",
+            help="Search for the best number of states per nonterminal on the --dev trees.",
+        ),
+    ] = False,
+    beam: Annotated[
+        int | None,
+        method_option(
+            USED_BY, "beam", min=1, help="Beam width of --optimise-states.", show_default="1"
+        ),
+    ] = None,
+    rank: Annotated[
+        int | None,
+        method_option(
+            USED_BY,
+            "rank",
+            min=1,
+            help="Number of singular vectors to cluster by.",
+            show_default="8",
+        ),
+    ] = None,
+    restarts: Annotated[
+        int | None,
+        method_option(
+            USED_BY,
+            "restarts",
+            min=1,
+            help="Restarts of k-means; the best is kept.",
+            show_default="10",
+        ),
+    ] = None,
+    assignment: Annotated[
+        Literal["hard", "soft"] | None,
+        method_option(
+            USED_BY, "assignment", help="One state per node of a tree, or a distribution."
+        ),
+    ] = None,
+    iterations: Annotated[
+        int | None,
+        method_option(
+            USED_BY,
+            "iterations",
+            min=1,
+            show_default="20 or 4, depending on initialisation",
+            help="EM iterations; the best on --dev is kept.",
+        ),
+    ] = None,
+    checkpoint: Annotated[
+        Path | None,
+        method_option(
+            USED_BY,
+            "checkpoint",
+            metavar="FILE",
+            help="File from which an interrupted EM run resumes.",
+        ),
     ] = None,
     binarise: Annotated[
         Literal["left", "right", "head"] | None, typer.Option(help="Direction of binarisation.")
     ] = None,
     vertical: Annotated[
-        int | None, typer.Option(min=1, help="Labels on the way to the root in a symbol.")
+        int | None,
+        typer.Option(min=1, help="Vertical Markovisation: labels towards the root in a symbol."),
     ] = None,
     horizontal: Annotated[
         int | None,
-        typer.Option(min=0, help="Siblings remembered by intermediate symbols; 0 or 1 by need."),
-    ] = None,
-    unseen_rules: Annotated[
-        bool | None,
         typer.Option(
-            "--unseen-rules/--no-unseen-rules",
-            help="Expect rules that the treebank lacks, too; pcfg and markov never do.",
-            show_default="unseen-rules",
+            min=0,
+            help="Horizontal Markovisation: siblings in an intermediate symbol.",
+            show_default="0 or 1, by the size of the treebank",
         ),
     ] = None,
     heads: Annotated[
         str | None,
-        typer.Option(help="Head table: auto, english, negra, leftmost, rightmost, or a file."),
+        typer.Option(
+            metavar="NAME",
+            help="Head table: auto, english, negra, leftmost, rightmost, or a file.",
+        ),
     ] = None,
     rare: Annotated[
-        int | None, typer.Option(min=0, help="Words seen at most this often share classes.")
+        int | None,
+        typer.Option(min=0, help="Words seen up to N times are replaced by word classes."),
     ] = None,
     keep_function_tags: FunctionTagsOption = False,
     cut_tags: CutTagsOption = False,
     function_separators: SeparatorsOption = None,
     trace_labels: TraceLabelsOption = None,
     trace_words: TraceWordsOption = None,
-    tagger: Annotated[
-        bool, typer.Option("--tagger/--no-tagger", help="Train a tagger on the same trees.")
-    ] = True,
+    tagger: TaggerOption = True,
     jackknife: Annotated[
-        bool, typer.Option("--jackknife", help="Learn the grammar from a tagger's tags.")
+        bool,
+        typer.Option(
+            "--jackknife",
+            help="Train the grammar on jackknifed tags, so that it sees realistic tagging errors.",
+        ),
     ] = False,
-    on_error: OnErrorOption = "raise",
+    on_error: TreesOnErrorOption = "raise",
+    jobs: ThreadsOption = 1,
     seed: SeedOption = 0,
     quiet: QuietOption = False,
 ) -> None:
-    """Learn a parser from a treebank.
+    """Train a constituency parser on a treebank.
 
-    Settings that are not given are those that served best on held-out trees.
+    The default settings are those with the best results on held-out trees.
     """
     from eigentree.constituency.estimators import MARKOV, learned_by
     from eigentree.constituency.learn.noise import Noise
@@ -176,56 +279,19 @@ def train(
     from eigentree.constituency.tuning import tuned
     from eigentree.treebank.reader import read_treebank
 
-    if tune and method != "spectral":
-        raise SettingsError(f"--tune is for --method spectral; {method} has nothing to tune")
-    if tune and dev is None:
-        raise SettingsError("--tune needs held-out trees; name them with --dev")
-    if optimise_states and method != "spectral":
-        raise SettingsError(
-            f"--optimise-states is for --method spectral; with {method} there is no such search"
-        )
-    if optimise_states and dev is None:
-        raise SettingsError("--optimise-states needs held-out trees; name them with --dev")
+    check_used(method, USED_BY, {**locals(), "unseen_rules": unseen_rules or None})
+    for option, given in (("--tune", tune), ("--optimise-states", optimise_states)):
+        if given and dev is None:
+            raise SettingsError(f"{option} requires held-out trees; name them with --dev")
     if beam is not None and not optimise_states:
-        raise SettingsError("--beam is for --optimise-states; give both or none")
-    if method in ("pcfg", "markov"):
-        for option, given in (
-            ("--states", states),
-            ("--states-of", states_of),
-            ("--smoothing", smoothing),
-            ("--unseen-rules", unseen_rules or None),  # to want none is no mistake
-        ):
-            if given is not None:
-                raise SettingsError(f"{option} is for grammars with states; {method} has none")
-    if word_smoothing is not None and method not in ("spectral", "clustering"):
-        raise SettingsError(
-            f"--word-smoothing is for --method spectral and clustering, not for {method}"
-        )
-    of_clusters = {"--rank": rank, "--restarts": restarts, "--assignment": assignment}
-    for option, setting in of_clusters.items():
-        if setting is not None and method != "clustering":
-            raise SettingsError(f"{option} is for --method clustering; {method} has no clusters")
+        raise SettingsError("--beam requires --optimise-states")
     if (noise is None) != (sigma is None):
-        raise SettingsError("--noise and --sigma say what is disturbed and how much; give both")
-    if noise is not None and method not in ("spectral", "clustering"):
-        raise SettingsError(f"--noise is for --method spectral and clustering, not for {method}")
-    for option, value in (("--cut", cut), ("--shrinkage", shrinkage), ("--kappa", kappa)):
-        if value is not None and "spectral" not in method and method != "clustering":
-            raise SettingsError(
-                f"{option} is for --method spectral, spectral+em and clustering; "
-                f"{method} has no singular values"
-            )
-    if "em" not in method and (iterations is not None or checkpoint is not None):
-        raise SettingsError(
-            "--iterations and --checkpoint are for --method em and spectral+em; "
-            f"{method} has no iterations"
-        )
+        raise SettingsError("--noise and --sigma require each other")
     if "em" not in method and not optimise_states and jobs > 1:
         raise SettingsError(
-            "--jobs is for --method em and spectral+em and for --optimise-states; "
-            f"{method} alone has no use for threads"
+            f"--jobs is for --method em and spectral+em and for --optimise-states, not for {method}"
         )
-    own_states = None if states_of is None else _states_of(states_of)
+    states_by_name = None if states_of is None else _states_of(states_of)
     defaults = TrainingOptions()
     treebank_options = defaults.treebank
     if method == "markov":
@@ -254,7 +320,7 @@ def train(
         spectral=changed(
             defaults.spectral,
             states=states,
-            states_of=own_states,
+            states_of=states_by_name,
             cut=cut,
             shrinkage=shrinkage,
             smoothing=smoothing,
@@ -264,7 +330,7 @@ def train(
         clustering=changed(
             defaults.clustering,
             states=states,
-            states_of=own_states,
+            states_of=states_by_name,
             rank=rank,
             cut=cut,
             shrinkage=shrinkage,
@@ -279,7 +345,7 @@ def train(
         em=changed(
             defaults.em,
             states=states,
-            states_of=own_states,
+            states_of=states_by_name,
             iterations=iterations,
             smoothing=smoothing,
         ),
@@ -289,21 +355,23 @@ def train(
     if checkpoint is not None:
         check_writable(str(checkpoint), read, model=False)
     if checkpoint is not None and str(checkpoint) == "-":
-        raise SettingsError("--checkpoint is -; it must be a file, for it is read again")
+        raise SettingsError("--checkpoint must be a file, since it is read again; it is -")
     if checkpoint is not None and checkpoint.resolve() == Path(output).resolve():
-        raise SettingsError(f"{checkpoint}: can't be the model and its checkpoint; name another")
-    notes = {} if checkpoint is None else _going_on(checkpoint, options.em_settled)
+        raise SettingsError(
+            f"{checkpoint}: can't be both the model and its checkpoint; name another"
+        )
+    notes = {} if checkpoint is None else _resumption(checkpoint, options.em_settled)
     started = time.process_time()
     treebank = read_treebank(files, cleaning=cleaning, on_error=on_error)
-    tell_of_treebank(treebank, quiet)
+    report_treebank(treebank, quiet)
     if not treebank.trees:
-        raise TreebankFormatError(f"{files[0]}: no tree to learn from; at least one is needed")
-    # Read before anything is learned, so that what is wrong with it is told at once.
-    held_out = None if dev is None else held_out_trees(dev, cleaning, on_error)
-    clean_trees = [clean for _, clean in held_out or []]
+        raise TreebankFormatError(f"{files[0]}: no trees to train on")
+    # Read before the training, so that its errors are reported at once.
+    dev_pairs = None if dev is None else dev_trees_of(dev, cleaning, on_error)
+    clean_trees = [clean for _, clean in dev_pairs or []]
     message(f"reading: {time.process_time() - started:.1f} CPU s", quiet=quiet)
-    if tune and held_out is not None:
-        warn_of_compilation(quiet=quiet)
+    if tune and dev_pairs is not None:
+        warn_of_compilation("parsing", quiet=quiet)
         with Stages(quiet) as stages:
             options = tuned(treebank.trees, clean_trees, options, seed=seed, progress=stages)
         chosen = options.spectral
@@ -312,9 +380,10 @@ def train(
             f"--word-smoothing {chosen.word_smoothing:g}",
             quiet=quiet,
         )
-    # Parsing serves some methods while they learn; otherwise it is told of when it begins.
-    judged = held_out is not None and (optimise_states or "em" in method)
-    warn_of_compilation(quiet=quiet, parsing=judged, em="em" in method)
+    # Some methods parse while they learn; for the others the parser is compiled afterwards.
+    parses = dev_pairs is not None and (optimise_states or "em" in method)
+    parts = [*(["em"] if "em" in method else []), *(["parsing"] if parses else [])]
+    warn_of_compilation(*parts, quiet=quiet)
     with Stages(quiet, notes) as stages, _interruptible(checkpoint, quiet):
         parser = learn(
             treebank.trees,
@@ -327,13 +396,13 @@ def train(
             checkpoint=checkpoint,
         )
     if optimise_states:
-        _tell_states(parser.description, quiet)
+        _report_states(parser.description, quiet)
     if "em" in parser.description:
-        tell_iterations(parser.description["em"], parser.description["trees"], quiet)
+        report_iterations(parser.description["em"], parser.description["trees"], quiet)
     parser.save(output)
     message(f"wrote {output}", quiet=quiet)
-    if held_out is not None:
-        score_on(parser, str(dev), held_out, quiet)
+    if dev_pairs is not None:
+        score_on(parser, str(dev), dev_pairs, quiet)
 
 
 def _states_of(given: list[str]) -> dict[str, int]:
@@ -341,19 +410,19 @@ def _states_of(given: list[str]) -> dict[str, int]:
 
     Names may hold commas and equals signs themselves, so a number ends an entry.
     """
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for text in given:
         at = 0
         while at < len(text):
             entry = _ENTRY.match(text, at)
             if entry is None:
                 raise SettingsError(
-                    f"--states-of has {text[at:]!r}; it must be names with numbers of states, as "
-                    "NP=32,VP=48"
+                    f"--states-of must be names with numbers of states, as NP=32,VP=48 (got "
+                    f"{text[at:]!r})"
                 )
-            found[entry[1]] = int(entry[2])
+            numbers[entry[1]] = int(entry[2])
             at = entry.end()
-    return found
+    return numbers
 
 
 def _binarise_options(
@@ -369,37 +438,37 @@ def _binarise_options(
     return BinariseOptions(direction or "left", vertical or 1, horizontal or 0)
 
 
-def _going_on(checkpoint: Path, options: EMOptions) -> dict[str, str]:
-    """What is to be said of a checkpoint when the iterations begin, if there is one.
+def _resumption(checkpoint: Path, options: EMOptions) -> dict[str, str]:
+    """The message about a checkpoint, by the stage at whose beginning it is printed.
 
-    Not before, for only then has it been found to be of this run.
+    Not earlier: only then is the checkpoint known to be of the same run.
     """
     from eigentree.constituency.learn.em import STAGE
     from eigentree.learning.em_checkpoint import n_done
 
     done = n_done(checkpoint)
     if done >= options.n_iterations:
-        return {STAGE: f"{checkpoint} has iteration {done} already; nothing is left to do"}
-    return {STAGE: f"going on from {checkpoint} after iteration {done}"} if done else {}
+        return {STAGE: f"{checkpoint} already has iteration {done}; nothing is left to do"}
+    return {STAGE: f"resuming from {checkpoint} after iteration {done}"} if done else {}
 
 
 @contextmanager
 def _interruptible(checkpoint: Path | None, quiet: bool) -> Iterator[None]:
-    """Say how to go on after an interruption."""
+    """Report how to resume after an interruption."""
     try:
         yield
     except KeyboardInterrupt:
         if checkpoint is not None and checkpoint.exists():
-            message(f"interrupted; the same command goes on from {checkpoint}", quiet=quiet)
+            message(f"interrupted; the same command resumes from {checkpoint}", quiet=quiet)
         raise
 
 
-def _tell_states(description: dict[str, Any], quiet: bool) -> None:
-    """What a search has found, as an option that asks for it again."""
-    search, found = description["state_search"], description["spectral"]["states_of"]
+def _report_states(description: dict[str, Any], quiet: bool) -> None:
+    """Report the result of the search, as an option for the next training."""
+    search, chosen = description["state_search"], description["spectral"]["states_of"]
     gain = f"F1 {100 * search['start_f1']:.2f} to {100 * search['f1']:.2f}"
     if search["f1"] > search["start_f1"]:
-        given = ",".join(f"{name}={number}" for name, number in found.items())
+        given = ",".join(f"{name}={number}" for name, number in chosen.items())
         message(f"chosen: --states-of {shlex.quote(given)} ({gain})", quiet=quiet)
     else:
         message(f"chosen: the same states as without --optimise-states ({gain})", quiet=quiet)

@@ -1,18 +1,18 @@
-"""What is in a dependency model, for the verb ``inspect``."""
+"""What is in a dependency model, for the command ``inspect``."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-from eigentree.cli._common import result_console
+from eigentree.cli._output import result_console, show_settings
 from eigentree.errors import counted
 
 _OF_EM = ("iterations", "restarts", "judge_every")
-_ROOT_NAME = "root"  # in tables; automata have no name for it that could be printed
+_ROOT_NAME = "root"  # in tables; automata have no printable name for it
 
 
-def describe_dependencies(path: str) -> dict[str, Any]:
+def describe(path: str) -> dict[str, Any]:
     """The file and `DependencyParser.summary`."""
     from eigentree.dependency.parser import DependencyParser
 
@@ -20,11 +20,9 @@ def describe_dependencies(path: str) -> dict[str, Any]:
     return {"file": path, "bytes": Path(path).stat().st_size, **parser.summary()}
 
 
-def show_dependencies(report: dict[str, Any], most: int) -> None:
-    """Print it, with no more than `most` tags."""
+def show(report: dict[str, Any], limit: int, *, ascii_only: bool = False) -> None:  # noqa: ARG001
+    """Print it, with no more than `limit` tags; it has no characters beyond ASCII."""
     from rich.table import Table
-
-    from eigentree.cli.inspect import show_settings
 
     console = result_console()
     trained = report["trained"]
@@ -43,12 +41,12 @@ def show_dependencies(report: dict[str, Any], most: int) -> None:
         what = f"{counted(crossing['lifted'], 'word')} lifted" if crossing["lifted"] else "left out"
         console.print(f"trees with crossing arcs: {crossing['trees']}, {what}")
     tagger, lexical = report["tagger"], report["lexical"]
-    told = "no tagger" if tagger is None else f"tagger with {counted(tagger['tags'], 'tag')}"
-    console.print(f"tags from {report['tag_scheme']}; {told}")
+    tagger_line = "no tagger" if tagger is None else f"tagger with {counted(tagger['tags'], 'tag')}"
+    console.print(f"tags from {report['tag_scheme']}; {tagger_line}")
     if lexical is None:
         console.print("no lexical model")
     else:
-        alone = ", in place of the automata" if lexical["alone"] else ""
+        alone = ", instead of the automata" if lexical["alone"] else ""
         console.print(f"lexical model: {lexical['states']}, weight {lexical['weight']:g}{alone}")
     console.print("\nsettings", style="bold")
     settings = {**trained.get("automata", {}), **report["parsing"]}
@@ -71,7 +69,7 @@ def show_dependencies(report: dict[str, Any], most: int) -> None:
     for column in table.columns[1:]:
         column.justify = "right"
     table.add_row(_ROOT_NAME, "", "", str(report["root"]["right states"]))
-    for row in report["tags"][:most]:
+    for row in report["tags"][:limit]:
         table.add_row(
             row["tag"], f"{row['count']:,}", str(row["left states"]), str(row["right states"])
         )

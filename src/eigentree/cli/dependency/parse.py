@@ -1,228 +1,228 @@
-"""The verb ``dependencies parse``: sentences in, dependency trees out."""
+"""The command ``dependencies parse``: sentences in, dependency trees out."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from eigentree._core.batching import batches, map_batches
-from eigentree.cli._common import (
-    BAD_INPUT,
+from eigentree.cli._common import check_inputs, keep_inputs
+from eigentree.cli._options import (
+    IgnoreTagsOption,
     JobsOption,
     OutputOption,
     QuietOption,
-    check_inputs,
-    keep_inputs,
-    message,
-    text_lines,
-    track,
+    SentencesArgument,
+    TokeniserOption,
+    WrappedOption,
 )
-from eigentree.cli.constituency._output import model_path, warn_of_compilation
-from eigentree.cli.constituency.parse import TokeniserOption, WrappedOption, how_to_cut
+from eigentree.cli._output import warn_of_compilation
+from eigentree.cli._parsing import (
+    InputErrors,
+    InputSentence,
+    Product,
+    Rendered,
+    file_name,
+    model_path,
+    read_input,
+    reported,
+    run_parse,
+    splitting_of,
+)
+from eigentree.cli._training import changed
 from eigentree.data.catalogue import DEPENDENCIES
 from eigentree.errors import SettingsError
 
 if TYPE_CHECKING:
-    from eigentree.cli.constituency.parse import HowToCut
     from eigentree.dependency.parser import DependencyParser
     from eigentree.dependency.result import DependencyResult
-    from eigentree.sentence_input import Offsets
-    from eigentree.tokenisation.reader import ReadText
     from eigentree.treebank.io.conllu import Sentence
 
-InputForm = Literal["raw", "conllu", "tagged", "tokens"]
-
-
-class _Asked(NamedTuple):
-    """A sentence to be parsed, with what its file had besides; words are empty for a problem.
-
-    ``line`` and ``offsets`` say where the words of raw text stand.
-    """
-
-    place: str
-    words: list[str]
-    tags: list[str] | None
-    sentence: Sentence | None = None
-    problem: str | None = None
-    line: int | None = None
-    offsets: Offsets | None = None
-
-
-class _Rendered(NamedTuple):
-    """What is printed for a sentence, and what is told about it."""
-
-    text: str
-    note: str
-
-
-class _Work(NamedTuple):
-    model: str
-    output: Literal["conllu", "json"]
-    confidence: bool
-    objective: Literal["sum", "product", "viterbi"] | None
-    several_roots: bool
-    max_words: int | None
+InputFormat = Literal["raw", "tokens", "tagged", "conllu"]
+OutputFormat = Literal["conllu", "json"]
+Objective = Literal["sum", "product", "viterbi"]
 
 
 def parse(
-    files: Annotated[
-        list[str] | None, typer.Argument(help="Files of sentences; standard input by default.")
-    ] = None,
+    files: SentencesArgument = None,
     model: Annotated[
         str | None,
         typer.Option(
             "--model",
             "-m",
-            help="A model file, or the name of one that comes with eigentree.",
+            metavar="MODEL",
+            help="A model file, or the name of a bundled model.",
             show_default=DEPENDENCIES,
         ),
     ] = None,
-    form: Annotated[
-        InputForm,
+    input_format: Annotated[
+        InputFormat,
         typer.Option(
-            "--input",
-            help="raw text, each line of its own; CoNLL-U; tagged (word_TAG) sentences or tokens, "
-            "one a line.",
+            "--input-format",
+            help="Format of the input. raw: text. tokens, tagged (word_TAG): one sentence per "
+            "line. conllu: CoNLL-U.",
         ),
     ] = "raw",
     wrapped: WrappedOption = False,
     tokeniser: TokeniserOption = None,
-    output: Annotated[
-        Literal["conllu", "json"], typer.Option(help="CoNLL-U, or one JSON object a line.")
+    output_format: Annotated[
+        OutputFormat,
+        typer.Option("--output-format", help="CoNLL-U, or one JSON object per line."),
     ] = "conllu",
     output_file: OutputOption = "-",
-    ignore_tags: Annotated[
-        bool,
-        typer.Option("--ignore-tags", help="Use the model's tagger even where there are tags."),
-    ] = False,
+    ignore_tags: IgnoreTagsOption = False,
     confidence: Annotated[
         bool, typer.Option("--confidence", help="Write Confidence=... into the column MISC.")
     ] = False,
     objective: Annotated[
-        Literal["sum", "product", "viterbi"] | None,
-        typer.Option(help="In place of the model's own."),
+        Objective | None,
+        typer.Option(help="What the decoder maximises.", show_default="as in the model"),
     ] = None,
     several_roots: Annotated[
         bool, typer.Option("--several-roots", help="Allow several roots in a tree.")
     ] = False,
     max_words: Annotated[
-        int | None, typer.Option(min=1, help="Longer sentences are parsed in pieces; 400.")
+        int | None,
+        typer.Option(min=1, help="Split longer sentences and parse the parts.", show_default="400"),
     ] = None,
     jobs: JobsOption = 1,
     quiet: QuietOption = False,
 ) -> None:
     """Parse sentences with a dependency model.
 
-    Of CoNLL-U input all but heads, relations and their graphs stays as it is.  Sentences that can't
-    be read are told of, the others come out in order, and the exit code is 2; empty ones have no
-    form in CoNLL-U, but an object in JSON.
+    CoNLL-U input keeps everything but heads, relations and enhanced graphs.  Unreadable sentences
+    are reported; all others are written, in order, and the exit code is 2.  An empty sentence
+    gives nothing in CoNLL-U, but an object in JSON.
     """
-    from eigentree.treebank.io.text_files import write_whole
-
     model = model_path(model, DEPENDENCIES)
     inputs = files or ["-"]
     check_inputs(inputs)
     keep_inputs(output_file, [model, *inputs])
-    work = _Work(model, output, confidence, objective, several_roots, max_words)
-    # Opened here in any case, so that a bad model is told before any worker starts.
-    parser = _open(work)
-    if parser.tagger is None and (ignore_tags or form in ("raw", "tokens")):
-        raise SettingsError(f"{model} has no tagger; give tags with --input tagged or conllu")
-    how = how_to_cut(parser, form, tokeniser, wrapped=wrapped)
-    warn_of_compilation(quiet=quiet, parsing=False, dependencies=True)
-    n_bad = 0
-
-    def watched() -> Iterator[_Asked]:
-        nonlocal n_bad
-        for asked in _read(inputs, form, parser, ignore_tags, how):
-            if asked.words and asked.tags is None and parser.tagger is None:
-                what = f"{asked.place}: no tags by {parser.tag_scheme}, and the model has no tagger"
-                asked = _Asked(asked.place, [], None, problem=what)
-            if asked.problem is not None:
-                n_bad += 1
-                message(f"eigentree: {asked.problem}")
-            yield asked
-
-    rendered: Iterator[_Rendered]
-    with write_whole(output_file) as out:
-        if jobs == 1:
-            rendered = map(_renderer(parser, work), watched())
-        else:
-            rendered = map_batches(_from_file, work, batches(watched()), jobs)
-        for each in track(rendered, "parsing", quiet=quiet or out.isatty()):
-            out.write(each.text)
-            out.flush()
-            if each.note:
-                message(f"eigentree: {each.note}", quiet=quiet)
-    if n_bad:
-        raise typer.Exit(BAD_INPUT)
+    product = _Dependencies(
+        model, input_format, wrapped, tokeniser, output_format, ignore_tags, confidence, objective,
+        several_roots, max_words, quiet,
+    )  # fmt: skip
+    run_parse(product, files, output_file=output_file, jobs=jobs, quiet=quiet)
 
 
-def _open(work: _Work, *, verify: bool = True) -> DependencyParser:
-    from eigentree.cli.constituency._training import changed
-    from eigentree.dependency.parser import DependencyParser
+@dataclass(frozen=True)
+class _Dependencies(Product["DependencyParser"]):
+    """How a dependency parser parses and prints."""
 
-    parser = DependencyParser.load(work.model, verify=verify)
-    options = changed(
-        parser.options,
-        objective=work.objective,
-        several_roots=work.several_roots or None,
-        max_words=work.max_words,
-    )
-    return parser if options == parser.options else replace(parser, options=options)
+    model: str
+    input_format: InputFormat
+    wrapped: bool
+    tokeniser: str | None
+    output_format: OutputFormat
+    ignore_tags: bool
+    confidence: bool
+    objective: Objective | None
+    several_roots: bool
+    max_words: int | None
+    quiet: bool
 
+    def open(self, *, verify: bool = True) -> DependencyParser:
+        from eigentree.dependency.parser import DependencyParser
 
-def _read(
-    files: Iterable[str],
-    form: InputForm,
-    parser: DependencyParser,
-    ignore_tags: bool,
-    how: HowToCut | None,
-) -> Iterator[_Asked]:
-    from eigentree.tokenisation.reader import read_text
-    from eigentree.treebank.io.conllu import new_sentence, read_conllu
-    from eigentree.treebank.io.sentences import read_sentences
-    from eigentree.treebank.io.text_files import open_text
-    from eigentree.treebank.tag_schemes import tags_of
+        parser = DependencyParser.load(self.model, verify=verify)
+        options = changed(
+            parser.options,
+            objective=self.objective,
+            several_roots=self.several_roots or None,
+            max_words=self.max_words,
+        )
+        return parser if options == parser.options else replace(parser, options=options)
 
-    number = 0
-    for file in files:
-        name = "<standard input>" if file == "-" else file
-        # A sentence ends at a blank line or at the end of its own, so a bad one need not end all.
-        with open_text(file, keep_bad_bytes=True) as lines:
-            if form == "conllu":
+    def read(
+        self, parser: DependencyParser, files: list[str], errors: InputErrors
+    ) -> Iterator[InputSentence]:
+        if parser.tagger is None and (self.ignore_tags or self.input_format in ("raw", "tokens")):
+            raise SettingsError(
+                f"{self.model} has no tagger; give tags with --input-format tagged or conllu"
+            )
+        splitting = splitting_of(parser, self.input_format, self.tokeniser, wrapped=self.wrapped)
+        warn_of_compilation("dependencies", quiet=self.quiet)
+        if self.input_format == "conllu":
+            return reported(_tagged(self._read_conllu(parser, files), parser), errors)
+        sentences = read_input(
+            files, self.input_format, splitting=splitting, ignore_tags=self.ignore_tags
+        )
+        return reported(_tagged(map(_with_columns, sentences), parser), errors)
+
+    def _read_conllu(self, parser: DependencyParser, files: list[str]) -> Iterator[InputSentence]:
+        from eigentree.treebank.io.conllu import read_conllu
+        from eigentree.treebank.io.text_files import open_text
+        from eigentree.treebank.tag_schemes import tags_of
+
+        number = 0
+        for file in files:
+            name = file_name(file)
+            # An empty line ends a sentence, so the rest can be read after a bad one.
+            with open_text(file, keep_bad_bytes=True) as lines:
                 for record in read_conllu(lines, name=name, on_error="skip", heads="ignore"):
-                    place = f"{name}:{record.line}"
-                    if record.sentence is None:
-                        yield _Asked(place, [], None, problem=str(record.problem))
+                    number += 1
+                    place, sentence = f"{name}:{record.line}", record.sentence
+                    if sentence is None:
+                        yield InputSentence(number, place, [], None, str(record.problem))
                         continue
-                    ignored = ignore_tags or _lacks_tags(record.sentence, parser)
-                    given = None if ignored else tags_of(record.sentence, parser.tag_scheme)
-                    yield _Asked(place, record.sentence.forms(), given, record.sentence)
-            elif form == "raw":
-                assert how is not None
-                text = text_lines(lines, name)
-                for found in read_text(text, how.scheme, name=name, wrapped=how.wrapped):
-                    number += 1
-                    yield _of_text(number, name, found)
-            else:
-                for each in read_sentences(lines, form, name=name, on_error="skip"):
-                    number += 1
-                    problem = None if each.problem is None else str(each.problem)
-                    # Neither of these forms has weights of tags.
-                    all_tags = None if each.tags is None else list(map(str, each.tags))
-                    given = None if ignore_tags else all_tags
-                    sentence = new_sentence(each.words, sent_id=str(number))
-                    yield _Asked(f"{name}:{each.line}", each.words, given, sentence, problem)
+                    ignored = self.ignore_tags or _lacks_tags(sentence, parser)
+                    tags = None if ignored else tags_of(sentence, parser.tag_scheme)
+                    yield InputSentence(number, place, sentence.forms(), tags, source=sentence)
+
+    def render(self, parser: DependencyParser, batch: list[InputSentence]) -> Iterator[Rendered]:
+        from eigentree.dependency.result import with_tree
+        from eigentree.treebank.io.conllu import format_sentence
+        from eigentree.treebank.tag_schemes import parts_of_scheme
+
+        column, _ = parts_of_scheme(parser.tag_scheme)
+        for sentence in batch:
+            # None of these formats has weights of tags.
+            tags = None if sentence.tags is None else list(map(str, sentence.tags))
+            result = parser.parse(sentence.words, tags)
+            fallback = result.fallback if sentence.problem is None else None
+            note = f"{sentence.place}: fall-back: {fallback}" if fallback else ""
+            text = ""
+            if self.output_format == "json":
+                text = _in_json(result, sentence)
+            elif sentence.source is not None and result.words:
+                text = format_sentence(
+                    with_tree(sentence.source, result, column, confidence=self.confidence)
+                )
+            yield Rendered(text, note)
+
+
+def _with_columns(sentence: InputSentence) -> InputSentence:
+    """A sentence with the columns that CoNLL-U prints."""
+    from eigentree.treebank.io.conllu import new_sentence
+
+    number = str(sentence.number)
+    if sentence.line is None:
+        return sentence._replace(source=new_sentence(sentence.words, sent_id=number))
+    if sentence.offsets is None:  # of an empty or an unreadable line
+        return sentence
+    source = new_sentence(sentence.words, sentence.offsets, sentence.text, sent_id=number)
+    return sentence._replace(source=source)
+
+
+def _tagged(
+    sentences: Iterable[InputSentence], parser: DependencyParser
+) -> Iterator[InputSentence]:
+    """Sentences, where one without tags is unreadable for a model without a tagger."""
+    for sentence in sentences:
+        if sentence.words and sentence.tags is None and parser.tagger is None:
+            problem = (
+                f"{sentence.place}: no tags by {parser.tag_scheme}, and the model has no tagger"
+            )
+            yield InputSentence(sentence.number, sentence.place, [], None, problem)
+        else:
+            yield sentence
 
 
 def _lacks_tags(sentence: Sentence, parser: DependencyParser) -> bool:
-    """Whether no word has a tag, or a feature where the model wants some and has a tagger."""
+    """Whether no word has a tag, or none a feature although the model uses some."""
     from eigentree.treebank.io.conllu import EMPTY
     from eigentree.treebank.tag_schemes import parts_of_scheme
 
@@ -234,45 +234,9 @@ def _lacks_tags(sentence: Sentence, parser: DependencyParser) -> bool:
     return all(word.feats == EMPTY for word in sentence.words)
 
 
-def _of_text(number: int, name: str, found: ReadText) -> _Asked:
-    from eigentree.treebank.io.conllu import new_sentence
-
-    place, raw = f"{name}:{found.line}", found.sentence
-    if raw is None:
-        problem = None if found.problem is None else str(found.problem)
-        return _Asked(place, [], None, problem=problem, line=found.line)
-    sentence = new_sentence(raw.words, raw.offsets, found.text, sent_id=str(number))
-    return _Asked(place, raw.words, None, sentence, line=found.line, offsets=raw.offsets)
-
-
-def _renderer(parser: DependencyParser, work: _Work) -> Callable[[_Asked], _Rendered]:
-    from eigentree.dependency.result import with_tree
-    from eigentree.treebank.io.conllu import format_sentence
-    from eigentree.treebank.tag_schemes import parts_of_scheme
-
-    column, _ = parts_of_scheme(parser.tag_scheme)
-
-    def render(asked: _Asked) -> _Rendered:
-        result = parser.parse(asked.words, asked.tags)
-        fallback = result.fallback if asked.problem is None else None
-        note = f"{asked.place}: fall-back: {fallback}" if fallback else ""
-        if work.output == "json":
-            return _Rendered(_in_json(result, asked), note)
-        if asked.sentence is None or not result.words:
-            return _Rendered("", note)
-        sentence = with_tree(asked.sentence, result, column, confidence=work.confidence)
-        return _Rendered(format_sentence(sentence), note)
-
-    return render
-
-
-def _in_json(result: DependencyResult, asked: _Asked) -> str:
-    """One line: what a parse holds, and why it is empty where its sentence can't be read."""
-    record: dict[str, object] = {} if asked.problem is None else {"problem": asked.problem}
-    where = {} if asked.line is None else {"line": asked.line, "offsets": asked.offsets}
+def _in_json(result: DependencyResult, sentence: InputSentence) -> str:
+    """A line with the parse, or the problem of an unreadable sentence."""
+    record: dict[str, object] = {} if sentence.problem is None else {"problem": sentence.problem}
+    where = {} if sentence.line is None else {"line": sentence.line, "offsets": sentence.offsets}
     record |= result.to_dict(where)
     return json.dumps(record, ensure_ascii=False) + "\n"
-
-
-def _from_file(work: _Work) -> Callable[[list[_Asked]], Iterator[_Rendered]]:
-    return partial(map, _renderer(_open(work, verify=False), work))

@@ -1,0 +1,422 @@
+"""How every product parses from the command line: read, parse in order, write, report.
+
+A product gives an adapter, a `Product`: how its model is opened, which sentences are in the input,
+and what is printed for a parse.  `run_parse` owns the rest, which is the same for all: files and
+standard input, worker processes, order, progress, messages and exit codes.
+"""
+
+from __future__ import annotations
+
+import re
+import select
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from itertools import chain, count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, TextIO, TypeVar
+
+import typer
+
+from eigentree._core.batching import BATCH, batches, map_batches
+from eigentree.cli._common import BAD_INPUT, message, track
+from eigentree.errors import SettingsError
+
+if TYPE_CHECKING:
+    from eigentree.constituency.ensemble.parser import EnsembleParser
+    from eigentree.constituency.parser import Parser
+    from eigentree.sentence_input import Offsets
+    from eigentree.tokenisation.reader import ReadText
+    from eigentree.tokenisation.scheme import TokenisationScheme
+    from eigentree.treebank.cleaning import CleaningOptions
+    from eigentree.treebank.constraints import Constraints
+    from eigentree.treebank.io.conllu import Sentence
+    from eigentree.treebank.io.sentences import Tag
+
+AnyParser = TypeVar("AnyParser")
+InputFormat = Literal[
+    "raw", "tokens", "tagged", "conllu", "trees", "bracketed", "half-trees", "json"
+]  # fmt: skip
+
+# How a tree begins, and hardly any text: a phrase with another inside.
+_TREE_START = re.compile(r"\(\s*[^\s()]*\s*\([^\s()]+\s+[^\s)]")
+
+
+class InputSentence(NamedTuple):
+    """A sentence of the input with its number and place; an unreadable one has no words.
+
+    Attributes
+    ----------
+    number
+        From 1 on, over all files.
+    place
+        File and line, for messages.
+    words
+        Empty for an empty or an unreadable sentence.
+    tags
+        None where the input has none, or they are to be ignored.
+    problem
+        Why the sentence can't be read; None for one that can.
+    constraints
+        What the tree must and must not have.
+    refused
+        Why its constraints can't be used.
+    line, offsets, text
+        Where the words of raw text are, and the text that the offsets are in.
+    source
+        Its columns, in CoNLL-U.
+    """
+
+    number: int
+    place: str
+    words: list[str]
+    tags: Sequence[Tag] | None
+    problem: str | None = None
+    constraints: Constraints | None = None
+    refused: str | None = None
+    line: int | None = None
+    offsets: Offsets | None = None
+    text: str | None = None
+    source: Sentence | None = None
+
+
+class Rendered(NamedTuple):
+    """What is written for a sentence, and what is reported about it.
+
+    Attributes
+    ----------
+    text
+        With its line ends.
+    note
+        Reported on standard error; empty for nothing.
+    failed
+        Whether the note is an error, so that the exit code is 2.
+    details
+        What else the product writes of it.
+    """
+
+    text: str
+    note: str = ""
+    failed: bool = False
+    details: Any = None
+
+
+class InputErrors:
+    """Reports errors in the input, and remembers that there were any."""
+
+    def __init__(self) -> None:
+        self.found = False
+
+    def report(self, problem: str) -> None:
+        """Print an error, which makes the exit code 2."""
+        self.found = True
+        message(f"eigentree: {problem}")
+
+    def leave(self) -> None:
+        """End the command with exit code 2 if anything was reported."""
+        if self.found:
+            raise typer.Exit(BAD_INPUT)
+
+
+Sink = Callable[[TextIO], AbstractContextManager[Callable[[Rendered], None]]]
+
+
+@contextmanager
+def write_at_once(out: TextIO) -> Iterator[Callable[[Rendered], None]]:
+    """Write each sentence as soon as it is parsed."""
+
+    def write(rendered: Rendered) -> None:
+        out.write(rendered.text)
+        out.flush()
+
+    yield write
+
+
+class Product(ABC, Generic[AnyParser]):
+    """What a product gives to `run_parse`; worker processes get a copy of it.
+
+    Attributes
+    ----------
+    doing
+        What progress calls the work.
+    per_process
+        Sentences that a worker process gets at a time.
+    """
+
+    doing: ClassVar[str] = "parsing"
+    per_process: ClassVar[int] = BATCH
+
+    @abstractmethod
+    def open(self, *, verify: bool = True) -> AnyParser:
+        """The parser, with the options of the command line."""
+
+    @abstractmethod
+    def read(
+        self, parser: AnyParser, files: list[str], errors: InputErrors
+    ) -> Iterator[InputSentence]:
+        """Check what depends on the parser, then give the sentences of the files."""
+
+    @abstractmethod
+    def render(self, parser: AnyParser, batch: list[InputSentence]) -> Iterator[Rendered]:
+        """Parse sentences, and say what to write for each."""
+
+    def batch_size(self, parser: AnyParser) -> int:  # noqa: ARG002 - some parsers know better
+        """How many sentences at a time are parsed fastest."""
+        return 1
+
+    def sink(self, parser: AnyParser) -> Sink:  # noqa: ARG002 - some tables depend on it
+        """How what was rendered is written."""
+        return write_at_once
+
+    def waits(self, files: list[str]) -> bool:
+        """Whether to wait until a batch is full; standard input may be someone typing."""
+        return "-" not in files
+
+
+def run_parse(
+    product: Product[AnyParser],
+    files: list[str] | None,
+    *,
+    output_file: str,
+    jobs: int,
+    quiet: bool,
+) -> None:
+    """Parse the sentences of files, in order, and end with the exit code that fits.
+
+    Parameters
+    ----------
+    product
+        How to open, read and render.
+    files
+        Where the sentences are; ``-`` or none for standard input.
+    output_file
+        Where the output goes; ``-`` for standard output.
+    jobs
+        Number of processes; the output is the same.
+    quiet
+        Report errors only.
+
+    Raises
+    ------
+    typer.Exit
+        With 2, after all other sentences, when one couldn't be read or used.
+    """
+    from eigentree.treebank.io.text_files import write_whole
+
+    inputs = files or ["-"]
+    # Opened here in any case, so that a bad model is reported before any worker starts.
+    parser = product.open()
+    errors = InputErrors()
+    sentences = product.read(parser, inputs, errors)
+    size, sink = product.batch_size(parser), product.sink(parser)
+    rendered: Iterator[Rendered]
+    if jobs == 1:
+        # A batch that is too small costs time, and one that is not there yet may never be.
+        waits = product.waits(inputs)
+        ready = batches(sentences, size, lambda: waits or _more_to_read())
+        rendered = chain.from_iterable(map(partial(product.render, parser), ready))
+    else:
+        del parser
+        full = batches(sentences, max(product.per_process, size))
+        rendered = map_batches(_begin, product, full, jobs)
+    with write_whole(output_file) as out, sink(out) as write:
+        # On a terminal the trees themselves show the progress.
+        for each in track(rendered, product.doing, quiet=quiet or out.isatty()):
+            write(each)
+            if each.failed:
+                errors.report(each.note)
+            elif each.note:
+                message(f"eigentree: {each.note}", quiet=quiet)
+    errors.leave()
+
+
+def _more_to_read() -> bool:
+    """Whether standard input is ready to be read, its end included; True if that is unknown."""
+    try:
+        return bool(select.select([sys.stdin.fileno()], [], [], 0)[0])
+    except (AttributeError, OSError, ValueError):
+        return True
+
+
+def _begin(product: Product[Any]) -> Callable[[list[InputSentence]], Iterator[Rendered]]:
+    return partial(product.render, product.open(verify=False))
+
+
+# Models -----------------------------------------------------------------------------------
+
+
+def model_path(given: str | None, usual: str) -> str:
+    """The path of the model that an option names, or of a bundled one.
+
+    Raises
+    ------
+    SettingsError
+        When the name is empty.
+    """
+    from eigentree.data.catalogue import bundled_path, resolve_model
+
+    if given == "":
+        raise SettingsError("--model is empty; name a model file, or omit the option")
+    return str(bundled_path(usual) if given is None else resolve_model(given))
+
+
+def open_parser(model: str) -> Parser | EnsembleParser:
+    """The constituency parser of a model file, or of the folder of an ensemble."""
+    if Path(model).is_dir():
+        from eigentree.constituency.ensemble.parser import EnsembleParser
+
+        return EnsembleParser.load(model)
+    from eigentree.constituency.parser import Parser
+
+    return Parser.load(model)
+
+
+# Reading ----------------------------------------------------------------------------------
+
+
+class Splitting(NamedTuple):
+    """How raw text is split into sentences and words."""
+
+    scheme: TokenisationScheme
+    wrapped: bool
+
+
+def splitting_of(
+    parser: Any, input_format: str, tokeniser: str | None, *, wrapped: bool
+) -> Splitting | None:
+    """The parser's scheme, or the one of ``--tokeniser``; None for words that are given.
+
+    Raises
+    ------
+    SettingsError
+        When an option for raw text is given with another format.
+    """
+    from eigentree.tokenisation.words import tokenise
+
+    if input_format != "raw":
+        option = "--wrapped" if wrapped else "--tokeniser"
+        if wrapped or tokeniser is not None:
+            raise SettingsError(f"{option} is for raw text, but --input-format is {input_format}")
+        return None
+    scheme = parser.tokenisation
+    if tokeniser is not None:
+        scheme = scheme.with_mode(tokeniser)
+        tokenise("", scheme)  # a missing spaCy is reported at once
+    return Splitting(scheme, wrapped)
+
+
+def read_input(
+    files: list[str],
+    input_format: InputFormat,
+    *,
+    tag_column: Literal["xpos", "upos"] = "xpos",
+    cleaning: CleaningOptions | None = None,
+    labels: Collection[str] = (),
+    splitting: Splitting | None = None,
+    ignore_tags: bool = False,
+) -> Iterator[InputSentence]:
+    """The sentences of files in order, unreadable ones without words; see `reported`.
+
+    Parameters
+    ----------
+    files
+        ``-`` for standard input.
+    input_format
+        The format of all files.
+    tag_column
+        The column of CoNLL-U that holds the tags.
+    cleaning
+        How trees are cleaned.
+    labels
+        Labels of phrases that may be attached to square brackets, or tags that may have weights.
+    splitting
+        How raw text is split; needed for that format.
+    ignore_tags
+        Give no tags.
+    """
+    from eigentree.tokenisation.reader import read_text
+    from eigentree.treebank.cleaning import CleaningOptions
+    from eigentree.treebank.io.sentences import read_sentences
+    from eigentree.treebank.io.text_files import open_text
+
+    numbers = count(1)
+    for file in files:
+        name = file_name(file)
+        # A line is a sentence or part of one, so the rest can be read after a bad one.
+        with open_text(file, keep_bad_bytes=True) as lines:
+            if input_format == "raw":
+                assert splitting is not None
+                yield from (
+                    _of_text(next(numbers), name, each)
+                    for each in read_text(
+                        text_lines(lines, name), splitting.scheme, name=name,
+                        wrapped=splitting.wrapped,
+                    )
+                )  # fmt: skip
+            else:
+                yield from (
+                    InputSentence(
+                        next(numbers),
+                        f"{name}:{each.line}",
+                        each.words,
+                        None if ignore_tags else each.tags,
+                        None if each.problem is None else str(each.problem),
+                        each.constraints,
+                    )
+                    for each in read_sentences(
+                        lines, input_format, name=name, on_error="skip", tag_column=tag_column,
+                        cleaning=cleaning or CleaningOptions(), labels=labels,
+                    )
+                )  # fmt: skip
+
+
+def reported(sentences: Iterable[InputSentence], errors: InputErrors) -> Iterator[InputSentence]:
+    """All sentences, with a report of each that can't be read."""
+    for sentence in sentences:
+        if sentence.problem is not None:
+            errors.report(sentence.problem)
+        yield sentence
+
+
+def _of_text(number: int, name: str, read: ReadText) -> InputSentence:
+    words, offsets = [], None
+    if read.sentence is not None:
+        words, offsets = read.sentence.words, read.sentence.offsets
+    problem = None if read.problem is None else str(read.problem)
+    place = f"{name}:{read.line}"
+    return InputSentence(
+        number, place, words, None, problem, line=read.line, offsets=offsets, text=read.text
+    )
+
+
+def file_name(file: str) -> str:
+    """What messages call a file."""
+    return "<standard input>" if file == "-" else file
+
+
+def text_lines(lines: Iterable[str], name: str) -> Iterator[str]:
+    """Lines of raw text, with a warning where the first of them looks like a tree.
+
+    Parameters
+    ----------
+    lines
+        As they are.
+    name
+        What the warning calls their file.
+    """
+    from eigentree.treebank.io.brackets import CONLLU_LINE
+
+    is_begun = False
+    for line in lines:
+        start = line.strip()
+        if start and not is_begun and not start.startswith("#"):
+            is_begun = True
+            for what, pattern in (("bracketed trees", _TREE_START), ("CoNLL-U", CONLLU_LINE)):
+                if pattern.match(start):
+                    message(
+                        f"eigentree: {name} looks like {what}, but is read as raw text; "
+                        "see --input-format"
+                    )
+        yield line

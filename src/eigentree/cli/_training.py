@@ -1,0 +1,143 @@
+"""What all commands that learn share: progress by stages, options of methods, output files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TypeVar
+
+import typer
+
+from eigentree._core.processes import cpu_seconds
+from eigentree.cli._common import message, progress
+from eigentree.errors import SettingsError
+
+Options = TypeVar("Options", bound=Any)
+# By the name of an option's parameter, the methods that use it.
+UsedBy = Mapping[str, tuple[str, ...]]
+
+
+def method_option(used_by: UsedBy, name: str, spelling: str | None = None, **about: Any) -> Any:
+    """An option that some methods use, in a section of help for these methods."""
+    return typer.Option(
+        spelling or f"--{name.replace('_', '-')}",
+        rich_help_panel=f"Options of --method {_listed(used_by[name])}",
+        **about,
+    )
+
+
+def check_used(method: str, used_by: UsedBy, given: Mapping[str, object]) -> None:
+    """Refuse an option that the method would ignore.
+
+    Parameters
+    ----------
+    method
+        The method that is to be used.
+    used_by
+        By name of a parameter, the methods that use it.
+    given
+        Values of parameters by name; None, and False of a flag, for those not given.
+
+    Raises
+    ------
+    SettingsError
+        For the first option that has a value though the method doesn't use it.
+    """
+    for name, methods in used_by.items():
+        if method not in methods and given[name] is not None and given[name] is not False:
+            raise SettingsError(
+                f"--{name.replace('_', '-')} is for --method {_listed(methods)}, not for {method}"
+            )
+
+
+def _listed(methods: tuple[str, ...]) -> str:
+    *first, last = methods
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def changed(options: Options, **given: object) -> Options:
+    """A copy of options with those values that are not None."""
+    return replace(options, **{name: value for name, value in given.items() if value is not None})
+
+
+def check_writable(output: str, files: list[str], *, model: bool = True) -> None:
+    """Refuse an output file before the work rather than after it.
+
+    Parameters
+    ----------
+    output
+        The file to write.
+    files
+        The input files.
+    model
+        Whether it is to be a model, which replaces nothing but a model.
+
+    Raises
+    ------
+    SettingsError
+        When the output is an input, can't be written, or exists and isn't a model.
+    """
+    path = Path(output)
+    if any(path.exists() and Path(file).exists() and path.samefile(file) for file in files):
+        raise SettingsError(
+            f"{output}: is an input file, which the model would replace; name another"
+        )
+    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise SettingsError(f"{output}: can't be written; name a file in a writable folder")
+    if model and path.is_file():
+        with path.open("rb") as file:
+            start = file.read(9)
+        # The size of the header, then the header.
+        if start and start[8:] != b"{":
+            raise SettingsError(
+                f"{output}: exists and is not a model; name another file, or remove it"
+            )
+
+
+class Stages:
+    """Progress over the stages of training, with the CPU time of each at its end."""
+
+    def __init__(self, quiet: bool, notes: Mapping[str, str] | None = None) -> None:
+        self._quiet = quiet
+        self._notes = notes or {}  # messages for the beginning of stages
+        self._stage: str | None = None
+        self._began = 0.0
+        self._bar = ExitStack()
+        self._advance: Callable[[int], None] = lambda steps: None  # noqa: ARG005 - no stage yet
+        self._shown = 0
+
+    def __enter__(self) -> Stages:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # The bar is removed after a failure too, or the terminal would lose its cursor.
+        if kind is None:
+            self._finish()
+        self._bar.__exit__(kind, error, trace)
+
+    def __call__(self, stage: str, share: float) -> None:
+        if stage != self._stage:
+            self._finish()
+            if stage in self._notes:
+                message(self._notes[stage], quiet=self._quiet)
+            self._stage, self._shown, self._began = stage, 0, cpu_seconds()
+            self._advance = self._bar.enter_context(progress(stage, 100, quiet=self._quiet))
+        percent = int(100 * share)
+        if percent > self._shown:
+            self._advance(percent - self._shown)
+            self._shown = percent
+
+    def _finish(self) -> None:
+        self._bar.close()
+        if self._stage is not None:
+            seconds = cpu_seconds() - self._began
+            message(f"{self._stage}: {seconds:.1f} CPU s", quiet=self._quiet)

@@ -1,0 +1,102 @@
+"""A parse of a constituency parser as text: brackets, lines of several trees, JSON, a drawing."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from eigentree.constituency.result import Alternative, ParseResult
+
+
+def by_value(result: ParseResult) -> ParseResult:
+    """The result with its trees in order of their values under the grammar."""
+
+    def value(each: Alternative) -> float:
+        return -math.inf if each.log_value is None else each.log_value
+
+    ordered = sorted(result.alternatives, key=value, reverse=True)
+    return replace(result, alternatives=tuple(ordered))
+
+
+def in_lines(
+    result: ParseResult,
+    wrapper: str | None,
+    root_name: str,
+    order: Literal["objective", "value"],
+) -> str:
+    """The best trees of a sentence, one per line, each after the number that ranks it."""
+    from eigentree.serialise import wrapped
+    from eigentree.treebank.io.brackets import format_tree
+
+    lines = []
+    for each in result.alternatives:
+        number = each.log_value if order == "value" else each.objective
+        text = "" if number is None else f"{number:.6f}"
+        lines.append(f"{text}\t{format_tree(wrapped(each.tree, wrapper, root_name))}\n")
+    return "".join(lines)
+
+
+def confidences(result: ParseResult) -> tuple[float | None, float | None]:
+    """Confidence of the brackets and of the whole tree, calibrated if the parser is."""
+    return result.calibrated or (result.confidence, result.tree_confidence)
+
+
+def in_columns(text: str, result: ParseResult, number: int | None) -> str:
+    """A tree after its sentence number, if that is given, and its two confidences."""
+    columns = ("" if value is None else f"{value:.4f}" for value in confidences(result))
+    return "\t".join([*([] if number is None else [str(number)]), *columns, text])
+
+
+def marginal_rows(result: ParseResult, number: int) -> str:
+    """The lines of a table of marginals for one sentence."""
+    in_tree = {(each.label, each.start, each.end) for each in result.brackets}
+    rows = (
+        f"{number}\t{start}\t{end}\t{label}\t{marginal:.6g}\t{(label, start, end) in in_tree:d}\n"
+        for label, start, end, marginal in result.marginals
+    )
+    return "".join(rows)
+
+
+def in_json(
+    result: ParseResult,
+    wrapper: str | None,
+    root_name: str,
+    *,
+    readable: bool = True,
+    several: bool = False,
+    constrained: bool = False,
+    number: int | None = None,
+    line: int | None = None,
+) -> str:
+    """A parse as one line of JSON; the fall-back of an unreadable sentence is ``unreadable``."""
+    from eigentree.serialise import parse_record
+
+    record = {
+        **({} if number is None else {"number": number}),
+        **parse_record(
+            result,
+            wrapper,
+            root_name,
+            several=several,
+            constrained=constrained,
+            where={} if line is None else {"line": line, "offsets": result.offsets},
+        ),
+    }
+    if not readable:
+        record["fallback"] = "unreadable"
+    return json.dumps(record, ensure_ascii=False)
+
+
+def in_drawing(result: ParseResult) -> str:
+    """A parse as a drawing with its confidence."""
+    from eigentree.drawing.tree_text import draw_text
+
+    if result.tree is None:
+        return ""
+    confidence, _ = confidences(result)
+    percent = "unknown" if confidence is None else f"{100 * confidence:.0f} %"
+    mark = f", fall-back: {result.fallback}" if result.fallback else ""
+    return f"{draw_text(result.tree)}\nconfidence {percent}{mark}\n"
