@@ -1011,9 +1011,9 @@ def test_a_cut_takes_states_and_inspect_shows_where(tmp_path, parts):
         values, n = row["singular_values"], row["states"]
         assert values[n - 1] > 0.3 * values[0]
         assert all(value <= 0.3 * values[0] for value in values[n:])
-    out = run_verb("inspect", model, "--most", "1")[1]
+    out = run_verb("inspect", model, "--limit", "1")[1]
     assert re.search(r"█[▁-█]*│[▁-█]+ ", out)
-    out = run_verb("inspect", model, "--most", "1", "--ascii")[1]
+    out = run_verb("inspect", model, "--limit", "1", "--ascii")[1]
     assert re.search(r" #[-_.:=+*#]*\|[-_.:=+*#]+ ", out)
     assert out.isascii()
 
@@ -1035,7 +1035,7 @@ def test_clustering_with_all_its_options(tmp_path, parts):
     sizes = report["sizes"]
     assert sizes["rules kept as counts"] == sizes["binary rules"] - sizes["rules never seen"]
     assert max(row["states"] for row in report["nonterminals"]) == 5
-    shown = run_verb("inspect", model, "--most", "1")[1]
+    shown = run_verb("inspect", model, "--limit", "1")[1]
     assert "\nnoise\n  scheme: additive\n" in shown
     assert "\nclustering\n" in shown
 
@@ -1062,7 +1062,7 @@ def test_inspect_as_json(model):
 
 
 def test_inspect_for_people(model):
-    code, out, err = run_verb("inspect", model, "--most", "3")
+    code, out, err = run_verb("inspect", model, "--limit", "3")
     assert (code, err) == (0, "")
     assert f"trained on {len(demo_trees())} trees" in out
     table = out[out.index("nonterminal ") :].splitlines()
