@@ -20,7 +20,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 from eigentree.constituency.learn.counting import count_pcfg
 from eigentree.constituency.learn.em import (
     EMOptions,
-    Expectation,
+    TreeExpectation,
     capped_states,
     maximise,
     perturbed,
@@ -46,7 +46,7 @@ def iteration(folder: Path, states: list[int]) -> None:
         values = maximise(layout, perturbed(layout, 1.0, 0))
         spent: list[tuple[float, float]] = []
         with ThreadPoolExecutor(1) as threads:
-            expectation = Expectation(skeletons, layout, threads)
+            expectation = TreeExpectation(skeletons, layout, threads)
             for _ in range(ITERATIONS + 1):
                 began = time.process_time()
                 _, counts = expectation.step(values)

@@ -57,7 +57,9 @@ def main(file: Path, column: str, states: int) -> None:
             learn_head_automata(sentences, options)
             seconds.append(time.process_time() - began)
         is_em = method.endswith("em")
-        found = learn_head_automata(train, options, symbols=symbols, judge=worth if is_em else None)
+        found = learn_head_automata(
+            train, options, symbols=symbols, scorer=worth if is_em else None
+        )
         to_best, best = until_best(found)
         n = found.automata.initial.shape[1]
         print(

@@ -54,7 +54,7 @@ _PUBLIC = {
     "StateSearchOptions": "eigentree.constituency.learn.state_search",
     "FeatureOptions": "eigentree.constituency.learn.features",
     "EMOptions": "eigentree.constituency.learn.em",
-    "PartialOptions": "eigentree.constituency.learn.constrained_em",
+    "ConstrainedEMOptions": "eigentree.constituency.learn.constrained_em",
     "UnseenOptions": "eigentree.constituency.learn.unseen_rules",
     "BracketingParser": "eigentree.bracketing.parser",
     "BracketingResult": "eigentree.bracketing.parser",

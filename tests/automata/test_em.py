@@ -1,4 +1,4 @@
-"""Expectation maximisation for automata against sums over paths, and its own laws."""
+"""PrefixExpectation maximisation for automata against sums over paths, and its own laws."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from eigentree.automata import em
 from eigentree.automata.arrays import Automata, PrefixTree
 from eigentree.automata.em import (
-    Expectation,
-    SequenceEMModel,
+    PrefixExpectation,
     SequenceEMOptions,
     cluster_prefixes,
     extract_model,
@@ -23,9 +22,11 @@ from eigentree.automata.em import (
     start,
 )
 from eigentree.automata.model import OperatorModel
-from eigentree.automata.prefix_forest import plant
+from eigentree.automata.prefix_tree import build_prefix_tree
 from eigentree.automata.sequences import Sequences
 from eigentree.errors import GrammarError, ModelFileError, SettingsError
+from eigentree.learning import em_loop
+from eigentree.learning.em_loop import EMTrace
 from eigentree.model_file import open_model, save_model
 from tests.helpers import close
 from tests.oracles.automata import draw, paths, random_automaton, signed_value, strings, value
@@ -36,7 +37,7 @@ texts = st.lists(st.text("abc", max_size=6), min_size=1, max_size=12)
 
 def of(texts: list[str]) -> tuple[Sequences, PrefixTree]:
     sequences = Sequences.of(texts, "abc")
-    return sequences, plant(sequences, np.zeros(len(texts), dtype=np.int64), 1)
+    return sequences, build_prefix_tree(sequences, np.zeros(len(texts), dtype=np.int64), 1)
 
 
 def as_automata(model: OperatorModel, forest: PrefixTree) -> Automata:
@@ -45,7 +46,7 @@ def as_automata(model: OperatorModel, forest: PrefixTree) -> Automata:
 
 def step(forest: PrefixTree, automata: Automata, jobs: int = 1) -> tuple[float, em.Counts]:
     with ThreadPoolExecutor(jobs) as threads:
-        return Expectation(forest, automata.initial.shape[1], threads).step(automata)
+        return PrefixExpectation(forest, automata.initial.shape[1], threads).step(automata)
 
 
 # Prefixes ---------------------------------------------------------------------------------
@@ -54,7 +55,7 @@ def step(forest: PrefixTree, automata: Automata, jobs: int = 1) -> tuple[float, 
 @given(texts, st.integers(1, 3))
 def test_the_forest_has_each_prefix_once(given: list[str], n_automata: int):
     automaton = np.arange(len(given)) % n_automata
-    forest = plant(Sequences.of(given, "abc"), automaton, n_automata)
+    forest = build_prefix_tree(Sequences.of(given, "abc"), automaton, n_automata)
     prefixes: list[tuple[int, str]] = [(number, "") for number in range(n_automata)]
     for node in range(n_automata, len(forest.parent)):
         parent, row = forest.parent[node], forest.row[node]
@@ -123,7 +124,7 @@ def test_likelihoods_are_those_of_the_model(rng):
 # Iterations -------------------------------------------------------------------------------
 
 
-def learned(options: SequenceEMOptions, **settings: object) -> SequenceEMModel:
+def learned(options: SequenceEMOptions, **settings: object) -> EMTrace[OperatorModel]:
     return learn_sequence_em(Sequences.of(TEXTS, "abc"), options, **{"back_off": 0.0} | settings)
 
 
@@ -161,7 +162,7 @@ def test_a_fall_is_an_error(monkeypatch):
 
     monkeypatch.setitem(em.__dict__, "kept", em.maximise)
     monkeypatch.setattr(em, "maximise", worse)
-    with pytest.raises(GrammarError, match="iteration 2: the log-likelihood fell"):
+    with pytest.raises(GrammarError, match="iteration 2: the objective fell"):
         learned(SequenceEMOptions(2, 5))
 
 
@@ -190,7 +191,7 @@ def test_a_spectral_start_is_better_than_a_random_one(rng):
 def test_prefixes_after_which_all_is_alike_share_a_state():
     # After an even number of symbols comes a or the end, after an odd one b.
     sequences = Sequences.of([("ab" * (1 + number % 4)) for number in range(200)])
-    forest = plant(sequences, np.zeros(200, dtype=np.int64), 1)
+    forest = build_prefix_tree(sequences, np.zeros(200, dtype=np.int64), 1)
     options = SequenceEMOptions(2, 1, "spectral")
     state = cluster_prefixes([sequences], forest, np.array([2]), options)
     last = np.append(-1, forest.row_symbol[forest.row[1:]])
@@ -210,10 +211,10 @@ def test_the_best_iteration_is_kept_by_held_out_sequences(rng):
     model = random_automaton(2, "abc", rng)
     train, held_out = (Sequences.of(draw(model, size, rng), model.symbols) for size in (60, 2_000))
     options = SequenceEMOptions(5, 60)
-    found = learn_sequence_em(train, options, held_out=held_out)
-    judged = [row.judgement for row in found.record]
+    found = learn_sequence_em(train, options, dev=held_out)
+    judged = [row.score for row in found.record]
     assert found.best == int(np.argmax(judged)) < 59  # later ones fit the sample only
-    whole = plant(held_out, np.zeros(held_out.n_sequences, dtype=np.int64), 1)
+    whole = build_prefix_tree(held_out, np.zeros(held_out.n_sequences, dtype=np.int64), 1)
     assert close(log_likelihood(whole, found.model), judged[found.best], rtol=1e-12)
 
 
@@ -248,7 +249,7 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(begin, tmp_path):
     restarts = 2 if begin == "random" else 1
     options = SequenceEMOptions(3, 6, begin, restarts)
     held_out = Sequences.of(["abc", "cc", ""], "abc")
-    expected = learned(options, held_out=held_out)
+    expected = learned(options, dev=held_out)
 
     class StopError(Exception):
         pass
@@ -260,27 +261,27 @@ def test_a_stopped_run_goes_on_to_the_same_bytes(begin, tmp_path):
 
     path = tmp_path / "checkpoint"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(em, "WRITING_PAUSE", 0.0)
+        patch.setattr(em_loop, "WRITING_PAUSE", 0.0)
         with pytest.raises(StopError):
-            learned(options, held_out=held_out, checkpoint=path, progress=stop)
+            learned(options, dev=held_out, checkpoint=path, progress=stop)
     assert 0 < len(open_model(path).header["record"]) < len(expected.record)
-    found = learned(options, held_out=held_out, checkpoint=path)
+    found = learned(options, dev=held_out, checkpoint=path)
     assert same(found.model, expected.model)
     assert found.best == expected.best
     # A finished one is read, not run.
-    assert same(learned(options, held_out=held_out, checkpoint=path).model, expected.model)
+    assert same(learned(options, dev=held_out, checkpoint=path).model, expected.model)
 
 
 def test_checkpoints_of_other_runs_are_refused(tmp_path):
     path = tmp_path / "checkpoint"
     options = SequenceEMOptions(2, 2)
     learned(options, checkpoint=path)
-    with pytest.raises(ModelFileError, match="of a run with states 2, not 3; name another file"):
+    with pytest.raises(ModelFileError, match="of a run with states 2, not 3; use another file"):
         learned(SequenceEMOptions(3, 2), checkpoint=path)
     with pytest.raises(ModelFileError, match="with seed 0, not 1"):
         learned(options, checkpoint=path, seed=1)
-    with pytest.raises(ModelFileError, match="with other held-out sequences"):
-        learned(options, checkpoint=path, held_out=Sequences.of(["a"], "abc"))
+    with pytest.raises(ModelFileError, match="with other development sequences"):
+        learned(options, checkpoint=path, dev=Sequences.of(["a"], "abc"))
     with pytest.raises(ModelFileError, match="with other sequences"):
         learn_sequence_em(Sequences.of(["abc"]), options, back_off=0.0, checkpoint=path)
     file = open_model(path)
@@ -289,10 +290,10 @@ def test_checkpoints_of_other_runs_are_refused(tmp_path):
     with pytest.raises(ModelFileError, match="axis 1 of final is n, which must be 2"):
         learned(options, checkpoint=path)
     save_model(path, file.header, {})
-    with pytest.raises(ModelFileError, match=r"isn't a whole checkpoint: 'values\.initial' is"):
+    with pytest.raises(ModelFileError, match=r"is not a complete checkpoint: 'values\.initial' is"):
         learned(options, checkpoint=path)
     path.write_text("no model")
-    with pytest.raises(ModelFileError, match="isn't an eigentree checkpoint"):
+    with pytest.raises(ModelFileError, match="is not an eigentree checkpoint"):
         learned(options, checkpoint=path)
 
 
@@ -313,5 +314,5 @@ def test_what_has_no_meaning_is_refused():
         learned(SequenceEMOptions(), back_off=1.0)
     with pytest.raises(GrammarError, match="there are no sequences to learn from"):
         learn_sequence_em(Sequences.of([]))
-    with pytest.raises(GrammarError, match="numbered by the same symbols"):
-        learned(SequenceEMOptions(), held_out=Sequences.of(["a"]))
+    with pytest.raises(GrammarError, match="by the symbols of the training sequences"):
+        learned(SequenceEMOptions(), dev=Sequences.of(["a"]))

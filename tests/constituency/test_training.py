@@ -188,7 +188,7 @@ def test_a_killed_training_ends_with_the_same_bytes(tmp_path):
     training.train(trees[:80], EM, dev=held_out).save(tmp_path / "whole")
     assert (tmp_path / "resumed").read_bytes() == (tmp_path / "whole").read_bytes()
     with pytest.raises(
-        ModelFileError, match=r"a run with other held-out trees, .*; name another file"
+        ModelFileError, match=r"a run with other held-out trees, .*; use another file"
     ):
         training.train(trees[:80], EM, dev=trees[:5], checkpoint=checkpoint)
 

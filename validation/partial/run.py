@@ -20,7 +20,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from eigentree import Parser, Tree, read_treebank
-from eigentree.constituency.learn.constrained_em import PartialOptions
+from eigentree.constituency.learn.constrained_em import ConstrainedEMOptions
 from eigentree.constituency.training_options import TrainingOptions
 from eigentree.constituency.validation import ValidationSet
 from eigentree.treebank.tree import fold
@@ -64,7 +64,7 @@ def main(folder: Path) -> None:
             rng = random.Random(SEED)
             partial = [thinned(tree, share, rng) for tree in rest]
             began = time.process_time()
-            parser, skipped = initial.retrained(partial, PartialOptions(iterations=6))
+            parser, skipped = initial.retrained(partial, ConstrainedEMOptions(iterations=6))
             seconds = time.process_time() - began
             row(f"{100 * share:.0f} % of the brackets", parser, dev, str(len(skipped)), seconds)
         began = time.process_time()

@@ -21,7 +21,7 @@ from eigentree.types import Floats, Ints
 
 @kernel
 def forward_pass(
-    forest: PrefixTree,
+    tree: PrefixTree,
     automata: Automata,
     first: int,
     last: int,
@@ -36,8 +36,8 @@ def forward_pass(
     """
     n = forward.shape[1]
     for node in range(first, last):
-        parent = forest.parent[node]
-        operator = automata.operators[forest.row[node]]
+        parent = tree.parent[node]
+        operator = automata.operators[tree.row[node]]
         largest = 0.0
         for i in range(n):
             total = 0.0
@@ -56,7 +56,7 @@ def forward_pass(
 
 @kernel
 def end_pass(
-    forest: PrefixTree,
+    tree: PrefixTree,
     automata: Automata,
     forward: Floats,
     exponent: Ints,
@@ -69,13 +69,13 @@ def end_pass(
     """
     n = forward.shape[1]
     log_likelihood = 0.0
-    for node in range(len(forest.parent)):
+    for node in range(len(tree.parent)):
         for j in range(n):
             backward[node, j] = 0.0
-        count = forest.ends[node]
+        count = tree.ends[node]
         if count == 0.0:
             continue
-        final = automata.final[forest.automaton[node]]
+        final = automata.final[tree.automaton[node]]
         value = 0.0
         for j in range(n):
             value += final[j] * forward[node, j]
@@ -84,32 +84,32 @@ def end_pass(
         log_likelihood += count * (math.log(value) + exponent[node] * math.log(2.0))
         for j in range(n):
             backward[node, j] = final[j] * count / value
-            stop[forest.automaton[node], j] += backward[node, j] * forward[node, j]
+            stop[tree.automaton[node], j] += backward[node, j] * forward[node, j]
     return log_likelihood
 
 
 @kernel
 def backward_pass(
-    forest: PrefixTree, automata: Automata, first: int, last: int, scale: Floats, backward: Floats
+    tree: PrefixTree, automata: Automata, first: int, last: int, scale: Floats, backward: Floats
 ) -> None:
     """Hand backward vectors from the nodes ``first`` to ``last`` on to parents in this range."""
     n = backward.shape[1]
     for node in range(last - 1, first - 1, -1):
-        parent = forest.parent[node]
+        parent = tree.parent[node]
         if parent >= first:
-            pull_back(automata.operators[forest.row[node]], scale[node], backward, node, parent, n)
+            pull_back(automata.operators[tree.row[node]], scale[node], backward, node, parent, n)
 
 
 @kernel
-def root_pass(forest: PrefixTree, automata: Automata, scale: Floats, backward: Floats) -> None:
+def root_pass(tree: PrefixTree, automata: Automata, scale: Floats, backward: Floats) -> None:
     """Hand backward vectors on to the roots."""
     n = backward.shape[1]
     n_roots = len(automata.initial)
-    for each in range(len(forest.below_roots)):
-        node = forest.below_roots[each]
-        parent = forest.parent[node]
+    for each in range(len(tree.below_roots)):
+        node = tree.below_roots[each]
+        parent = tree.parent[node]
         if parent < n_roots:
-            pull_back(automata.operators[forest.row[node]], scale[node], backward, node, parent, n)
+            pull_back(automata.operators[tree.row[node]], scale[node], backward, node, parent, n)
 
 
 @kernel
@@ -124,7 +124,7 @@ def pull_back(
 
 @kernel
 def count_operators(
-    forest: PrefixTree,
+    tree: PrefixTree,
     automata: Automata,
     first: int,
     last: int,
@@ -140,9 +140,9 @@ def count_operators(
         for i in range(n):
             for j in range(n):
                 own[i, j] = 0.0
-        for each in range(forest.row_start[row], forest.row_start[row + 1]):
-            node = forest.by_row[each]
-            parent = forest.parent[node]
+        for each in range(tree.row_start[row], tree.row_start[row + 1]):
+            node = tree.by_row[each]
+            parent = tree.parent[node]
             for i in range(n):
                 z = scale[node] * backward[node, i]
                 for j in range(n):

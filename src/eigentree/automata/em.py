@@ -11,7 +11,7 @@ and likewise of stops and of first states; divided by those of state j they are 
 model can say.  No step lowers the likelihood, which is checked.  With one state the first step
 gives relative frequencies.
 
-Sequences are worked on as a forest of their prefixes (`eigentree.automata.prefix_forest`), and many
+Sequences are worked on as a tree of their prefixes (`eigentree.automata.prefix_tree`), and many
 automata at once, as a dependency grammar has them.  Where the iterations lead to depends on where
 they start:
 
@@ -22,7 +22,7 @@ restarts, if asked for.
 can't be a start.  But its forward vectors say what it expects after a prefix: U times a forward
 vector is, up to its length, the distribution of the next symbol.  So the prefixes are clustered by
 the directions of their vectors (k-means, each prefix as often as it occurs), clusters are taken
-for states, and the automaton is counted with them.  A part `EVEN_PART` of the even split is mixed
+for states, and the automaton is counted with them.  A part `EVEN_SHARE` of the even split is mixed
 in, since zeros would stay for ever.
 
 An automaton whose sequences have T symbols and ends in all gets at most sqrt(T) states.
@@ -32,12 +32,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
@@ -47,23 +46,26 @@ from eigentree.automata import _kernels_em as kernels
 from eigentree.automata.arrays import Automata, AutomataCounts, PrefixTree
 from eigentree.automata.counting import PRIOR, check_prior, count_one_state
 from eigentree.automata.model import OperatorModel, mixture
-from eigentree.automata.prefix_forest import N_PARTS, plant
+from eigentree.automata.prefix_tree import N_PARTS, build_prefix_tree
 from eigentree.automata.sequences import Sequences
 from eigentree.automata.spectral import OperatorOptions, assemble, count_substrings, decompose
 from eigentree.errors import GrammarError, ModelFileError, SettingsError, ShapeError
-from eigentree.learning.em_checkpoint import opened
+from eigentree.learning import em_checkpoint
+from eigentree.learning.em_loop import (
+    EVEN_SHARE,
+    EMRun,
+    EMSchedule,
+    EMTrace,
+    ExpectedCounts,
+    run_em,
+)
 from eigentree.linalg.threads import one_thread
-from eigentree.model_file import save_model
 from eigentree.types import Floats, Longs, Progress
 
 STAGE = "expectation maximisation"
 KIND = "expectation maximisation of automata"
-# Share of the even split in a spectral start.
-EVEN_PART = 0.1
-# Between two checkpoints passes at least this often the time that one takes to write.
-WRITING_PAUSE = 10.0
-# By how much rounding may lower the likelihood, relative to its size.
-ROUNDING = 1e-10
+# The setting with the digest of all that automata are scored by, "" without a scorer.
+VALIDATION = "development sequences"
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,70 +109,21 @@ class SequenceEMOptions:
             raise SettingsError(f"perturbation is {self.perturbation}; it must be above 0")
 
 
-Judge = Callable[[Automata], float]
-
-
-class Iteration(NamedTuple):
-    """What one iteration found.
-
-    Attributes
-    ----------
-    restart, number
-        From 1 on.
-    log_likelihood
-        Of all sequences under the parameters that the iteration began with, in nats.
-    judgement
-        What the judge said of the iteration's automata; None if not asked.
-    cpu_seconds
-        Of all threads, from the first iteration to the end of this one, without judging.
-    """
-
-    restart: int
-    number: int
-    log_likelihood: float
-    judgement: float | None
-    cpu_seconds: float
-
-
-class FoundAutomata(NamedTuple):
-    """What expectation maximisation gives for a forest.
-
-    Attributes
-    ----------
-    automata
-        Of the best iteration.
-    record
-        All iterations.
-    best
-        Place in the record of the one judged best, the earliest of equals; without a judge, of the
-        last one of the restart with the highest likelihood.
-    """
-
-    automata: Automata
-    record: list[Iteration]
-    best: int
-
-
-class SequenceEMModel(NamedTuple):
-    """What expectation maximisation gives for sequences; see `FoundAutomata`."""
-
-    model: OperatorModel
-    record: list[Iteration]
-    best: int
+Scorer = Callable[[Automata], float]
 
 
 def learn_sequence_em(
     sequences: Sequences,
     options: SequenceEMOptions = SequenceEMOptions(),
     *,
-    held_out: Sequences | None = None,
+    dev: Sequences | None = None,
     back_off: float = 0.1,
     prior: float = PRIOR,
     checkpoint: Path | None = None,
     jobs: int = 1,
     seed: int = 0,
     progress: Progress | None = None,
-) -> SequenceEMModel:
+) -> EMTrace[OperatorModel]:
     """Learn an automaton of probabilities from sequences.
 
     Parameters
@@ -179,20 +132,20 @@ def learn_sequence_em(
         At least one.
     options
         States, iterations, start.
-    held_out
-        Other sequences over the same symbols; the iteration by which they are most likely is
+    dev
+        Other sequences over the same symbols; the iteration under which they are most likely is
         kept.
     back_off
         Weight of a smoothed automaton with one state that is mixed in; 0 for none.
     prior
         Pseudo-count of each of its outcomes.
     checkpoint, jobs, seed, progress
-        As `learn_automata` has them.
+        As in `learn_automata`.
 
     Raises
     ------
     GrammarError
-        When there is no sequence, or held-out ones have other symbols.
+        When there is no sequence, or the development sequences have other symbols.
     ModelFileError
         When the checkpoint was made from other sequences or with other settings.
 
@@ -205,36 +158,38 @@ def learn_sequence_em(
         raise SettingsError(f"back_off is {back_off}; it must be at least 0 and below 1")
     if not sequences.n_sequences:
         raise GrammarError("there are no sequences to learn from; at least one is needed")
-    forest = plant(sequences, np.zeros(sequences.n_sequences, dtype=np.int64), 1)
-    weak = count_one_state(sequences, prior)
+    tree = build_prefix_tree(sequences, np.zeros(sequences.n_sequences, dtype=np.int64), 1)
+    smooth = count_one_state(sequences, prior)
 
     def assembled(automata: Automata) -> OperatorModel:
-        model = extract_model(automata, forest, 0, sequences.symbols)
-        return mixture(model, weak, back_off) if back_off else model
+        model = extract_model(automata, tree, 0, sequences.symbols)
+        return mixture(model, smooth, back_off) if back_off else model
 
-    judge, judged_on = None, ""
-    if held_out is not None:
-        if held_out.symbols != sequences.symbols:
-            raise GrammarError("held-out sequences must be numbered by the same symbols")
-        whole = plant(held_out, np.zeros(held_out.n_sequences, dtype=np.int64), 1)
-        judged_on = f"{digest(held_out)} {back_off} {prior}"
+    scorer, validation_digest = None, ""
+    if dev is not None:
+        if dev.symbols != sequences.symbols:
+            raise GrammarError(
+                "development sequences must be numbered by the symbols of the training sequences"
+            )
+        dev_tree = build_prefix_tree(dev, np.zeros(dev.n_sequences, dtype=np.int64), 1)
+        validation_digest = f"{digest(dev)} {back_off} {prior}"
 
-        def judge_value(automata: Automata) -> float:
-            return log_likelihood(whole, assembled(automata))
+        def score(automata: Automata) -> float:
+            return log_likelihood(dev_tree, assembled(automata))
 
-        judge = judge_value
-    found = learn_automata(
+        scorer = score
+    trace = learn_automata(
         [sequences],
-        forest,
+        tree,
         options,
-        judge=judge,
-        judged_on=judged_on,
+        scorer=scorer,
+        validation_digest=validation_digest,
         checkpoint=checkpoint,
         jobs=jobs,
         seed=seed,
         progress=progress,
     )
-    return SequenceEMModel(assembled(found.automata), found.record, found.best)
+    return EMTrace(assembled(trace.model), trace.record, trace.best)
 
 
 def extract_model(
@@ -263,51 +218,52 @@ def extract_model(
     )
 
 
-def log_likelihood(forest: PrefixTree, model: OperatorModel) -> float:
+def log_likelihood(tree: PrefixTree, model: OperatorModel) -> float:
     """Logarithm of the product of a model's values over the sequences of one tree, in nats.
 
     The model must have no negative number; -inf when a sequence has the value zero.
     """
-    automata = Automata(model.initial[None], model.final[None], model.operators[forest.row_symbol])
+    automata = Automata(model.initial[None], model.final[None], model.operators[tree.row_symbol])
     with ThreadPoolExecutor(1) as threads:
-        return Expectation(forest, model.n_states, threads).value(automata)
+        return PrefixExpectation(tree, model.n_states, threads).value(automata)
 
 
 def learn_automata(
     groups: Sequence[Sequences],
-    forest: PrefixTree,
+    tree: PrefixTree,
     options: SequenceEMOptions,
     *,
-    judge: Judge | None = None,
-    judged_on: str = "",
+    scorer: Scorer | None = None,
+    validation_digest: str = "",
     checkpoint: Path | None = None,
     jobs: int = 1,
     seed: int = 0,
     progress: Progress | None = None,
-) -> FoundAutomata:
-    """Learn the automata of a forest, all at once.
+) -> EMTrace[Automata]:
+    """Learn the automata of a prefix tree, all at once.
 
     Parameters
     ----------
     groups
         The sequences of each automaton, over the same symbols.
-    forest
-        The same as prefixes.
+    tree
+        The prefix tree of the same sequences.
     options
         States, iterations, start.
-    judge
-        How good automata are, the higher the better; without it the last ones are kept.
-    judged_on
-        What a checkpoint must have in common beside settings and data.
+    scorer
+        How good automata are; higher is better.  Without it the last ones are kept, of the
+        restart with the highest likelihood.
+    validation_digest
+        A digest of what the scorer depends on; a checkpoint must share it.
     checkpoint
-        A file to go on from if it is there.  It is written after the last iteration, and before
-        as often as takes about a tenth of the time.
+        A file to resume from if it exists.  It is written after the first and the last
+        iteration, and between them so often that writing takes at most a tenth of the time.
     jobs
         Threads; the result is the same for any number.
     seed
-        Of random starts and of clustering.
+        Seed of random starts and of clustering.
     progress
-        Called with the stage's name and the share done, 0 to 1.
+        Called with the stage's name and the fraction done, 0 to 1.
 
     Raises
     ------
@@ -321,91 +277,83 @@ def learn_automata(
     An iteration takes O(nodes n^2) time, and memory for two vectors a node and two matrices an
     operator.
     """
-    settings = {**asdict(options), "seed": seed, "judged on": judged_on}
+    settings = {**asdict(options), "seed": seed, VALIDATION: validation_digest}
     settings["data"] = digest(*groups)
-    total = options.restarts * options.iterations
-    run = _Run(None, [], None, 0)
+    resumed = None
     if checkpoint is not None and checkpoint.exists():
-        sizes = {"automata": len(groups), "n": options.states, "rows": len(forest.row_automaton)}
-        run = _Run.open(checkpoint, settings, sizes)
-    automata, record = run.automata, run.record
-    best, best_at, best_value = run.best, run.best_at, -np.inf
-    if best is not None:
-        best_value = _worth(record, best_at)
-    next_writing = time.monotonic()
+        sizes = {"automata": len(groups), "n": options.states, "rows": len(tree.row_automaton)}
+        resumed = _open_run(checkpoint, settings, sizes)
+
+    def save(run: EMRun[Automata, Automata]) -> None:
+        assert checkpoint is not None
+        _save_run(checkpoint, settings, run)
+
     with ThreadPoolExecutor(jobs) as threads, one_thread():
-        expectation = Expectation(forest, options.states, threads)
-        while len(record) < total:
-            began = time.process_time()
-            restart, number = divmod(len(record), options.iterations)
-            if number == 0:
-                automata = start(groups, forest, options, restart, seed)
-            assert automata is not None
-            likelihood, counts = expectation.step(automata)
-            if number:
-                _check_rise(record[-1], likelihood)
-            automata = maximise(forest, counts, automata)
-            spent = time.process_time() - began + (record[-1].cpu_seconds if record else 0.0)
-            is_last = number + 1 == options.iterations
-            judgement = None
-            if judge is not None and (is_last or (number + 1) % options.judge_every == 0):
-                judgement = judge(automata)
-            record.append(Iteration(restart + 1, number + 1, likelihood, judgement, spent))
-            if judgement is not None or (judge is None and is_last):
-                value = _worth(record, len(record) - 1)
-                if best is None or value > best_value:
-                    best, best_at, best_value = automata, len(record) - 1, value
-            is_done = len(record) == total
-            if checkpoint is not None and (is_done or time.monotonic() >= next_writing):
-                began_writing = time.monotonic()
-                _Run(automata, record, best, best_at).save(checkpoint, settings)
-                ended_writing = time.monotonic()
-                next_writing = ended_writing + WRITING_PAUSE * (ended_writing - began_writing)
-            if progress:
-                progress(STAGE, len(record) / total)
-    assert best is not None
-    return FoundAutomata(best, record, best_at)
-
-
-def _worth(record: Sequence[Iteration], at: int) -> float:
-    judgement = record[at].judgement
-    return record[at].log_likelihood if judgement is None else judgement
-
-
-def _check_rise(last: Iteration, likelihood: float) -> None:
-    if not likelihood >= last.log_likelihood - ROUNDING * abs(last.log_likelihood):
-        raise GrammarError(
-            f"iteration {last.number + 1}: the log-likelihood fell from {last.log_likelihood} to "
-            f"{likelihood}; it must rise or stay"
+        return run_em(
+            _Problem(groups, tree, options, seed, threads),
+            EMSchedule(options.iterations, options.restarts, options.judge_every),
+            stage=STAGE,
+            scorer=scorer,
+            resumed=resumed,
+            save=None if checkpoint is None else save,
+            progress=progress,
         )
 
 
-class Expectation:
+class _Problem:
+    """Expectation maximisation of automata, for the loop of iterations."""
+
+    def __init__(
+        self,
+        groups: Sequence[Sequences],
+        tree: PrefixTree,
+        options: SequenceEMOptions,
+        seed: int,
+        threads: ThreadPoolExecutor,
+    ) -> None:
+        self._groups, self._tree, self._options, self._seed = groups, tree, options, seed
+        self._expectation = PrefixExpectation(tree, options.states, threads)
+
+    def initialise(self, restart: int) -> Automata:
+        return start(self._groups, self._tree, self._options, restart, self._seed)
+
+    def expectation(self, parameters: Automata) -> ExpectedCounts[AutomataCounts]:
+        log_likelihood, counts = self._expectation.step(parameters)
+        return ExpectedCounts(log_likelihood, log_likelihood, counts)
+
+    def maximisation(self, counts: AutomataCounts, parameters: Automata) -> Automata:
+        return maximise(self._tree, counts, parameters)
+
+    def assemble(self, counts: AutomataCounts, parameters: Automata) -> Automata:  # noqa: ARG002
+        return parameters
+
+
+class PrefixExpectation:
     """The expectation step, with the vectors of all prefixes at hand.
 
     Threads share no sum: one has the vectors of a block of nodes to fill, or the counts of a few
     operators.  So any number of them gives the same bits.
     """
 
-    def __init__(self, forest: PrefixTree, n_states: int, threads: ThreadPoolExecutor) -> None:
-        n_nodes = len(forest.parent)
-        self._forest, self._threads = forest, threads
+    def __init__(self, tree: PrefixTree, n_states: int, threads: ThreadPoolExecutor) -> None:
+        n_nodes = len(tree.parent)
+        self._tree, self._threads = tree, threads
         self._forward, self._backward = np.zeros((2, n_nodes, n_states))
         self._exponent, self._scale = np.zeros(n_nodes, dtype=np.int32), np.ones(n_nodes)
-        n_rows = len(forest.row_automaton)
+        n_rows = len(tree.row_automaton)
         self._counts = np.zeros((n_rows, n_states, n_states))
-        wanted = np.arange(N_PARTS + 1) * len(forest.by_row) // N_PARTS
-        self._parts = np.searchsorted(forest.row_start, wanted)
+        wanted = np.arange(N_PARTS + 1) * len(tree.by_row) // N_PARTS
+        self._parts = np.searchsorted(tree.row_start, wanted)
 
     def forward(self, automata: Automata) -> Floats:
         """Axes (nodes, n): the forward vector of each prefix, scaled."""
-        forest = self._forest
+        tree = self._tree
         self._forward[: len(automata.initial)] = automata.initial
 
         def fill(part: int) -> None:
-            first, last = forest.block[part], forest.block[part + 1]
+            first, last = tree.block[part], tree.block[part + 1]
             kernels.forward_pass(
-                forest, automata, first, last, self._forward, self._exponent, self._scale
+                tree, automata, first, last, self._forward, self._exponent, self._scale
             )
 
         list(self._threads.map(fill, range(N_PARTS)))
@@ -416,46 +364,44 @@ class Expectation:
         self.forward(automata)
         self._stop = np.zeros_like(automata.final)
         return kernels.end_pass(
-            self._forest, automata, self._forward, self._exponent, self._backward, self._stop
+            self._tree, automata, self._forward, self._exponent, self._backward, self._stop
         )
 
     def step(self, automata: Automata) -> tuple[float, AutomataCounts]:
         """Log-likelihood and expected counts, which are overwritten by the next step."""
-        forest, scale, backward = self._forest, self._scale, self._backward
+        tree, scale, backward = self._tree, self._scale, self._backward
         likelihood = self.value(automata)
         if likelihood == -np.inf:
             raise GrammarError("a sequence has probability zero under the start's parameters")
 
         def hand_on(part: int) -> None:
-            first, last = forest.block[part], forest.block[part + 1]
-            kernels.backward_pass(forest, automata, first, last, scale, backward)
+            first, last = tree.block[part], tree.block[part + 1]
+            kernels.backward_pass(tree, automata, first, last, scale, backward)
 
         def count(part: int) -> None:
             first, last = self._parts[part], self._parts[part + 1]
             kernels.count_operators(
-                forest, automata, first, last, self._forward, scale, backward, self._counts
+                tree, automata, first, last, self._forward, scale, backward, self._counts
             )
 
         list(self._threads.map(hand_on, range(N_PARTS)))
-        kernels.root_pass(forest, automata, scale, backward)
+        kernels.root_pass(tree, automata, scale, backward)
         list(self._threads.map(count, range(N_PARTS)))
         initial = automata.initial * backward[: len(automata.initial)]
         return likelihood, AutomataCounts(initial, self._stop, self._counts)
 
 
-def maximise(
-    forest: PrefixTree, counts: AutomataCounts, before: Automata | None = None
-) -> Automata:
+def maximise(tree: PrefixTree, counts: AutomataCounts, before: Automata | None = None) -> Automata:
     """Relative frequencies of counts.
 
     A state that is never reached stops, and an automaton without sequences stays as it was.
     """
     total = counts.final.copy()
-    np.add.at(total, forest.row_automaton, counts.operators.sum(axis=1))
+    np.add.at(total, tree.row_automaton, counts.operators.sum(axis=1))
     never = total == 0.0
     total[never] = 1.0
     final = np.where(never, 1.0, counts.final / total)
-    operators = counts.operators / total[forest.row_automaton][:, None, :]
+    operators = counts.operators / total[tree.row_automaton][:, None, :]
     sums = counts.initial.sum(axis=1, keepdims=True)
     initial = counts.initial / np.where(sums == 0.0, 1.0, sums)
     none = sums[:, 0] == 0.0
@@ -464,35 +410,33 @@ def maximise(
     return Automata(initial, final, operators)
 
 
-def _most_states(forest: PrefixTree, most: int) -> Longs:
+def _most_states(tree: PrefixTree, most: int) -> Longs:
     """Axes (automata): how many states each gets."""
-    n_automata = int(forest.automaton.max()) + 1
-    seen = np.bincount(forest.automaton, forest.through, n_automata)
+    n_automata = int(tree.automaton.max()) + 1
+    seen = np.bincount(tree.automaton, tree.through, n_automata)
     return np.clip(np.sqrt(seen).astype(np.int64), 1, most)
 
 
-def _observed(forest: PrefixTree) -> tuple[Floats, Floats, Floats]:
+def _observed(tree: PrefixTree) -> tuple[Floats, Floats, Floats]:
     """Axes (automata) twice and (rows): how often each began, stopped and read a symbol."""
-    n_automata = int(forest.automaton.max()) + 1
-    began = forest.through[:n_automata]
-    stopped = np.bincount(forest.automaton, forest.ends, n_automata)
-    read = np.bincount(
-        forest.row[n_automata:], forest.through[n_automata:], len(forest.row_automaton)
-    )
+    n_automata = int(tree.automaton.max()) + 1
+    began = tree.through[:n_automata]
+    stopped = np.bincount(tree.automaton, tree.ends, n_automata)
+    read = np.bincount(tree.row[n_automata:], tree.through[n_automata:], len(tree.row_automaton))
     return began, stopped.astype(np.float64), read.astype(np.float64)
 
 
 def start(
     groups: Sequence[Sequences],
-    forest: PrefixTree,
+    tree: PrefixTree,
     options: SequenceEMOptions,
     restart: int = 0,
     seed: int = 0,
 ) -> Automata:
     """What the iterations begin with; see the top."""
-    n_states = _most_states(forest, options.states)
+    n_states = _most_states(tree, options.states)
     # An automaton without any sequence is given the empty one, for it must be something.
-    began, stopped, read = _observed(forest)
+    began, stopped, read = _observed(tree)
     began, stopped = np.maximum(began, 1.0), np.where(began == 0.0, 1.0, stopped)
     is_state = (np.arange(options.states) < n_states[:, None]).astype(np.float64)
     share = is_state / n_states[:, None]
@@ -500,29 +444,27 @@ def start(
         began[:, None] * share,
         stopped[:, None] * share,
         read[:, None, None]
-        * share[forest.row_automaton][:, :, None]
-        * share[forest.row_automaton][:, None, :],
+        * share[tree.row_automaton][:, :, None]
+        * share[tree.row_automaton][:, None, :],
     )
     if options.start == "random":
         rng = generator(seed, restart)
         factors = [
             np.exp(options.perturbation * rng.uniform(-1.0, 1.0, array.shape)) for array in even
         ]
-        return maximise(
-            forest, AutomataCounts(*(a * b for a, b in zip(even, factors, strict=True)))
-        )
-    state = cluster_prefixes(groups, forest, n_states, options, seed)
+        return maximise(tree, AutomataCounts(*(a * b for a, b in zip(even, factors, strict=True))))
+    state = cluster_prefixes(groups, tree, n_states, options, seed)
     counted = AutomataCounts(*(np.zeros_like(array) for array in even))
     roots, nodes = np.split(np.arange(len(state)), [len(n_states)])
-    np.add.at(counted.initial, (roots, state[roots]), forest.through[roots])
-    np.add.at(counted.final, (forest.automaton, state), forest.ends)
-    at = (forest.row[nodes], state[nodes], state[forest.parent[nodes]])
-    np.add.at(counted.operators, at, forest.through[nodes])
+    np.add.at(counted.initial, (roots, state[roots]), tree.through[roots])
+    np.add.at(counted.final, (tree.automaton, state), tree.ends)
+    at = (tree.row[nodes], state[nodes], state[tree.parent[nodes]])
+    np.add.at(counted.operators, at, tree.through[nodes])
     return maximise(
-        forest,
+        tree,
         AutomataCounts(
             *(
-                (1.0 - EVEN_PART) * own + EVEN_PART * other
+                (1.0 - EVEN_SHARE) * own + EVEN_SHARE * other
                 for own, other in zip(counted, even, strict=True)
             )
         ),
@@ -531,7 +473,7 @@ def start(
 
 def cluster_prefixes(
     groups: Sequence[Sequences],
-    forest: PrefixTree,
+    tree: PrefixTree,
     n_states: Longs,
     options: SequenceEMOptions,
     seed: int = 0,
@@ -540,7 +482,7 @@ def cluster_prefixes(
 
     Parameters
     ----------
-    groups, forest, options, seed
+    groups, tree, options, seed
         As `learn_automata` has them.
     n_states : int64, axes (automata)
         Most states of each.
@@ -551,10 +493,10 @@ def cluster_prefixes(
     automata = Automata(
         np.zeros((len(groups), n)),
         np.zeros((len(groups), n)),
-        np.zeros((len(forest.row_automaton), n, n)),
+        np.zeros((len(tree.row_automaton), n, n)),
     )
     towards = np.zeros((len(groups), n))
-    first_row = np.searchsorted(forest.row_automaton, np.arange(len(groups) + 1))
+    first_row = np.searchsorted(tree.row_automaton, np.arange(len(groups) + 1))
     for number, group in enumerate(groups):
         if not group.n_sequences:
             continue
@@ -563,26 +505,26 @@ def cluster_prefixes(
         model, k = assemble(group.symbols, statistics, factors), len(factors.values)
         rows = slice(first_row[number], first_row[number + 1])
         automata.initial[number, :k] = model.initial
-        automata.operators[rows, :k, :k] = model.operators[forest.row_symbol[rows]]
+        automata.operators[rows, :k, :k] = model.operators[tree.row_symbol[rows]]
         towards[number, :k] = factors.left.sum(axis=0)
     with ThreadPoolExecutor(1) as threads:
-        vectors = Expectation(forest, n, threads).forward(automata)
+        vectors = PrefixExpectation(tree, n, threads).forward(automata)
     # A vector's length says how probable its prefix is, and no more.
     length = np.linalg.norm(vectors, axis=1)
-    along = np.einsum("vi,vi->v", vectors, towards[forest.automaton])
+    along = np.einsum("vi,vi->v", vectors, towards[tree.automaton])
     directions = vectors / np.where(along < 0.0, -1.0, 1.0)[:, None]
     directions /= np.where(length == 0.0, 1.0, length)[:, None]
-    state = np.zeros(len(forest.parent), dtype=np.int64)
-    by_automaton = np.argsort(forest.automaton, kind="stable")
-    borders = np.searchsorted(forest.automaton[by_automaton], np.arange(len(groups) + 1))
+    state = np.zeros(len(tree.parent), dtype=np.int64)
+    by_automaton = np.argsort(tree.automaton, kind="stable")
+    borders = np.searchsorted(tree.automaton[by_automaton], np.arange(len(groups) + 1))
     for number, k in enumerate(n_states.tolist()):
         nodes = by_automaton[borders[number] : borders[number + 1]]
-        nodes = nodes[forest.through[nodes] > 0.0]
+        nodes = nodes[tree.through[nodes] > 0.0]
         k = min(k, len(np.unique(directions[nodes].round(6), axis=0))) if k > 1 else 1
         if k == 1:
             continue
         means = KMeans(k, n_init=1, random_state=int(generator(seed, number).integers(2**31)))
-        state[nodes] = means.fit(directions[nodes], sample_weight=forest.through[nodes]).labels_
+        state[nodes] = means.fit(directions[nodes], sample_weight=tree.through[nodes]).labels_
     return state
 
 
@@ -595,58 +537,37 @@ def digest(*groups: Sequences) -> str:
     return own.hexdigest()
 
 
-class _Run(NamedTuple):
-    """Where a run stands, as a checkpoint holds it."""
+def _save_run(path: Path, settings: Mapping[str, Any], run: EMRun[Automata, Automata]) -> None:
+    """Write a checkpoint."""
+    assert run.parameters is not None
+    best = {} if run.best is None else run.best._asdict()
+    checkpoint = em_checkpoint.Checkpoint(
+        settings, run.record, run.best_at, run.parameters._asdict(), best
+    )
+    em_checkpoint.save_checkpoint(path, KIND, checkpoint)
 
-    automata: Automata | None
-    record: list[Iteration]
-    best: Automata | None
-    best_at: int
 
-    def save(self, path: Path, settings: Mapping[str, Any]) -> None:
-        arrays: dict[str, Floats] = {}
-        for prefix, automata in (("values", self.automata), ("best", self.best)):
-            if automata is not None:
-                arrays |= {f"{prefix}.{name}": a for name, a in automata._asdict().items()}
-        header = {
-            "kind": KIND,
-            "settings": dict(settings),
-            "record": [list(row) for row in self.record],
-            "best": self.best_at,
-        }
-        save_model(path, header, arrays)
-
-    @classmethod
-    def open(cls, path: Path, settings: Mapping[str, Any], sizes: Mapping[str, int]) -> _Run:
-        file = opened(path, KIND)
+def _open_run(
+    path: Path, settings: Mapping[str, Any], sizes: Mapping[str, int]
+) -> EMRun[Automata, Automata]:
+    """Read the checkpoint of a run with the same settings and sizes of arrays."""
+    names = Automata._fields
+    stored = em_checkpoint.open_checkpoint(path, KIND, settings, values=names, best=names)
+    difference = None
+    for name in stored.differing(settings)[:1]:
+        difference = {"data": "other sequences", VALIDATION: "other development sequences"}.get(
+            name, f"{name} {stored.settings[name]}, not {settings[name]}"
+        )
+    em_checkpoint.check_run(path, difference)
+    # Kernels do not check what they read.
+    axes = {"initial": "automata n", "final": "automata n", "operators": "rows n n"}
+    for arrays in (stored.values, *([stored.best] if stored.best else [])):
         try:
-            stored, record, best_at = (file.header[name] for name in ("settings", "record", "best"))
-            differing = [name for name, value in settings.items() if stored[name] != value]
-            rows = [Iteration(*row) for row in record]
-            found = {
-                prefix: Automata(
-                    *(np.array(file.arrays[f"{prefix}.{a}"]) for a in Automata._fields)
-                )
-                for prefix in ("values", "best")
-                if prefix == "values" or f"{prefix}.initial" in file.arrays
-            }
-        except (KeyError, TypeError) as error:
-            raise ModelFileError(f"{path}: isn't a whole checkpoint: {error} is missing") from error
-        if differing:
-            name = differing[0]
-            what = f"{name} {stored[name]}, not {settings[name]}"
-            if name in ("data", "judged on"):
-                what = "other sequences" if name == "data" else "other held-out sequences"
-            raise ModelFileError(
-                f"{path}: is the checkpoint of a run with {what}; name another file or remove it"
-            )
-        # Kernels don't check what they read.
-        axes = {"initial": "automata n", "final": "automata n", "operators": "rows n n"}
-        for automata in found.values():
-            given = automata._asdict()
-            try:
-                check_types("values", {name: (array, np.float64) for name, array in given.items()})
-                check_shapes("values", {name: (given[name], axes[name]) for name in axes}, **sizes)
-            except ShapeError as error:
-                raise ModelFileError(f"{path}: isn't a whole checkpoint: {error}") from error
-        return cls(found["values"], rows, found.get("best"), best_at)
+            check_types("values", {name: (array, np.float64) for name, array in arrays.items()})
+            check_shapes("values", {name: (arrays[name], axes[name]) for name in axes}, **sizes)
+        except ShapeError as error:
+            raise ModelFileError(f"{path}: is not a complete checkpoint: {error}") from error
+    best = {name: np.array(array) for name, array in stored.best.items()}
+    return EMRun(
+        Automata(**stored.values), stored.record, Automata(**best) if best else None, stored.best_at
+    )

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from eigentree.automata.arrays import PrefixTree
 from eigentree.automata.model import OperatorModel
-from eigentree.automata.prefix_forest import plant
+from eigentree.automata.prefix_tree import build_prefix_tree
 from eigentree.automata.sequences import Sequences
 from eigentree.errors import GrammarError, SettingsError, counted
 from eigentree.types import Floats
@@ -216,7 +216,7 @@ def state_graph(
     """
     if not sequences.n_sequences:
         raise GrammarError("there are no sequences to look at; at least one is needed")
-    forest = plant(sequences, np.zeros(sequences.n_sequences, dtype=np.int64), 1)
+    forest = build_prefix_tree(sequences, np.zeros(sequences.n_sequences, dtype=np.int64), 1)
     least_count = options.least_count or max(2, sequences.n_sequences // LEAST_SHARE)
     prefixes = _frequent(forest, sequences.symbols, least_count)
     if len(prefixes) > MOST_PREFIXES:

@@ -157,7 +157,7 @@ def train(
             model = learn_sequence_em(
                 sequences,
                 em,
-                held_out=None if held_out is None else Sequences.of(held_out, symbols),
+                dev=None if held_out is None else Sequences.of(held_out, symbols),
                 back_off=back_off,
                 checkpoint=None if checkpoint is None else Path(checkpoint),
                 jobs=jobs,

@@ -84,7 +84,7 @@ from eigentree.treebank.tree import Tree
 from eigentree.types import Progress
 
 if TYPE_CHECKING:
-    from eigentree.constituency.learn.constrained_em import PartialOptions
+    from eigentree.constituency.learn.constrained_em import ConstrainedEMOptions
     from eigentree.constituency.learn.decomposition import DecompositionOptions
     from eigentree.constituency.training_options import TrainingOptions
     from eigentree.words.tagger import Tagger
@@ -239,7 +239,7 @@ class Parser:
     def retrained(
         self,
         trees: Sequence[Tree],
-        settings: PartialOptions | None = None,
+        settings: ConstrainedEMOptions | None = None,
         *,
         dev: Sequence[Tree] = (),
         jobs: int = 1,
@@ -252,15 +252,15 @@ class Parser:
         trees, dev, jobs, progress
             As of `eigentree.constituency.retraining.retrain`, which lists errors.
         settings
-            By default those of `eigentree.constituency.learn.constrained_em.PartialOptions`.
+            By default those of `eigentree.constituency.learn.constrained_em.ConstrainedEMOptions`.
 
         Cost
         ----
-        As of `eigentree.constituency.learn.constrained_em.learn_partial`.
+        As of `eigentree.constituency.learn.constrained_em.learn_constrained_em`.
         """
-        from eigentree.constituency.learn.constrained_em import PartialOptions
+        from eigentree.constituency.learn.constrained_em import ConstrainedEMOptions
 
-        options = settings or PartialOptions()
+        options = settings or ConstrainedEMOptions()
         result: Retrained = _module("retraining").retrain(
             self, trees, options, dev=dev, jobs=jobs, progress=progress
         )

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 
 from eigentree.constituency.grammar.lpcfg import LPCFG
-from eigentree.constituency.learn.constrained_em import PartialOptions, learn_partial
+from eigentree.constituency.learn.constrained_em import ConstrainedEMOptions, learn_constrained_em
 from eigentree.constituency.parser import Parser, Retrained
 from eigentree.constituency.validation import ValidationSet
 from eigentree.errors import SettingsError
@@ -18,7 +18,7 @@ from eigentree.types import Progress
 def retrain(
     parser: Parser,
     trees: Sequence[Tree],
-    options: PartialOptions,
+    options: ConstrainedEMOptions,
     *,
     dev: Sequence[Tree] = (),
     progress: Progress | None = None,
@@ -64,33 +64,33 @@ def retrain(
     def f1(grammar: LPCFG) -> float:
         return ValidationSet(dev, grammar.backbone, parser.options).f1(grammar)
 
-    learned = learn_partial(
+    trace, skipped = learn_constrained_em(
         parser.grammar,
         trees,
         options,
         any_label=parser.cleaning.root_labels,
-        judge=f1 if dev else None,
+        scorer=f1 if dev else None,
         jobs=jobs,
         progress=progress,
     )
     details = {
         "settings": asdict(options),
-        "trees": len(trees) - len(learned.unfit),
-        "unfit": len(learned.unfit),
+        "trees": len(trees) - len(skipped),
+        "unfit": len(skipped),
         "record": [
             {
                 "iteration": each.number,
                 "log_likelihood": each.log_likelihood,
                 "objective": each.objective,
-                "f1": each.f1,
+                "f1": each.score,
                 "cpu_seconds": each.cpu_seconds,
             }
-            for each in learned.record
+            for each in trace.record
         ],
-        "best": learned.best,
+        "best": trace.best_number,
     }
     description = {**parser.description, "retraining": json.loads(json.dumps(details))}
     return Retrained(
-        replace(parser, grammar=learned.grammar, description=description, calibrations={}),
-        learned.unfit,
+        replace(parser, grammar=trace.model, description=description, calibrations={}),
+        skipped,
     )

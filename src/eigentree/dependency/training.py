@@ -169,8 +169,8 @@ def train_dependencies(
         pairs,
         options.automata,
         symbols=symbols,
-        judge=judge if scored else None,
-        judged_on=str(len(scored)),
+        scorer=judge if scored else None,
+        validation_digest=str(len(scored)),
         checkpoint=checkpoint,
         jobs=jobs,
         seed=seed,
@@ -217,7 +217,7 @@ def train_dependencies(
                         "restart": each.restart,
                         "iteration": each.number,
                         "log_likelihood": each.log_likelihood,
-                        "uas": each.judgement,
+                        "uas": each.score,
                     }
                     for each in learned.record
                 ],

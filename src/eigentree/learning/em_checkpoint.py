@@ -1,174 +1,145 @@
-"""Checkpoints of expectation maximisation: all that a run needs to go on as if it never stopped.
+"""Checkpoints of expectation maximisation, from which a run resumes as if it had not stopped.
 
-A checkpoint is a model file (`eigentree.model_file`) of a kind of its own, written whole.  It
-names the settings and holds a digest of the treebank, so that it can't be taken for a
-checkpoint of something else.
+A checkpoint is a model file (`eigentree.model_file`) of a kind of its own, replaced as a whole.
+It holds the settings of the run, a digest of the data, the figures of all iterations, the
+parameters that the next iteration begins with (arrays ``values.*``) and the best model so far
+(arrays ``best.*``).  Learners convert parameters and models to arrays and back.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from eigentree.constituency.grammar.lpcfg import LPCFG, ROUNDED
-from eigentree.constituency.learn.em_arrays import Layout, Values
-from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.errors import ModelFileError
+from eigentree.learning.em_loop import EMIteration
 from eigentree.model_file import ModelFile, open_model, save_model
 
-KIND = "expectation maximisation"
-# The setting that stands for all that grammars are judged by, "" for nothing.
-HELD_OUT = "held-out trees"
-# Where a row of the record has the judgement.
-F1 = 2
-# The arrays of a grammar that the layout doesn't give.
-_OF_GRAMMAR = ("dense", "inside_mean", "lexical", "unseen_word", "root")
+Arrays = Mapping[str, NDArray[Any]]
 
 
 class Checkpoint(NamedTuple):
-    """Where a run stands after an iteration.
+    """The content of a checkpoint.
 
     Attributes
     ----------
-    values
-        Parameters that the next iteration begins with.
+    settings
+        Settings that a resumed run must share, with a digest of the data.
     record
-        Rows of numbers, an iteration each.
+        The iterations so far.
+    best_at
+        The place of the best model's iteration in the record; None when there is no model yet.
+    values
+        Arrays of the parameters that the next iteration begins with, by name.
     best
-        The arrays of the best grammar so far by name, None before any was judged.
-    best_number
-        Its iteration.
+        Arrays of the best model, by name; empty when there is none.
     """
 
-    values: Values
-    record: list[list[Any]]
-    best: Mapping[str, NDArray[np.float64]] | None
-    best_number: int
+    settings: Mapping[str, Any]
+    record: list[EMIteration]
+    best_at: int | None
+    values: Arrays
+    best: Arrays
+
+    def differing(self, settings: Mapping[str, Any]) -> list[str]:
+        """Names of the settings that are not those of another run, in its order."""
+        return [name for name, value in settings.items() if self.settings[name] != value]
 
 
-def digest(examples: Examples, *more: NDArray[Any] | None) -> str:
-    """A digest of a treebank and of further arrays."""
-    own = hashlib.sha256()
-    own.update(json.dumps([examples.symbols.to_json(), examples.lexicon.entries]).encode())
-    columns = (examples.rules, examples.pairs, examples.tree, examples.symbol, examples.left)
-    for array in (*columns, examples.right, examples.pair, examples.weight, *more):
-        own.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())
-    return own.hexdigest()
-
-
-def save_checkpoint(
-    path: Path,
-    settings: Mapping[str, Any],
-    values: Values,
-    record: Sequence[Sequence[float | None]],
-    best: LPCFG | None,
-    best_number: int,
-) -> None:
-    """Write a checkpoint, whole or not at all."""
-    arrays: dict[str, NDArray[Any]] = {
-        f"values.{name}": array for name, array in values._asdict().items()
-    }
-    if best is not None:
-        for name in _OF_GRAMMAR:
-            array = getattr(best.parameters, name)
-            arrays[f"best.{name}"] = array.astype(np.float32) if name in ROUNDED else array
+def save_checkpoint(path: Path, kind: str, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint; an earlier one at this path stays until the new one is complete."""
     header = {
-        "kind": KIND,
-        "settings": dict(settings),
-        "record": [list(row) for row in record],
-        "best": best_number,
+        "kind": kind,
+        "settings": dict(checkpoint.settings),
+        "record": [list(row) for row in checkpoint.record],
+        "best": checkpoint.best_at,
     }
+    parts = (("values", checkpoint.values), ("best", checkpoint.best))
+    arrays = {f"{part}.{name}": array for part, of in parts for name, array in of.items()}
     save_model(path, header, arrays)
 
 
-def n_done(path: Path) -> int:
+def open_checkpoint(
+    path: Path,
+    kind: str,
+    settings: Mapping[str, Any],
+    *,
+    values: Iterable[str],
+    best: Iterable[str],
+) -> Checkpoint:
+    """Read a checkpoint.
+
+    Parameters
+    ----------
+    path
+        An existing file.
+    kind
+        The learner's kind of checkpoint.
+    settings
+        Settings of the current run; the checkpoint must have all of them, whatever their values.
+    values, best
+        Names of the arrays of the parameters and of the best model.
+
+    Raises
+    ------
+    ModelFileError
+        When the file is damaged, incomplete or no checkpoint of this kind.
+    """
+    file = _open(path, kind)
+    try:
+        stored, rows, best_at = (file.header[name] for name in ("settings", "record", "best"))
+        checkpoint = Checkpoint(
+            stored,
+            [EMIteration(*row) for row in rows],
+            best_at,
+            {name: np.array(file.arrays[f"values.{name}"]) for name in values},
+            {} if best_at is None else {name: file.arrays[f"best.{name}"] for name in best},
+        )
+        checkpoint.differing(settings)
+    except (KeyError, TypeError) as error:
+        raise ModelFileError(f"{path}: is not a complete checkpoint: {error} is missing") from error
+    return checkpoint
+
+
+def check_run(path: Path, difference: str | None) -> None:
+    """Raise `ModelFileError` when the run of a checkpoint differs from the current one.
+
+    Parameters
+    ----------
+    difference
+        How the checkpoint's run differs, such as ``seed 0, not 1``; None when it does not.
+    """
+    if difference is not None:
+        raise ModelFileError(
+            f"{path}: is the checkpoint of a run with {difference}; use another file or remove it"
+        )
+
+
+def n_done(path: Path, kind: str) -> int:
     """How many iterations a checkpoint has; 0 when there is none.
 
     Raises
     ------
     ModelFileError
-        When the file is damaged or no checkpoint.
+        When the file is damaged or no checkpoint of this kind.
     """
     if not path.exists():
         return 0
-    record = opened(path, KIND, verify=False).header.get("record")
+    record = _open(path, kind, verify=False).header.get("record")
     if not isinstance(record, list):
-        raise ModelFileError(f"{path}: isn't a whole checkpoint: 'record' is missing")
+        raise ModelFileError(f"{path}: is not a complete checkpoint: 'record' is missing")
     return len(record)
 
 
-def opened(path: Path, kind: str, *, verify: bool = True) -> ModelFile:
-    """A checkpoint's file; ModelFileError when it is damaged or of another kind."""
+def _open(path: Path, kind: str, *, verify: bool = True) -> ModelFile:
     try:
         return open_model(path, kind=kind, verify=verify)
     except ModelFileError as error:
-        why = str(error).removeprefix(f"{path}: ").partition(";")[0]
+        reason = str(error).removeprefix(f"{path}: ").partition(";")[0]
         raise ModelFileError(
-            f"{path}: isn't an eigentree checkpoint ({why}); name another file or remove it"
+            f"{path}: is not an eigentree checkpoint ({reason}); use another file or remove it"
         ) from error
-
-
-def open_checkpoint(
-    path: Path, settings: Mapping[str, Any], most: int, layout: Layout
-) -> Checkpoint | None:
-    """Read a checkpoint that was written with the same settings; None when there is none.
-
-    Parameters
-    ----------
-    settings
-        What must agree, as JSON gives it back; ``data``, ``start`` and `HELD_OUT` among it.
-    most
-        The number of iterations that it may hold.
-    layout
-        What its numbers must fit.
-
-    Raises
-    ------
-    ModelFileError
-        When the file is damaged, no checkpoint, or one of another run.
-    """
-    if not path.exists():
-        return None
-    file = opened(path, KIND)
-    try:
-        stored, record, best_number = (file.header[name] for name in ("settings", "record", "best"))
-        differing = [name for name, value in settings.items() if stored[name] != value]
-        values = Values(*(np.array(file.arrays[f"values.{name}"]) for name in Values._fields))
-        best = None
-        # Of an iteration that was not to be the last no grammar need have been made.
-        is_judged = bool(record) and (best_number == len(record) or record[-1][F1] is not None)
-        if best_number:
-            best = {name: file.arrays[f"best.{name}"].astype(np.float64) for name in _OF_GRAMMAR}
-    except (KeyError, TypeError) as error:
-        raise ModelFileError(f"{path}: isn't a whole checkpoint: {error} is missing") from error
-    what = None
-    # Other settings may well make other states, which are among the data.
-    named = [name for name in differing if name not in ("data", HELD_OUT)]
-    if named:
-        what = f"{named[0]} {stored[named[0]]}, not {settings[named[0]]}"
-    elif "data" in differing:
-        what = "other trees or other clusters" if settings["start"] == "clusters" else "other trees"
-    elif differing:
-        what = "other held-out trees, or with another way to parse them"
-        if not (stored[HELD_OUT] and settings[HELD_OUT]):
-            what = f"{'' if stored[HELD_OUT] else 'no '}held-out trees"
-    elif len(record) > most:
-        what = f"{len(record)} iterations, more than the {most} that are wanted"
-    elif len(record) == most and not is_judged:
-        what = f"more iterations than the {most} that are wanted"
-    if what is not None:
-        raise ModelFileError(
-            f"{path}: is the checkpoint of a run with {what}; name another file or remove it"
-        )
-    # Kernels don't check what they read; a grammar checks itself.
-    room = Values.empty(layout)
-    for name, array, own in zip(Values._fields, values, room, strict=True):
-        if array.shape != own.shape or array.dtype != own.dtype:
-            raise ModelFileError(f"{path}: its {name} have shape {array.shape}, not {own.shape}")
-    return Checkpoint(values, record, best, best_number)

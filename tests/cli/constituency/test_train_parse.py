@@ -576,7 +576,7 @@ def test_a_damaged_checkpoint_is_told_before_the_work(treebank, tmp_path, conten
     options = ("--method", "em", "--checkpoint", checkpoint)
     code, _, err = run_verb("train", treebank, "-o", tmp_path / "small.egt", *options)
     assert code == 2
-    assert err.startswith(f"eigentree: {checkpoint}: isn't an eigentree checkpoint")
+    assert err.startswith(f"eigentree: {checkpoint}: is not an eigentree checkpoint")
     assert err.count("\n") == 1
     assert checkpoint.read_bytes() == content
 

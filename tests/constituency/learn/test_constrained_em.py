@@ -18,12 +18,12 @@ from eigentree.constituency.chart.pruning import prune
 from eigentree.constituency.grammar.lexical_candidates import under_tags
 from eigentree.constituency.learn import em
 from eigentree.constituency.learn.constrained_em import (
+    ConstrainedEMOptions,
     ForestFinder,
-    PartialOptions,
     Start,
     brackets_of,
     expect,
-    learn_partial,
+    learn_constrained_em,
 )
 from eigentree.constituency.learn.counting import count_pcfg
 from eigentree.constituency.learn.em_arrays import Values
@@ -230,7 +230,7 @@ def test_brackets_are_demands(text, expected):
 def test_complete_trees_give_relative_frequencies():
     initial = trained(method="pcfg")
     trees = [parse_tree(text) for text in TEXTS for _ in range(1 + TEXTS.index(text))]
-    found = retrain(initial, trees, PartialOptions(iterations=2, weight=LITTLE))
+    found = retrain(initial, trees, ConstrainedEMOptions(iterations=2, weight=LITTLE))
     assert found.skipped == {}
     counted = count_pcfg(prepare(trees, KNOW_ALL.treebank).examples)
     own = found.parser.grammar.backbone
@@ -247,7 +247,9 @@ def test_complete_trees_give_relative_frequencies():
 
 def test_the_initial_model_counts_as_its_trees():
     initial = trained(method="pcfg")
-    found = retrain(initial, [parse_tree(text) for text in TEXTS], PartialOptions(iterations=1))
+    found = retrain(
+        initial, [parse_tree(text) for text in TEXTS], ConstrainedEMOptions(iterations=1)
+    )
     before, after = initial.grammar.backbone, found.parser.grammar.backbone
     assert close(after.probability, before.probability, rtol=1e-7)  # rules are rounded
     assert close(after.words.count[after.words.count > 0.5], 2 * before.words.count, rtol=1e-7)
@@ -273,7 +275,7 @@ def test_complete_trees_are_counted_as_expectation_maximisation_does():
     with ThreadPoolExecutor(1) as threads:
         found = expect(start.grammar(start.values), numbered, threads)
         values = start.values._replace(words=start.values.words[words])
-        expected = em.Expectation(skeletons, layout, threads).step(values)
+        expected = em.TreeExpectation(skeletons, layout, threads).step(values)
     assert close(found[0], expected[0], rtol=1e-12)
     counts = found[1]._replace(words=found[1].words[words])
     for name in Values._fields:
@@ -290,14 +292,14 @@ def test_the_objective_never_falls(method, weight):
     initial = Parser.train(trees[:250], method=method, states=3)
     rng = random.Random(1)
     partial = [thinned(tree, 0.6, rng, 0.1) for tree in trees[250:350]]
-    options = PartialOptions(iterations=6, weight=weight)
-    found = learn_partial(initial.grammar, partial, options)
-    objective = [row.objective for row in found.record]
+    options = ConstrainedEMOptions(iterations=6, weight=weight)
+    found = learn_constrained_em(initial.grammar, partial, options)
+    objective = [row.objective for row in found.trace.record]
     assert len(objective) == 6
     assert all(b >= a - 1e-9 * abs(a) for a, b in pairwise(objective))
     assert objective[-1] > objective[0] + 1.0
-    assert len(found.unfit) < len(partial) / 2
-    p = found.grammar.parameters
+    assert len(found.skipped) < len(partial) / 2
+    p = found.trace.model.parameters
     assert np.isfinite(p.dense).all()
     assert np.all(p.dense >= 0)
 
@@ -305,7 +307,9 @@ def test_the_objective_never_falls(method, weight):
 def test_each_state_has_choices_of_1_in_sum():
     trees = demo_trees()
     initial = Parser.train(trees[:60], method="em", states=2)
-    grammar = learn_partial(initial.grammar, trees[60:120], PartialOptions(iterations=2)).grammar
+    grammar = learn_constrained_em(
+        initial.grammar, trees[60:120], ConstrainedEMOptions(iterations=2)
+    ).trace.model
     total = np.zeros(len(grammar.parameters.root))
     for rule, symbol in enumerate(grammar.backbone.parent.tolist()):
         total[grammar.states(symbol)] += grammar.tensor(rule).sum(axis=(1, 2))
@@ -322,11 +326,13 @@ def test_each_state_has_choices_of_1_in_sum():
 
 
 def test_any_number_of_threads_gives_the_same_model(monkeypatch):
-    monkeypatch.setattr("eigentree.constituency.learn.constrained_em.LOT", 7)
+    monkeypatch.setattr("eigentree.constituency.learn.constrained_em.BATCH", 7)
     initial = Parser.train(demo_trees()[:60], method="em", states=2)
     partial = [thinned(tree, 0.5, random.Random(2)) for tree in demo_trees()[60:100]]
     one, three = (
-        learn_partial(initial.grammar, partial, PartialOptions(iterations=2), jobs=jobs).grammar
+        learn_constrained_em(
+            initial.grammar, partial, ConstrainedEMOptions(iterations=2), jobs=jobs
+        ).trace.model
         for jobs in (1, 3)
     )
     for own, other in zip(one.parameters, three.parameters, strict=True):
@@ -342,12 +348,12 @@ def test_the_best_judged_iteration_is_kept():
         judged.append(grammar)
         return next(answers)
 
-    found = learn_partial(
-        initial.grammar, demo_trees()[60:80], PartialOptions(iterations=3), judge=judge
+    found = learn_constrained_em(
+        initial.grammar, demo_trees()[60:80], ConstrainedEMOptions(iterations=3), scorer=judge
     )
-    assert found.best == 2
-    assert found.grammar is judged[1]
-    assert [row.f1 for row in found.record] == [0.1, 0.3, 0.2]
+    assert found.trace.best_number == 2
+    assert found.trace.model is judged[1]
+    assert [row.score for row in found.trace.record] == [0.1, 0.3, 0.2]
 
 
 def log_likelihood(parser: Parser, trees: list[Tree]) -> float:
@@ -367,7 +373,7 @@ def test_partial_trees_improve_a_model_of_a_known_grammar():
     initial = Parser.train(trees[:20], settings=KNOW_ALL, method="pcfg")
     rng = random.Random(0)
     partial = [thinned(tree, 0.6, rng) for tree in trees[20:100]]
-    found = retrain(initial, partial, PartialOptions())
+    found = retrain(initial, partial, ConstrainedEMOptions())
     assert found.skipped == {}
     gain = log_likelihood(found.parser, held_out) - log_likelihood(initial, held_out)
     assert gain > 0.05 * len(held_out)
@@ -386,25 +392,25 @@ UNFIT = {
 }
 
 
-def test_trees_without_a_derivation_are_left_out_and_told():
+def test_trees_without_a_derivation_are_left_out_and_reported():
     initial = trained(method="pcfg")
     texts = [UNFIT.get(number, TEXTS[2]) for number in range(6)]
-    found = learn_partial(initial.grammar, [parse_tree(text) for text in texts])
+    found = learn_constrained_em(initial.grammar, [parse_tree(text) for text in texts])
     assert sorted(found.skipped) == sorted(UNFIT)
     assert "NEW" in found.skipped[4]
     assert found.skipped[5] == "the model has no derivation of the sentence"
     assert "none with all its brackets" in found.skipped[1]
-    alone = learn_partial(initial.grammar, [parse_tree(TEXTS[2])] * 2)
-    assert found.record[-1].objective == alone.record[-1].objective
+    alone = learn_constrained_em(initial.grammar, [parse_tree(TEXTS[2])] * 2)
+    assert found.trace.record[-1].objective == alone.trace.record[-1].objective
     with pytest.raises(GrammarError, match="none of 1 tree"):
-        learn_partial(initial.grammar, [parse_tree(UNFIT[1])])
+        learn_constrained_em(initial.grammar, [parse_tree(UNFIT[1])])
 
 
 def test_only_grammars_of_probabilities_are_retrained():
     with pytest.raises(SettingsError, match="spectral and its values are signed"):
         demo_parser().retrained(demo_trees())
     with pytest.raises(GrammarError, match="signed"):
-        learn_partial(demo_parser().grammar, demo_trees())
+        learn_constrained_em(demo_parser().grammar, demo_trees())
     with pytest.raises(SettingsError, match="no trees"):
         trained(method="pcfg").retrained([])
 
@@ -414,7 +420,7 @@ def test_only_grammars_of_probabilities_are_retrained():
 )
 def test_settings_that_make_no_sense(wrong):
     with pytest.raises(EigentreeError, match=next(iter(wrong))):
-        PartialOptions(**wrong)
+        ConstrainedEMOptions(**wrong)
 
 
 # The verb ---------------------------------------------------------------------------------

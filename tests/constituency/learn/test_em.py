@@ -1,4 +1,4 @@
-"""Expectation maximisation against sums over all states, known grammars, and its own laws."""
+"""TreeExpectation maximisation against sums over all states, known grammars, and its own laws."""
 
 from __future__ import annotations
 
@@ -18,11 +18,13 @@ from hypothesis import strategies as st
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.learn import em
 from eigentree.constituency.learn.counting import count_pcfg
-from eigentree.constituency.learn.em import EMModel, EMOptions, capped_states, learn_em
+from eigentree.constituency.learn.em import EMOptions, capped_states, learn_em
 from eigentree.constituency.learn.em_arrays import Layout, Values
 from eigentree.constituency.learn.em_layout import lay_out
 from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.errors import EigentreeError, GrammarError, ModelFileError, SettingsError
+from eigentree.learning import em_loop
+from eigentree.learning.em_loop import EMTrace
 from eigentree.model_file import open_model, save_model
 from eigentree.simulation import pronoun_grammar, sample_trees
 from eigentree.treebank.binarise import BinariseOptions, binarise
@@ -64,7 +66,7 @@ def laid_out(examples: Examples, states: int):
 
 def step(skeletons, layout: Layout, values: Values, jobs: int = 1) -> tuple[float, Values]:
     with ThreadPoolExecutor(jobs) as threads:
-        return em.Expectation(skeletons, layout, threads).step(values)
+        return em.TreeExpectation(skeletons, layout, threads).step(values)
 
 
 def parameters(layout: Layout, seed: int = 0) -> Values:
@@ -184,10 +186,10 @@ def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
     options = EMOptions(states=4, iterations=4)
     one, three = (learn_em(examples, options, jobs=jobs) for jobs in (1, 3))
     assert likelihoods(one) == likelihoods(three)
-    assert same_bits(one.grammar, three.grammar)
+    assert same_bits(one.model, three.model)
 
 
-def likelihoods(model: EMModel) -> list[float]:
+def likelihoods(model: EMTrace[LPCFG]) -> list[float]:
     return [each.log_likelihood for each in model.record]
 
 
@@ -207,7 +209,7 @@ def test_the_likelihood_never_falls():
     assert [each.number for each in model.record] == list(range(1, 26))
     seconds = [each.cpu_seconds for each in model.record]
     assert seconds == sorted(seconds)
-    assert model.best == 25
+    assert model.best_number == 25
 
 
 def test_a_fall_of_the_likelihood_is_refused(monkeypatch):
@@ -219,7 +221,7 @@ def test_a_fall_of_the_likelihood_is_refused(monkeypatch):
         return right(layout, em.perturbed(layout, 5.0, 3) if len(calls) == 4 else counts, out)
 
     monkeypatch.setattr(em, "maximise", wrong)
-    with pytest.raises(GrammarError, match=r"iteration 4: the log-likelihood fell from -\d+"):
+    with pytest.raises(GrammarError, match=r"iteration 4: the objective fell from -\d+"):
         learn_em(of_demo(50), EMOptions(states=4, iterations=6))
 
 
@@ -230,7 +232,7 @@ def test_one_state_is_the_treebank_grammar():
     assert close(likelihoods(model), np.full(3, likelihoods(model)[0]), rtol=1e-12)
     for smoothing in (0.0, 5.0):
         options = EMOptions(states=1, iterations=3, smoothing=smoothing)
-        parameters = learn_em(examples, options).grammar.parameters
+        parameters = learn_em(examples, options).model.parameters
         assert close(parameters.dense, plain.probability, rtol=1e-7)
         assert close(parameters.lexical, np.ones(len(plain.words.word)), rtol=1e-7)
         assert close(parameters.root, plain.root, rtol=1e-12)
@@ -259,14 +261,14 @@ def test_a_tree_of_weight_two_counts_twice():
     weighted = learn_em(of_texts(weights=weights), options, n_states=n_states)
     doubled = learn_em(of_texts([TEXTS[0], *TEXTS]), options, n_states=n_states)
     assert close(likelihoods(weighted), likelihoods(doubled), rtol=1e-12)
-    for own, other in zip(weighted.grammar.parameters, doubled.grammar.parameters, strict=True):
+    for own, other in zip(weighted.model.parameters, doubled.model.parameters, strict=True):
         assert close(own, other, rtol=1e-6, atol=1e-12)
 
 
 def test_trees_of_one_word():
     model = learn_em(of_texts(["(UH yes)", "(UH no)", "(UH yes)"]), EMOptions(iterations=2))
     assert close(likelihoods(model)[0], 2 * np.log(2 / 3) + np.log(1 / 3), rtol=1e-12)
-    assert model.grammar.backbone.n_rules == 0
+    assert model.model.backbone.n_rules == 0
 
 
 @pytest.mark.parametrize("smoothing", [0.0, 5.0])
@@ -274,7 +276,7 @@ def test_trees_of_one_word():
 def test_the_choices_of_each_state_sum_to_one(smoothing: float, word_smoothing: float):
     examples = of_demo()
     options = EMOptions(states=5, iterations=8, smoothing=smoothing, word_smoothing=word_smoothing)
-    grammar = learn_em(examples, options).grammar
+    grammar = learn_em(examples, options).model
     total = np.zeros(len(grammar.parameters.root))
     for rule, parent in enumerate(grammar.backbone.parent):
         total[grammar.states(int(parent))] += grammar.tensor(rule).sum(axis=(1, 2))
@@ -301,8 +303,8 @@ def test_the_choices_of_each_state_sum_to_one(smoothing: float, word_smoothing: 
 
 def test_smoothing_leaves_nothing_impossible_that_the_rules_allow():
     examples = of_demo()
-    sharp = learn_em(examples, EMOptions(states=4, iterations=60, smoothing=0.0)).grammar
-    smooth = learn_em(examples, EMOptions(states=4, iterations=60)).grammar
+    sharp = learn_em(examples, EMOptions(states=4, iterations=60, smoothing=0.0)).model
+    smooth = learn_em(examples, EMOptions(states=4, iterations=60)).model
     assert np.sum(sharp.parameters.dense < 1e-12) > np.sum(smooth.parameters.dense < 1e-12)
 
 
@@ -324,11 +326,11 @@ def test_a_start_from_given_states_counts_them():
     skeletons, layout = laid_out(examples, 3)
     n_states = layout.n_states[examples.symbol]
     states = (np.arange(len(examples)) % n_states).astype(np.int32)
-    by_hand = Values(*(em.EVEN_PART * array for array in em.even_counts(layout)))
+    by_hand = Values(*(em_loop.EVEN_SHARE * array for array in em.even_counts(layout)))
     for tree in range(examples.n_trees):
         nodes = np.flatnonzero(examples.tree == tree).tolist()
         for kind, at in choices(examples, layout, {node: int(states[node]) for node in nodes}):
-            getattr(by_hand, kind)[at] += (1 - em.EVEN_PART) * examples.weight[nodes[0]]
+            getattr(by_hand, kind)[at] += (1 - em_loop.EVEN_SHARE) * examples.weight[nodes[0]]
     counts = em.counted(skeletons, layout, states)
     for name in Values._fields:
         assert close(getattr(counts, name), getattr(by_hand, name), rtol=1e-12)
@@ -396,11 +398,11 @@ def test_the_best_judged_grammar_is_kept():
         return next(verdicts)
 
     options = EMOptions(states=3, iterations=7, judge_every=2)
-    model = learn_em(examples, options, judge=judge)
-    told = [each.f1 for each in model.record]
+    model = learn_em(examples, options, scorer=judge)
+    told = [each.score for each in model.record]
     assert told == [0.1, 0.2, None, 0.5, None, 0.5, 0.3]
-    assert model.best == 4
-    assert same_bits(model.grammar, seen[2])
+    assert model.best_number == 4
+    assert same_bits(model.model, seen[2])
     assert not same_bits(seen[2], seen[3])
 
 
@@ -427,24 +429,26 @@ def verdict(grammar: LPCFG) -> float:
 OPTIONS = EMOptions(states=3, iterations=9)
 
 
-@pytest.mark.parametrize("judge", [None, verdict])
+@pytest.mark.parametrize("scorer", [None, verdict])
 @pytest.mark.parametrize("iterations", [1, 4, 8])
-def test_a_killed_run_ends_as_if_it_had_not_been(tmp_path, judge, iterations):
+def test_a_killed_run_ends_as_if_it_had_not_been(tmp_path, scorer, iterations):
     examples = of_demo(60)
-    whole = learn_em(examples, OPTIONS, judge=judge, checkpoint=tmp_path / "whole")
+    whole = learn_em(examples, OPTIONS, scorer=scorer, checkpoint=tmp_path / "whole")
     path = tmp_path / "killed"
     with pytest.raises(KilledError):
-        learn_em(examples, OPTIONS, judge=judge, checkpoint=path, progress=killed_after(iterations))
-    resumed = learn_em(examples, OPTIONS, judge=judge, checkpoint=path)
-    assert judge is None or 1 < whole.best < 9
-    without_times = [each[:3] for each in whole.record]
-    assert [each[:3] for each in resumed.record] == without_times
+        learn_em(
+            examples, OPTIONS, scorer=scorer, checkpoint=path, progress=killed_after(iterations)
+        )
+    resumed = learn_em(examples, OPTIONS, scorer=scorer, checkpoint=path)
+    assert scorer is None or 1 < whole.best_number < 9
+    without_times = [each[:-1] for each in whole.record]
+    assert [each[:-1] for each in resumed.record] == without_times
     assert resumed.best == whole.best
-    assert same_bits(resumed.grammar, whole.grammar)
+    assert same_bits(resumed.model, whole.model)
     # A run that is over only reads its end.
-    again = learn_em(examples, OPTIONS, judge=judge, checkpoint=path)
+    again = learn_em(examples, OPTIONS, scorer=scorer, checkpoint=path)
     assert again.record == resumed.record
-    assert same_bits(again.grammar, whole.grammar)
+    assert same_bits(again.model, whole.model)
 
 
 def test_a_finished_run_may_go_on(tmp_path):
@@ -453,8 +457,8 @@ def test_a_finished_run_may_go_on(tmp_path):
     learn_em(examples, few, checkpoint=tmp_path / "run")
     model = learn_em(examples, more, checkpoint=tmp_path / "run")
     assert likelihoods(model) == likelihoods(learn_em(examples, more))
-    assert same_bits(model.grammar, learn_em(examples, more).grammar)
-    with pytest.raises(ModelFileError, match="a run with 7 iterations, more than the 4 that are"):
+    assert same_bits(model.model, learn_em(examples, more).model)
+    with pytest.raises(ModelFileError, match="a run with 7 iterations, more than the 4 requested"):
         learn_em(examples, few, checkpoint=tmp_path / "run")
 
 
@@ -464,10 +468,10 @@ def test_the_checkpoint_of_another_run_is_refused(tmp_path):
     learn_em(examples, EMOptions(states=3, iterations=1), checkpoint=path)
     one = EMOptions(states=3, iterations=2)
     for message, arguments in {
-        "a run with other trees; name another file": {"examples": of_demo(61)},
+        "a run with other trees; use another file": {"examples": of_demo(61)},
         "a run with states 3, not 4": {"options": EMOptions(states=4, iterations=2)},
         "a run with seed 0, not 1": {"seed": 1},
-        "a run with no held-out trees; name": {"judged_on": "abc"},
+        "a run with no held-out trees; use": {"validation_digest": "abc"},
         "a run with smoothing 5.0, not 1.0": {
             "options": EMOptions(states=3, iterations=2, smoothing=1.0)
         },
@@ -482,13 +486,13 @@ def test_the_checkpoint_of_another_run_is_refused(tmp_path):
 def test_a_checkpoint_with_another_judge_is_refused(tmp_path):
     examples = of_demo(60)
     options, path = EMOptions(states=3, iterations=1), tmp_path / "run"
-    learn_em(examples, options, checkpoint=path, judged_on="abc")
-    for message, judged_on in (
-        ("with held-out trees; name", ""),
+    learn_em(examples, options, checkpoint=path, validation_digest="abc")
+    for message, validation_digest in (
+        ("with held-out trees; use", ""),
         ("other held-out trees, or", "d"),
     ):
         with pytest.raises(ModelFileError, match=message):
-            learn_em(examples, options, checkpoint=path, judged_on=judged_on)
+            learn_em(examples, options, checkpoint=path, validation_digest=validation_digest)
 
 
 def test_a_checkpoint_with_other_clusters_is_refused(tmp_path):
@@ -498,26 +502,29 @@ def test_a_checkpoint_with_other_clusters_is_refused(tmp_path):
     learn_em(examples, options, states=states, checkpoint=path)
     n_states = capped_states(examples, options)
     states[n_states[examples.symbol] > 1] = 1
-    with pytest.raises(ModelFileError, match="a run with other trees or other clusters; name"):
+    with pytest.raises(ModelFileError, match="a run with other trees or other clusters; use"):
         learn_em(examples, options, states=states, checkpoint=path)
 
 
 @pytest.mark.parametrize("judge", [None, lambda _: 0.5])
 def test_a_run_cannot_end_where_nothing_was_kept(tmp_path, monkeypatch, judge):
     """Of an iteration that was not to be the last no grammar need have been made."""
-    monkeypatch.setattr(em, "WRITING_PAUSE", 0.0)
+    monkeypatch.setattr(em_loop, "WRITING_PAUSE", 0.0)
     examples, path = of_demo(60), tmp_path / "run"
     with pytest.raises(KilledError):
-        learn_em(examples, OPTIONS, judge=judge, checkpoint=path, progress=killed_after(3))
+        learn_em(examples, OPTIONS, scorer=judge, checkpoint=path, progress=killed_after(3))
     few = EMOptions(states=3, iterations=3)
-    with pytest.raises(ModelFileError, match="a run with more iterations than the 3 that are want"):
-        learn_em(examples, few, judge=judge, checkpoint=path)
+    with pytest.raises(ModelFileError, match="a run with more iterations than the 3 requested"):
+        learn_em(examples, few, scorer=judge, checkpoint=path)
 
 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda header, _: header.pop("record"), "isn't a whole checkpoint: 'record' is missing"),
+        (
+            lambda header, _: header.pop("record"),
+            "is not a complete checkpoint: 'record' is missing",
+        ),
         (lambda header, _: header["settings"].pop("seed"), "checkpoint: 'seed' is missing"),
         (lambda _, arrays: arrays.pop("best.dense"), "checkpoint: 'best.dense' is missing"),
         (
@@ -549,13 +556,13 @@ def results() -> dict[str, object]:
     model = learn_em(of_texts(), EMOptions(states=3, iterations=3))
     return {
         "likelihoods": likelihoods(model),
-        "parameters": [array.tolist() for array in model.grammar.parameters],
+        "parameters": [array.tolist() for array in model.model.parameters],
     }
 
 
 def test_compilation_is_no_part_of_an_iteration(tmp_path):
     script = (
-        "from tests.learn import test_em as here\n"
+        "from tests.constituency.learn import test_em as here\n"
         "stages = []\n"
         "model = here.learn_em(\n"
         "    here.of_texts(), here.EMOptions(states=2, iterations=1),\n"

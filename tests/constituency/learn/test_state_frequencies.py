@@ -63,7 +63,7 @@ def check_equal(sparse: LPCFG, dense: LPCFG) -> None:
 @pytest.mark.parametrize(("c", "pull"), [(0.0, 0.0), (5.0, 10.0), (1.0, 0.0), (0.0, 3.0)])
 def test_counts_equal_the_dense_form(monkeypatch, c, pull, weighted):
     # Expectation maximisation mixes an even split in, so that it can go on; here it is left out.
-    monkeypatch.setattr(em, "EVEN_PART", 0.0)
+    monkeypatch.setattr(em, "EVEN_SHARE", 0.0)
     examples = of_demo(weighted=weighted)
     states = NodeStates.hard(examples, drawn_states(examples, 5))
     assert states.n_states.max() == 5

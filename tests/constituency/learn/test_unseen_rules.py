@@ -304,7 +304,7 @@ def of_demo() -> Examples:
 
 
 def em_grammar(examples: Examples) -> LPCFG:
-    return learn_em(examples, EMOptions(states=3, iterations=2)).grammar
+    return learn_em(examples, EMOptions(states=3, iterations=2)).model
 
 
 def spectral_grammar(examples: Examples) -> LPCFG:

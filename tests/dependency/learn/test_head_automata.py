@@ -137,8 +137,8 @@ def test_em_keeps_the_iteration_that_its_judge_likes_best(method):
         return -abs(len(judged) - 3)
 
     options = HeadAutomataOptions(method, states=2, iterations=6)
-    found = learn_head_automata(SENTENCES * 20, options, judge=judge)
-    assert [row.judgement for row in found.record] == [-2, -1, 0, -1, -2, -3]
+    found = learn_head_automata(SENTENCES * 20, options, scorer=judge)
+    assert [row.score for row in found.record] == [-2, -1, 0, -1, -2, -3]
     assert found.best == 2
     assert np.array_equal(found.automata.operators, judged[2].operators)
     likelihoods = [row.log_likelihood for row in found.record]

@@ -66,13 +66,15 @@ def retrain(
     next bracket above.  Each bracket counts as a phrase of the tree, the outermost one only if its
     label is informative.  Trees are cleaned as in the first training.
     """
-    from eigentree.constituency.learn.constrained_em import PartialOptions
+    from eigentree.constituency.learn.constrained_em import ConstrainedEMOptions
     from eigentree.constituency.parser import Parser
     from eigentree.constituency.retraining import retrain as learn
     from eigentree.treebank.reader import read_treebank
 
     check_writable(output, [*files, *([] if dev is None else [dev])])
-    options = changed(PartialOptions(), iterations=iterations, weight=weight, threshold=threshold)
+    options = changed(
+        ConstrainedEMOptions(), iterations=iterations, weight=weight, threshold=threshold
+    )
     parser = Parser.load(model)
     treebank = read_treebank(files, cleaning=parser.cleaning, on_error=on_error)
     report_treebank(treebank, quiet)

@@ -444,7 +444,7 @@ def _resumption(checkpoint: Path, options: EMOptions) -> dict[str, str]:
     Not earlier: only then is the checkpoint known to be of the same run.
     """
     from eigentree.constituency.learn.em import STAGE
-    from eigentree.learning.em_checkpoint import n_done
+    from eigentree.constituency.learn.em_checkpoint import n_done
 
     done = n_done(checkpoint)
     if done >= options.n_iterations:

@@ -106,13 +106,13 @@ def _iterate(
     progress: Progress | None,
 ) -> tuple[LPCFG, dict[str, Any]]:
     """The grammar of the kept iteration, and the report with all iterations."""
-    model = learn_em(
+    trace = learn_em(
         examples,
         em,
         states=states,
         n_states=capped_states(examples, em),
-        judge=None if validation is None else validation.scorer(progress),
-        judged_on="" if validation is None else validation.digest(report),
+        scorer=None if validation is None else validation.scorer(progress),
+        validation_digest="" if validation is None else validation.digest(report),
         checkpoint=checkpoint,
         jobs=jobs,
         seed=seed,
@@ -122,12 +122,12 @@ def _iterate(
         {
             "iteration": each.number,
             "log_likelihood": each.log_likelihood,
-            "f1": each.f1,
+            "f1": each.score,
             "cpu_seconds": each.cpu_seconds,
         }
-        for each in model.record
+        for each in trace.record
     ]
-    return model.grammar, {
+    return trace.model, {
         **report,
-        "em": {"settings": asdict(em), "record": record, "best": model.best},
+        "em": {"settings": asdict(em), "record": record, "best": trace.best_number},
     }

@@ -28,7 +28,6 @@ returned is made from smoothed counts, as in `eigentree.constituency.learn.em`.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -49,9 +48,8 @@ from eigentree.constituency.grammar.pcfg import PCFG, WordTable
 from eigentree.constituency.learn import _kernels_em
 from eigentree.constituency.learn.counting import sums
 from eigentree.constituency.learn.em import (
-    ROUNDING,
     EMOptions,
-    Judge,
+    Scorer,
     as_grammar,
     assembled,
     maximise,
@@ -60,30 +58,31 @@ from eigentree.constituency.learn.em import (
 from eigentree.constituency.learn.em_arrays import Layout, Values
 from eigentree.constituency.learn.unseen_rules import UnseenRules, widen
 from eigentree.errors import GrammarError, SettingsError, counted
+from eigentree.learning.em_loop import EMSchedule, EMTrace, ExpectedCounts, run_em
 from eigentree.linalg.threads import one_thread
 from eigentree.treebank.constraints import Constraints
 from eigentree.treebank.tree import Tree
 from eigentree.types import Floats, Longs, Progress
 
-Given = TypeVar("Given")
-Found = TypeVar("Found")
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
 FORESTS = "forests"
 STAGE = "constrained EM"
-# Sentences whose vectors are kept at a time.
-LOT = 64
+# Sentences whose vectors are in memory at a time.
+BATCH = 64
 # A choice that is never expected keeps this count, for tables hold no zeros.
 LEAST_COUNT = 1e-100
 
 
 @dataclass(frozen=True, slots=True)
-class PartialOptions:
+class ConstrainedEMOptions:
     """Settings of retraining on partial trees.
 
     Attributes
     ----------
     iterations
-        How many; the best judged one is kept, or the last.
+        Number of iterations; the one with the best score is kept, or the last.
     weight
         Of the initial model's counts; 1 lets a tree that it was trained on count as much as a
         partial one.
@@ -115,63 +114,33 @@ class PartialOptions:
         return EMOptions(smoothing=self.smoothing, word_smoothing=self.word_smoothing)
 
 
-class PartialIteration(NamedTuple):
-    """What one iteration found.
+class ConstrainedEMResult(NamedTuple):
+    """The result of retraining.
 
     Attributes
     ----------
-    number
-        From 1 on.
-    log_likelihood
-        Of words, tags and brackets of the partial trees under the parameters that the iteration
-        began with, in nats.
-    objective
-        The same with the initial model's counts, see the top; it never falls.
-    f1
-        What the judge said of the grammar made from this iteration's counts; None if not asked.
-    cpu_seconds
-        Of all threads, from the first iteration to the end of this one, without judging.
-    """
-
-    number: int
-    log_likelihood: float
-    objective: float
-    f1: float | None
-    cpu_seconds: float
-
-
-class PartialModel(NamedTuple):
-    """What retraining gives.
-
-    Attributes
-    ----------
-    grammar
-        Of the best iteration, its numbers rounded as in model files.
-    record
-        All iterations.
-    best
-        Number of the iteration with the highest judgement, the earliest of equals; the last
-        when there was no judge.
-    unfit
+    trace
+        The best grammar, its numbers rounded as in model files, and all iterations.  The
+        log-likelihood is that of words, tags and brackets of the partial trees; the objective
+        adds the initial model's counts, see the top.
+    skipped
         Numbers of the trees that were left out, and why.
     """
 
-    grammar: LPCFG
-    record: list[PartialIteration]
-    best: int
-    unfit: dict[int, str]
+    trace: EMTrace[LPCFG]
+    skipped: dict[int, str]
 
 
-def learn_partial(
+def learn_constrained_em(
     grammar: LPCFG,
     trees: Sequence[Tree],
-    options: PartialOptions = PartialOptions(),
+    options: ConstrainedEMOptions = ConstrainedEMOptions(),
     *,
     any_label: Collection[str] = ("",),
-    judge: Judge | None = None,
+    scorer: Scorer | None = None,
     jobs: int = 1,
     progress: Progress | None = None,
-) -> PartialModel:
+) -> ConstrainedEMResult:
     """Retrain a grammar of probabilities on partial trees.
 
     Parameters
@@ -184,12 +153,12 @@ def learn_partial(
         Iterations, weight of the initial model, threshold, smoothing.
     any_label
         Labels of brackets that stand for any phrase; round the whole sentence for nothing.
-    judge
-        How good a grammar is, the higher the better; without it the last one is returned.
+    scorer
+        How good a grammar is; higher is better.  Without it the last grammar is returned.
     jobs
         Threads; the result is the same for any number.
     progress
-        Called with the stage's name and the share done, 0 to 1.
+        Called with the stage's name and the fraction done, 0 to 1.
 
     Raises
     ------
@@ -212,62 +181,67 @@ def learn_partial(
         )
     with ThreadPoolExecutor(jobs) as threads, one_thread():
         forests: list[Forest] = []
-        kept: list[Tree] = []
-        unfit: dict[int, str] = {}
+        usable: list[Tree] = []
+        skipped: dict[int, str] = {}
         finder = ForestFinder(grammar, options.threshold, any_label)
-        for number, found in enumerate(_in_lots(threads, finder, trees)):
-            if isinstance(found, str):
-                unfit[number] = found
+        for number, result in enumerate(_in_batches(threads, finder, trees)):
+            if isinstance(result, str):
+                skipped[number] = result
             else:
-                forests.append(found)
-                kept.append(trees[number])
+                forests.append(result)
+                usable.append(trees[number])
             if progress:
                 progress(FORESTS, (number + 1) / len(trees))
         if not forests:
             raise GrammarError(
-                f"none of {counted(len(trees), 'tree')} has a derivation that the brackets allow; "
+                f"none of {counted(len(trees), 'tree')} has a derivation that its brackets allow; "
                 "at least one must"
             )
-        start = Start.of(grammar, kept, forests, options.weight)
-        forests = [start.renumbered(*pair) for pair in zip(kept, forests, strict=True)]
-        if progress:
-            progress(STAGE, 0.0)
-        values = start.values
-        record: list[PartialIteration] = []
-        best, best_number = None, 0
-        for number in range(1, options.iterations + 1):
-            began = time.process_time()
-            log_likelihood, counts = expect(start.grammar(values), forests, threads)
-            objective = log_likelihood + sum(
-                float(xlogy(prior, value).sum())
-                for prior, value in zip(start.prior, values, strict=True)
-            )
-            if record:
-                _check_rise(record[-1], objective)
-            for own, prior in zip(counts, start.prior, strict=True):
-                own += prior
-            maximise(start.layout, counts, values)
-            seconds = time.process_time() - began + (record[-1].cpu_seconds if record else 0.0)
-            f1 = None
-            if judge is not None or number == options.iterations:
-                learned = start.result(counts, options.em).rounded()
-                f1 = None if judge is None else judge(learned)
-                so_far = record[best_number - 1].f1 if best_number else None
-                if f1 is None or so_far is None or f1 > so_far:
-                    best, best_number = learned, number
-            record.append(PartialIteration(number, log_likelihood, objective, f1, seconds))
-            if progress:
-                progress(STAGE, number / options.iterations)
-    assert best is not None
-    return PartialModel(best, record, best_number, unfit)
-
-
-def _check_rise(last: PartialIteration, objective: float) -> None:
-    if not objective >= last.objective - ROUNDING * abs(last.objective):
-        raise GrammarError(
-            f"iteration {last.number + 1}: the objective fell from {last.objective} to "
-            f"{objective}; it must rise or stay"
+        start = Start.of(grammar, usable, forests, options.weight)
+        forests = [start.renumbered(*pair) for pair in zip(usable, forests, strict=True)]
+        trace = run_em(
+            _Problem(start, forests, options.em, threads),
+            EMSchedule(options.iterations),
+            stage=STAGE,
+            scorer=scorer,
+            progress=progress,
         )
+    return ConstrainedEMResult(trace, skipped)
+
+
+class _Problem:
+    """Constrained expectation maximisation, for the loop of iterations."""
+
+    def __init__(
+        self,
+        start: Start,
+        forests: Sequence[Forest],
+        options: EMOptions,
+        threads: ThreadPoolExecutor,
+    ) -> None:
+        self._start, self._forests = start, forests
+        self._options, self._threads = options, threads
+
+    def initialise(self, restart: int) -> Values:  # noqa: ARG002 - there are no restarts
+        return self._start.values
+
+    def expectation(self, parameters: Values) -> ExpectedCounts[Values]:
+        prior = self._start.prior
+        log_likelihood, counts = expect(
+            self._start.grammar(parameters), self._forests, self._threads
+        )
+        objective = log_likelihood + sum(
+            float(xlogy(count, value).sum()) for count, value in zip(prior, parameters, strict=True)
+        )
+        for array, count in zip(counts, prior, strict=True):
+            array += count
+        return ExpectedCounts(log_likelihood, objective, counts)
+
+    def maximisation(self, counts: Values, parameters: Values) -> Values:
+        return maximise(self._start.layout, counts, parameters)
+
+    def assemble(self, counts: Values, parameters: Values) -> LPCFG:  # noqa: ARG002
+        return self._start.result(counts, self._options).rounded()
 
 
 # Forests ----------------------------------------------------------------------------------
@@ -283,7 +257,7 @@ class ForestFinder:
     grammar
         Whose rules the derivations have; its plain PCFG prunes them.
     threshold, any_label
-        As of `learn_partial`.
+        As of `learn_constrained_em`.
     """
 
     def __init__(self, grammar: LPCFG, threshold: float, any_label: Collection[str]) -> None:
@@ -315,7 +289,7 @@ def brackets_of(tree: Tree, any_label: Collection[str]) -> Constraints:
     Parameters
     ----------
     any_label
-        As of `learn_partial`.
+        As of `learn_constrained_em`.
     """
     spans = tree.spans()
     if spans and tree.label in any_label:
@@ -556,7 +530,7 @@ def expect(
     p = grammar.parameters
     counts = Values(np.zeros_like(p.dense), np.zeros_like(p.lexical), np.zeros_like(p.root))
     log_likelihood = 0.0
-    found = _in_lots(threads, lambda forest: charts(forest, grammar), forests)
+    found = _in_batches(threads, lambda forest: charts(forest, grammar), forests)
     for number, (forest, vectors) in enumerate(zip(forests, found, strict=True)):
         if vectors is None:
             raise GrammarError(f"forest {number + 1} has lost all its derivations")
@@ -568,9 +542,9 @@ def expect(
     return log_likelihood, counts
 
 
-def _in_lots(
-    threads: ThreadPoolExecutor, work: Callable[[Given], Found], given: Sequence[Given]
-) -> Iterator[Found]:
+def _in_batches(
+    threads: ThreadPoolExecutor, work: Callable[[Item], Result], items: Sequence[Item]
+) -> Iterator[Result]:
     """The results of some work in order, with few of them in memory at a time."""
-    for first in range(0, len(given), LOT):
-        yield from threads.map(work, given[first : first + LOT])
+    for first in range(0, len(items), BATCH):
+        yield from threads.map(work, items[first : first + BATCH])

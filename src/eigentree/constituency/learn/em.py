@@ -17,7 +17,7 @@ the trees, which is checked; where it leads to depends on where it starts:
 factors, for states that are alike would stay so.
 
 *clusters*: the caller gives each node a state, and the rules are counted with them.  A count of
-zero would stay zero for ever, so a part `EVEN_PART` of the even split is mixed in, and the
+zero would stay zero for ever, so a part `EVEN_SHARE` of the even split is mixed in, and the
 counts are smoothed as below.
 
 The trees that parameters explain best are not those that they parse best, because rules are
@@ -36,13 +36,12 @@ of each state sum to 1.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -54,27 +53,28 @@ from eigentree.constituency.grammar.pcfg import PCFG
 from eigentree.constituency.learn import _kernels_em as kernels
 from eigentree.constituency.learn.counting import count_pcfg
 from eigentree.constituency.learn.em_arrays import Layout, Skeletons, Values
+from eigentree.constituency.learn.em_checkpoint import VALIDATION, digest, open_run, save_run
 from eigentree.constituency.learn.em_layout import BATCH, lay_out
 from eigentree.constituency.learn.state_counts import capped_states, check_states
 from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.errors import GrammarError, SettingsError
-from eigentree.learning.em_checkpoint import HELD_OUT, digest, open_checkpoint, save_checkpoint
+from eigentree.learning.em_loop import (
+    EVEN_SHARE,
+    EMRun,
+    EMSchedule,
+    EMTrace,
+    ExpectedCounts,
+    run_em,
+)
 from eigentree.linalg.threads import one_thread
 from eigentree.types import Floats, Ints, Longs, Progress
 
-Judge = Callable[[LPCFG], float]
+Scorer = Callable[[LPCFG], float]
 
 # Pieces of work that the rules are divided into for the threads.
 N_PARTS = 64
 STAGE = "expectation maximisation"
 COMPILATION = "compilation"
-# Share of the even split in a start from given states.
-EVEN_PART = 0.1
-# Between two checkpoints passes at least this often the time that one takes to write: with many
-# states they are hundreds of megabytes.
-WRITING_PAUSE = 10.0
-# By how much rounding may lower the likelihood, relative to its size.
-ROUNDING = 1e-10
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,61 +133,19 @@ class EMOptions:
         return self.iterations
 
 
-class Iteration(NamedTuple):
-    """What one iteration found.
-
-    Attributes
-    ----------
-    number
-        From 1 on.
-    log_likelihood
-        Of all trees and their words under the parameters that the iteration began with, in
-        nats, times the trees' weights.
-    f1
-        What the judge said of the grammar made from this iteration's counts; None if not asked.
-    cpu_seconds
-        Of all threads, from the first iteration to the end of this one, without judging,
-        writing and compilation.
-    """
-
-    number: int
-    log_likelihood: float
-    f1: float | None
-    cpu_seconds: float
-
-
-class EMModel(NamedTuple):
-    """What expectation maximisation gives.
-
-    Attributes
-    ----------
-    grammar
-        Of the best iteration, its numbers rounded as in model files.
-    record
-        All iterations.
-    best
-        Number of the iteration with the highest judgement, the earliest of equals; the last
-        when there was no judge.
-    """
-
-    grammar: LPCFG
-    record: list[Iteration]
-    best: int
-
-
 def learn_em(
     examples: Examples,
     options: EMOptions = EMOptions(),
     *,
     states: Ints | None = None,
     n_states: Ints | None = None,
-    judge: Judge | None = None,
-    judged_on: str = "",
+    scorer: Scorer | None = None,
+    validation_digest: str = "",
     checkpoint: Path | None = None,
     jobs: int = 1,
     seed: int = 0,
     progress: Progress | None = None,
-) -> EMModel:
+) -> EMTrace[LPCFG]:
     """Learn an L-PCFG of probabilities by expectation maximisation.
 
     Parameters
@@ -200,21 +158,25 @@ def learn_em(
         The state of each node, from 0, for a start from clusters.
     n_states : int32, axes (N), optional
         Number of states of each symbol, in place of ``options.states``.
-    judge
-        How good a grammar is, the higher the better; without it the last one is returned.
-    judged_on
-        What a checkpoint must have in common beside settings and data, such as a digest of
-        the judge's trees.
+    scorer
+        How good a grammar is; higher is better.  Without it the last grammar is returned.
+    validation_digest
+        A digest of what the scorer depends on, such as its trees; a checkpoint must share it.
     checkpoint
-        A file to go on from if it is there.  It is written after the first and the last
-        iteration, and between them as often as takes about a tenth of the time.
+        A file to resume from if it exists.  It is written after the first and the last
+        iteration, and between them so often that writing takes at most a tenth of the time.
     jobs
         Threads; the result is the same for any number.
     seed
-        Of the random start; one seed gives one model.
+        Seed of the random start; one seed gives one model.
     progress
-        Called with the stage's name and the share done, 0 to 1.  On a machine that is new to
-        the kernels their compilation is a stage before.
+        Called with the stage's name and the fraction done, 0 to 1.  Where the kernels are not
+        compiled yet, compilation is a stage before.
+
+    Returns
+    -------
+    EMTrace
+        The best grammar, its numbers rounded as in model files, and all iterations.
 
     Raises
     ------
@@ -226,7 +188,7 @@ def learn_em(
     Cost
     ----
     An iteration takes O(nodes K^3) time; memory for two vectors a node and two tensors a
-    rule, three more while a grammar is made, and one for the best so far with a judge.
+    rule, three more while a grammar is made, and one for the best so far with a scorer.
 
     References
     ----------
@@ -239,61 +201,81 @@ def learn_em(
         )
     if n_states is None:
         n_states = capped_states(examples, options)
-    n_iterations = options.n_iterations
     backbone = count_pcfg(examples)
     trees, layout = lay_out(examples, backbone, n_states)
-    settings = {**asdict(options), "seed": seed, HELD_OUT: judged_on}
+    settings = {**asdict(options), "seed": seed, VALIDATION: validation_digest}
     settings["data"] = digest(examples, n_states, states)
-    del settings["iterations"]  # a finished run may go on
-    found = None
-    if checkpoint is not None:
-        found = open_checkpoint(checkpoint, settings, n_iterations, layout)
-    if found is None:
-        values, best, best_number = _start(trees, layout, options, states, seed), None, 0
-        record: list[Iteration] = []
-    else:
-        values, best_number = found.values, found.best_number
-        record = [Iteration(*row) for row in found.record]
-        best = None if found.best is None else assembled(backbone, layout, **found.best)
+    del settings["iterations"]  # a finished run may be continued
+    resumed: EMRun[Values, LPCFG] | None = None
+    if checkpoint is not None and checkpoint.exists():
+        stored, values = open_run(checkpoint, settings, options.n_iterations, layout)
+        best = None
+        if stored.best:
+            arrays = {name: array.astype(np.float64) for name, array in stored.best.items()}
+            best = assembled(backbone, layout, **arrays)
+        resumed = EMRun(values, stored.record, best, stored.best_at)
     if progress and needs_compiling(kernels.outside_pass):
         progress(COMPILATION, 0.0)
-    _compile(trees, layout, values)
-    if progress:
-        progress(STAGE, len(record) / n_iterations)
-    next_writing = time.monotonic()
+    _compile(trees, layout)
+
+    def save(run: EMRun[Values, LPCFG]) -> None:
+        assert checkpoint is not None
+        save_run(checkpoint, settings, run)
+
     with ThreadPoolExecutor(jobs) as threads, one_thread():
-        expectation = Expectation(trees, layout, threads)
-        while len(record) < n_iterations:
-            began = time.process_time()
-            number = len(record) + 1
-            log_likelihood, counts = expectation.step(values)
-            if record:
-                _check_rise(record[-1], log_likelihood)
-            maximise(layout, counts, values)
-            seconds = time.process_time() - began + (record[-1].cpu_seconds if record else 0.0)
-            is_last = number == n_iterations
-            f1 = None
-            if is_last or (judge and (number == 1 or number % options.judge_every == 0)):
-                # Without names, arrays as large as the grammar go as soon as they have served.
-                grammar = as_grammar(backbone, layout, smoothed(layout, counts, options)).rounded()
-                f1 = None if judge is None else judge(grammar)
-                so_far = record[best_number - 1].f1 if best_number else None
-                if f1 is None or so_far is None or f1 > so_far:
-                    best, best_number = grammar, number
-            record.append(Iteration(number, log_likelihood, f1, seconds))
-            if checkpoint is not None and (is_last or time.monotonic() >= next_writing):
-                began_writing = time.monotonic()
-                save_checkpoint(checkpoint, settings, values, record, best, best_number)
-                ended_writing = time.monotonic()
-                next_writing = ended_writing + WRITING_PAUSE * (ended_writing - began_writing)
-            if progress:
-                progress(STAGE, number / n_iterations)
-    assert best is not None
-    return EMModel(best, record, best_number)
+        return run_em(
+            _Problem(trees, layout, backbone, options, states, seed, threads),
+            EMSchedule(options.n_iterations, score_every=options.judge_every, score_first=True),
+            stage=STAGE,
+            scorer=scorer,
+            resumed=resumed,
+            save=None if checkpoint is None else save,
+            progress=progress,
+        )
 
 
-def _compile(trees: Skeletons, layout: Layout, values: Values) -> None:
+class _Problem:
+    """Expectation maximisation of the states of trees, for the loop of iterations."""
+
+    def __init__(
+        self,
+        trees: Skeletons,
+        layout: Layout,
+        backbone: PCFG,
+        options: EMOptions,
+        states: Ints | None,
+        seed: int,
+        threads: ThreadPoolExecutor,
+    ) -> None:
+        self._trees, self._layout, self._backbone = trees, layout, backbone
+        self._options, self._states, self._seed = options, states, seed
+        self._expectation = TreeExpectation(trees, layout, threads)
+
+    def initialise(self, restart: int) -> Values:  # noqa: ARG002 - there are no restarts
+        layout, options = self._layout, self._options
+        if self._states is None:
+            return maximise(layout, perturbed(layout, options.perturbation, self._seed))
+        return maximise(
+            layout, smoothed(layout, counted(self._trees, layout, self._states), options)
+        )
+
+    def expectation(self, parameters: Values) -> ExpectedCounts[Values]:
+        log_likelihood, counts = self._expectation.step(parameters)
+        return ExpectedCounts(log_likelihood, log_likelihood, counts)
+
+    def maximisation(self, counts: Values, parameters: Values) -> Values:
+        return maximise(self._layout, counts, parameters)
+
+    def assemble(self, counts: Values, parameters: Values) -> LPCFG:  # noqa: ARG002
+        # Without names, arrays as large as the grammar are freed as soon as they have served.
+        return as_grammar(
+            self._backbone, self._layout, smoothed(self._layout, counts, self._options)
+        ).rounded()
+
+
+def _compile(trees: Skeletons, layout: Layout) -> None:
     """Call every kernel with nothing to do, so that no compilation counts as an iteration."""
+    values = Values.empty(layout)
     trees = Skeletons._make(column[:0] for column in trees)
     # A table without rows would be of another order of axes, and so compiled for another type.
     symbols = layout.rule_symbols
@@ -310,24 +292,7 @@ def _compile(trees: Skeletons, layout: Layout, values: Values) -> None:
     kernels.divide(layout, values, numbers, values)
 
 
-def _start(
-    trees: Skeletons, layout: Layout, options: EMOptions, states: Ints | None, seed: int
-) -> Values:
-    if states is None:
-        return maximise(layout, perturbed(layout, options.perturbation, seed))
-    return maximise(layout, smoothed(layout, counted(trees, layout, states), options))
-
-
-def _check_rise(last: Iteration, log_likelihood: float) -> None:
-    least = last.log_likelihood - ROUNDING * abs(last.log_likelihood)
-    if not log_likelihood >= least:
-        raise GrammarError(
-            f"iteration {last.number + 1}: the log-likelihood fell from {last.log_likelihood} to "
-            f"{log_likelihood}; it must rise or stay"
-        )
-
-
-class Expectation:
+class TreeExpectation:
     """The expectation step, with the vectors of all nodes at hand.
 
     Threads share no sum: one has the vectors of a block of trees to fill, or the counts of a
@@ -464,8 +429,8 @@ def counted(trees: Skeletons, layout: Layout, states: Ints) -> Values:
     )
     return Values(
         *(
-            (1.0 - EVEN_PART) * np.bincount(place, trees.weight[nodes], len(even))
-            + EVEN_PART * even
+            (1.0 - EVEN_SHARE) * np.bincount(place, trees.weight[nodes], len(even))
+            + EVEN_SHARE * even
             for (nodes, place), even in zip(places, even_counts(layout), strict=True)
         )
     )

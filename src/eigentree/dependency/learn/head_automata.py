@@ -31,18 +31,19 @@ import numpy as np
 
 from eigentree.automata.arrays import Automata
 from eigentree.automata.counting import PRIOR, count_first, count_one_state, count_previous
-from eigentree.automata.em import Iteration, SequenceEMOptions, extract_model, learn_automata
+from eigentree.automata.em import SequenceEMOptions, extract_model, learn_automata
 from eigentree.automata.model import OperatorModel, mixture
-from eigentree.automata.prefix_forest import plant
+from eigentree.automata.prefix_tree import build_prefix_tree
 from eigentree.automata.sequences import Sequences
 from eigentree.automata.spectral import OperatorOptions, count_substrings, from_substrings
 from eigentree.dependency.head_automata import DIRECTIONS, RIGHT, ROOT, HeadAutomata
 from eigentree.errors import GrammarError, SettingsError
+from eigentree.learning.em_loop import EMIteration
 from eigentree.linalg.threads import one_thread
 from eigentree.types import Longs, Progress
 
 Method = Literal["det", "det+f", "sibling", "spectral", "em", "spectral+em"]
-Judge = Callable[[HeadAutomata], float]
+Scorer = Callable[[HeadAutomata], float]
 
 COUNTED = {"det": count_one_state, "det+f": count_first, "sibling": count_previous}
 STAGE = "automata"
@@ -109,19 +110,20 @@ class HeadAutomataOptions:
 
 
 class HeadAutomataModel(NamedTuple):
-    """What learning gives.
+    """The result of learning.
 
     Attributes
     ----------
     automata
+        The grammar.
     record
         The iterations of expectation maximisation; empty for other methods.
     best
-        Place in the record of the iteration that was kept.
+        The place in the record of the iteration that was kept, from 0.
     """
 
     automata: HeadAutomata
-    record: list[Iteration]
+    record: list[EMIteration]
     best: int
 
 
@@ -211,8 +213,8 @@ def learn_head_automata(
     options: HeadAutomataOptions = HeadAutomataOptions(),
     *,
     symbols: Sequence[str] | None = None,
-    judge: Judge | None = None,
-    judged_on: str = "",
+    scorer: Scorer | None = None,
+    validation_digest: str = "",
     checkpoint: Path | None = None,
     jobs: int = 1,
     seed: int = 0,
@@ -226,13 +228,13 @@ def learn_head_automata(
         As `collect_modifiers` has them.
     options
         Method and settings.
-    judge
-        How good automata are, the higher the better, to choose among iterations of expectation
-        maximisation.
-    judged_on, checkpoint, jobs, seed
-        Of expectation maximisation, as `learn_automata` has them.
+    scorer
+        How good automata are, to choose among iterations of expectation maximisation; higher is
+        better.
+    validation_digest, checkpoint, jobs, seed
+        For expectation maximisation, as in `learn_automata`.
     progress
-        Called with the stage's name and the share done, 0 to 1.
+        Called with the stage's name and the fraction done, 0 to 1.
 
     Raises
     ------
@@ -285,30 +287,30 @@ def learn_head_automata(
                     progress(STAGE, (number + 1) / len(groups))
         return HeadAutomataModel(whole(models), [], 0)
 
-    forest = plant(modifiers.sequences, modifiers.automaton, len(groups))
+    tree = build_prefix_tree(modifiers.sequences, modifiers.automaton, len(groups))
 
     def assembled(automata: Automata) -> HeadAutomata:
         return whole(
             [
-                mixed(number, extract_model(automata, forest, number, group.symbols))
+                mixed(number, extract_model(automata, tree, number, group.symbols))
                 if group.n_sequences
                 else weak[number]
                 for number, group in enumerate(groups)
             ]
         )
 
-    found = learn_automata(
+    trace = learn_automata(
         groups,
-        forest,
+        tree,
         options.em,
-        judge=None if judge is None else lambda automata: judge(assembled(automata)),
-        judged_on=f"{judged_on} {options.back_off} {options.prior}",
+        scorer=None if scorer is None else lambda automata: scorer(assembled(automata)),
+        validation_digest=f"{validation_digest} {options.back_off} {options.prior}",
         checkpoint=checkpoint,
         jobs=jobs,
         seed=seed,
         progress=progress,
     )
-    return HeadAutomataModel(assembled(found.automata), found.record, found.best)
+    return HeadAutomataModel(assembled(trace.model), trace.record, trace.best)
 
 
 def _counted(groups: Sequence[Sequences], method: str, prior: float) -> list[OperatorModel]:

@@ -1,9 +1,9 @@
-"""Sequences as a forest of their distinct prefixes.
+"""Sequences as trees of their distinct prefixes.
 
 The forward vector of an automaton after some symbols is the same in each sequence that begins with
 them, and backward vectors of sequences add up.  So a prefix needs one node, however many sequences
-have it: those of tags, of which many are alike and more begin alike, become several times fewer.
-Each automaton has a tree of its own, so many are learned at once.
+have it.  Tag sequences, many of which are equal or begin alike, need several times fewer nodes than
+symbols.  Each automaton has a tree of its own, so many are learned at once.
 """
 
 from __future__ import annotations
@@ -14,18 +14,21 @@ from eigentree.automata.arrays import PrefixTree
 from eigentree.automata.sequences import Sequences
 from eigentree.types import Longs
 
-# Pieces of work that nodes and operators are divided into for threads.
+# Parts into which nodes and operators are divided for threads.
 N_PARTS = 64
 
 
-def plant(sequences: Sequences, automaton: Longs, n_automata: int) -> PrefixTree:
-    """The forest of the sequences of some automata.
+def build_prefix_tree(sequences: Sequences, automaton: Longs, n_automata: int) -> PrefixTree:
+    """The prefix trees of the sequences of some automata.
 
     Parameters
     ----------
     sequences
+        Of all automata.
     automaton : int64, axes (sequences)
-        Which one each belongs to, below ``n_automata``.
+        The automaton of each sequence, below ``n_automata``.
+    n_automata
+        Number of automata, some of which may have no sequence.
 
     Cost
     ----

@@ -1,0 +1,122 @@
+"""Checkpoints of expectation maximisation on trees."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eigentree.constituency.grammar.lpcfg import LPCFG, ROUNDED
+from eigentree.constituency.learn.em_arrays import Layout, Values
+from eigentree.constituency.learn.treebank_arrays import Examples
+from eigentree.errors import ModelFileError
+from eigentree.learning import em_checkpoint as checkpoints
+from eigentree.learning.em_checkpoint import Checkpoint
+from eigentree.learning.em_loop import EMRun
+
+KIND = "expectation maximisation"
+# The setting with the digest of all that grammars are scored by, "" without a scorer.
+VALIDATION = "held-out trees"
+# The arrays of a grammar that the layout does not give.
+GRAMMAR_ARRAYS = ("dense", "inside_mean", "lexical", "unseen_word", "root")
+
+
+def digest(examples: Examples, *more: NDArray[Any] | None) -> str:
+    """A digest of a treebank and of further arrays."""
+    sha = hashlib.sha256()
+    sha.update(json.dumps([examples.symbols.to_json(), examples.lexicon.entries]).encode())
+    columns = (examples.rules, examples.pairs, examples.tree, examples.symbol, examples.left)
+    for array in (*columns, examples.right, examples.pair, examples.weight, *more):
+        sha.update(b"-" if array is None else np.ascontiguousarray(array).tobytes())
+    return sha.hexdigest()
+
+
+def n_done(path: Path) -> int:
+    """How many iterations a checkpoint has; 0 when there is none.
+
+    Raises
+    ------
+    ModelFileError
+        When the file is damaged or no checkpoint of this kind.
+    """
+    return checkpoints.n_done(path, KIND)
+
+
+def save_run(path: Path, settings: Mapping[str, Any], run: EMRun[Values, LPCFG]) -> None:
+    """Write a checkpoint; an earlier one at this path stays until the new one is complete."""
+    assert run.parameters is not None
+    best: dict[str, NDArray[Any]] = {}
+    if run.best is not None:
+        for name in GRAMMAR_ARRAYS:
+            array = getattr(run.best.parameters, name)
+            best[name] = array.astype(np.float32) if name in ROUNDED else array
+    checkpoint = Checkpoint(settings, run.record, run.best_at, run.parameters._asdict(), best)
+    checkpoints.save_checkpoint(path, KIND, checkpoint)
+
+
+def open_run(
+    path: Path, settings: Mapping[str, Any], max_iterations: int, layout: Layout
+) -> tuple[Checkpoint, Values]:
+    """Read the checkpoint of a run with the same settings, and its parameters.
+
+    Parameters
+    ----------
+    path
+        An existing file.
+    settings
+        The settings that must agree, as JSON represents them; with ``data``, ``start`` and
+        `VALIDATION`.
+    max_iterations
+        The number of iterations that it may have.
+    layout
+        The layout that its parameters must have.
+
+    Raises
+    ------
+    ModelFileError
+        When the file is damaged, incomplete, no checkpoint, or the checkpoint of another run.
+    """
+    checkpoint = checkpoints.open_checkpoint(
+        path, KIND, settings, values=Values._fields, best=GRAMMAR_ARRAYS
+    )
+    checkpoints.check_run(path, _difference(checkpoint, settings, max_iterations))
+    values = Values(**checkpoint.values)
+    # Kernels do not check what they read; a grammar checks itself.
+    for name, array, expected in zip(Values._fields, values, Values.empty(layout), strict=True):
+        if array.shape != expected.shape or array.dtype != expected.dtype:
+            raise ModelFileError(
+                f"{path}: its {name} have shape {array.shape}, not {expected.shape}"
+            )
+    return checkpoint, values
+
+
+def _difference(
+    checkpoint: Checkpoint, settings: Mapping[str, Any], max_iterations: int
+) -> str | None:
+    """How a checkpoint's run differs from one with these settings; None when it does not."""
+    stored, record = checkpoint.settings, checkpoint.record
+    differing = checkpoint.differing(settings)
+    # Other settings may well make other states, which are among the data.
+    options = [name for name in differing if name not in ("data", VALIDATION)]
+    if options:
+        return f"{options[0]} {stored[options[0]]}, not {settings[options[0]]}"
+    if "data" in differing:
+        return "other trees or other clusters" if settings["start"] == "clusters" else "other trees"
+    if differing:
+        if stored[VALIDATION] and settings[VALIDATION]:
+            return "other held-out trees, or with other options for parsing them"
+        return f"{'' if stored[VALIDATION] else 'no '}held-out trees"
+    if len(record) > max_iterations:
+        return f"{len(record)} iterations, more than the {max_iterations} requested"
+    # No grammar is made of an iteration that is neither scored nor the last.
+    has_model = bool(record) and (
+        checkpoint.best_at == len(record) - 1 or record[-1].score is not None
+    )
+    if len(record) == max_iterations and not has_model:
+        return f"more iterations than the {max_iterations} requested"
+    return None
