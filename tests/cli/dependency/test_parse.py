@@ -269,9 +269,7 @@ def test_held_out_files_without_a_tree_are_refused(folder):
     (folder / "nothing.conllu").write_text("\n", "utf-8")
     done = train("train.conllu", "--dev", "nothing.conllu", "-o", "unmade.egt", "-q")
     assert done.exit_code == 2
-    assert done.stderr == (
-        "eigentree: nothing.conllu: no trees to score on\n"
-    )
+    assert done.stderr == ("eigentree: nothing.conllu: no trees to score on\n")
     assert not (folder / "unmade.egt").exists()
 
 
