@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 # In reading order: data, transforms, parsers, scores, known grammars, drawing, other libraries,
 # errors.  One row is one public name.

@@ -425,7 +425,7 @@ def test_files_and_brackets_go_together(model, tmp_path):
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--soft"], "--soft is for constraints"),
+        (["--soft"], "--soft requires"),
         (["--constraints", "-"], "can't both be standard input"),
         (["--constraints", "nowhere"], "nowhere: can't be read"),
     ],

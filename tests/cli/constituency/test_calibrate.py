@@ -170,9 +170,9 @@ def test_a_table_is_whole_or_not_there(folder, tmp_path):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--confidence", "--kbest", "2"), "--confidence is for one tree"),
-        (("--confidence", "--output-format", "json"), "--confidence is for one tree"),
-        (("--sort-by-confidence", "--output-format", "drawing"), "--sort-by-confidence is for one"),
+        (("--confidence", "--kbest", "2"), "--confidence requires"),
+        (("--confidence", "--output-format", "json"), "--confidence requires"),
+        (("--sort-by-confidence", "--output-format", "drawing"), "--sort-by-confidence requires"),
         (("--marginals", "out", "--min-marginal", "-1"), "minimum of marginals is -1.0"),
         (("--marginals", "-"), "can't hold both trees and marginals"),
     ],

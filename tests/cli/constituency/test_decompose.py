@@ -83,7 +83,7 @@ def test_a_place_that_cannot_be_written_is_told_before_the_work(model, tmp_path,
     path = tmp_path / place
     code, out, err = run_verb("decompose", model, "-o", path)
     assert (code, out) == (2, "")
-    assert err == f"eigentree: {path}: can't be written; name a file in a folder of your own\n"
+    assert err == f"eigentree: {path}: can't be written; name a file in a writable folder\n"
 
 
 def test_one_component_is_called_one(model, tmp_path):
@@ -123,7 +123,7 @@ def test_what_cannot_be_decomposed_is_refused(tmp_path):
     assert not (tmp_path / "x.egt").exists()
     code, _, err = run_verb("inspect", spectral, "--measure")
     assert code == 2
-    assert "--measure needs a model in Kruskal form" in err
+    assert "--measure requires a model in Kruskal form" in err
     code, _, err = run_verb("decompose", tmp_path / "none.egt", "-o", tmp_path / "x.egt")
     assert code == 2
     assert "none.egt" in err

@@ -259,15 +259,15 @@ def test_places_that_can_t_be_used(trained, tmp_path):
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "members").write_text("mine")
     for name, told in (
-        ("file", "is a file; an ensemble needs a folder"),
-        ("mine", "holds other files than an ensemble's; name a new folder"),
-        ("no/where", "can't be written; name a folder within one of your own"),
-        ("taken", "members: is a file; an ensemble needs a folder"),
+        ("file", "is a file; an ensemble requires a folder"),
+        ("mine", "contains other files than those of an ensemble; name a new folder"),
+        ("no/where", "can't be written; name a folder in a writable one"),
+        ("taken", "members: is a file; an ensemble requires a folder"),
     ):
         assert told in refused("ensemble", "train", trained.trees, "-o", tmp_path / name)
     (tmp_path / "empty.mrg").write_text("")
     new = tmp_path / "new"
-    assert "no tree to learn from" in run_verb(
+    assert "no trees to train on" in run_verb(
         "ensemble", "train", tmp_path / "empty.mrg", "-o", new
     )[2]  # fmt: skip
     assert "can't be read" in refused("ensemble", "train", tmp_path / "none.mrg", "-o", new)
@@ -479,7 +479,7 @@ def test_options_of_single_models_and_of_ensembles(trained, texts, tmp_path):
     model = tmp_path / "demo.egt"
     demo_parser().save(model)
     told = refused("parse", "-m", model, texts, "--lean")
-    assert "--lean is for ensembles" in told
+    assert "--lean requires an ensemble" in told
 
 
 def test_output_never_goes_over_a_part_of_the_ensemble(copy, texts):
