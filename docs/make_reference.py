@@ -1,8 +1,8 @@
-"""Write the pages that are made: docs/reference.md, and docs/bibliography.md.
+"""Generate docs/reference.md and docs/bibliography.md.
 
-Run it after changing what they tell of: ``python docs/make_reference.py``.  All text of the
-reference comes from help lines and docstrings, so it can't say anything else than the program;
-the bibliography is docs/references.bib for people to read.
+Run it after a change of options, names or references: ``python docs/make_reference.py``.  The text
+of the reference comes from help lines and docstrings; the bibliography is a readable form of
+docs/references.bib.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ ACCENTS = {r"{\v{c}}": "č", r"{\"u}": "ü"}
 INTRODUCTION = """\
 # Reference
 
-Made from the program's own help and docstrings by `docs/make_reference.py`. For tasks see the
+Generated from the program's help and docstrings by `docs/make_reference.py`. For tasks see the
 how-to pages: [train](how-to/train.md), [partial trees](how-to/train-on-partial-trees.md),
 [parse](how-to/parse.md), [constrain parses](how-to/constrain-parses.md),
-[trust a parse](how-to/trust-a-parse.md), [score](how-to/score.md),
+[calibrate confidence](how-to/trust-a-parse.md), [score](how-to/score.md),
 [compare](how-to/compare-estimators.md), [ensembles](how-to/ensembles.md),
-[bracket without a treebank](how-to/induce.md),
+[bracketing without a treebank](how-to/induce.md),
 [word representations](how-to/word-representations.md),
 [learn from sequences](how-to/learn-sequences.md),
-[parse to dependencies](how-to/dependencies.md), [draw](how-to/draw.md),
+[dependency parsing](how-to/dependencies.md), [draw](how-to/draw.md),
 [use with NLTK, spaCy and pandas](how-to/use-with-nltk-and-spacy.md).
 """
 
@@ -70,7 +70,7 @@ def verb_section(title: str, function: Callable[..., object]) -> Iterator[str]:
     hints = get_type_hints(function, include_extras=True)
     for parameter in inspect.signature(function).parameters.values():
         kind, option = get_args(hints[parameter.name])
-        # Within Annotated, typer keeps the first spelling where a default would stand.
+        # Within Annotated, typer keeps the first spelling instead of a default.
         spelt = [option.default, *option.param_decls] if option.default is not ... else []
         spelt = spelt or [f"--{parameter.name.replace('_', '-')}"]
         if isinstance(option, ArgumentInfo):
@@ -139,7 +139,7 @@ def first_sentence(value: object) -> str:
 
 
 def paragraphs(text: str) -> str:
-    """Help as it stands, each paragraph on one line."""
+    """Help text with each paragraph on one line."""
     return "\n\n".join(" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n"))
 
 
@@ -158,7 +158,7 @@ def bibliography() -> str:
     lines = [
         "# Bibliography",
         "",
-        "The works that pages and docstrings cite by these keys, made from "
+        "Works cited by these keys in pages and docstrings, generated from "
         "[references.bib](references.bib) by `docs/make_reference.py`.",
     ]
     for key, body in sorted(re.findall(r"^@\w+\{([\w-]+),\n(.*?)^\}$", text, re.M | re.DOTALL)):

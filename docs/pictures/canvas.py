@@ -207,7 +207,7 @@ def draw_tree(
     gap: float = 14,
     level: float = LEVEL,
 ) -> list[Node]:
-    """Draw a tree with its words in one line, and tell where its nodes are.
+    """Draw a tree with its words in one line, and return the positions of its nodes.
 
     Nodes are numbered in the order of ``tree.nodes()``; `colour` is that of a node and the
     edge above it, `dashed` whether that edge is.

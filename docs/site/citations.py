@@ -1,7 +1,7 @@
 """A Sphinx extension: ``[@key]`` becomes a link to the work's entry in the bibliography.
 
-On a page of the repository it stays as it is written, which is Pandoc's form.  Several works are
-parted by semicolons, and what follows a comma is kept: ``[@key, section 5]``.
+In the repository it is displayed literally, in Pandoc's syntax.  Several works are separated by
+semicolons, and text after a comma is kept: ``[@key, section 5]``.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ logger = logging.getLogger(__name__)
 
 
 def works() -> dict[str, str]:
-    """The key of each work, and its entry in the bibliography without signs of Markdown."""
+    """The key of each work, and its entry in the bibliography without Markdown markup."""
     text = Path(__file__).parents[1].joinpath("bibliography.md").read_text("utf-8")
     return {
         key: entry.replace("*", "") for key, entry in re.findall(r"^## (.*)\n\n(.*)$", text, re.M)
@@ -29,7 +29,7 @@ def works() -> dict[str, str]:
 
 
 class Citations(SphinxTransform):
-    """Puts links where texts cite."""
+    """Replaces citations by links."""
 
     default_priority = 400
 

@@ -1,6 +1,6 @@
 """A Sphinx extension: colours of ``console`` blocks, whose output may begin with a bracket.
 
-Pygments' own takes what stands in round brackets for the name of a virtual environment.
+Pygments' own lexer takes text in round brackets for the name of a virtual environment.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from sphinx.application import Sphinx
 
 
 class ConsoleLexer(ShellSessionBaseLexer):
-    """Lines ``$ command``, which ``> `` goes on with, and output."""
+    """Lines ``$ command``, continued by ``> ``, and output."""
 
     name = "Console"
     aliases = ("console",)

@@ -1,4 +1,4 @@
-"""Write the first N trees of a file as they stand: ``python first.py N FROM TO``."""
+"""Copy the first N trees of a file: ``python first.py N FROM TO``."""
 
 from __future__ import annotations
 

@@ -1,12 +1,12 @@
-"""How well raw text is cut into sentences and words, by the text of Universal Dependencies.
+"""Accuracy of tokenisation and sentence splitting, on texts of Universal Dependencies.
 
-Paragraphs are put together from the words of a file and what it says of spaces, with one space
-between sentences, so that ends of lines tell nothing.  They are cut by a convention that is read
-off another file, or off the first half of the same one, in three ways: by its ``mode`` alone; by
-its ``words``, as a treebank of trees has them; by its ``text``, with spaces and ranges.  Words and
-sentences are right that have exactly the characters of a gold one.  Words of a range have
-characters of their own where they make up the range; otherwise the range counts as one word, and
-so do words that share their characters.
+Paragraphs are reconstructed from the words of a file and its ``SpaceAfter``, with one space between
+sentences, so that line ends reveal nothing.  The tokenisation scheme is learned from another file,
+or from the first half of the same one, in three ways: by its ``mode`` only; from its ``words``, as
+in a treebank of trees; from its ``text``, with spaces and multiword tokens.  Words and sentences are
+correct if they have exactly the characters of a gold one.  Words of a multiword token have their own
+characters if they add up to the token; otherwise it counts as one word, as do words that share
+their characters.
 
     python validation/raw_text/run.py NAME=FILE[,TEST] ... [--ways mode words text] [--errors N]
 """
@@ -65,7 +65,7 @@ def surface(sentence: Sentence) -> tuple[str, list[tuple[int, int]]]:
 
 
 def paragraphs(sentences: list[Sentence]) -> Iterator[Gold]:
-    """Paragraphs where the file tells of them, else all of a document, else all."""
+    """Paragraphs as marked in the file, otherwise documents, otherwise the whole file."""
     marks = ("# newpar", "# newdoc")
     current = Gold("", [], [])
     for sentence in sentences:
