@@ -3,10 +3,10 @@
 Paragraphs are reconstructed from the words of a file and its ``SpaceAfter``, with one space between
 sentences, so that line ends reveal nothing.  The tokenisation scheme is learned from another file,
 or from the first half of the same one, in three ways: by its ``mode`` only; from its ``words``, as
-in a treebank of trees; from its ``text``, with spaces and multiword tokens.  Words and sentences are
-correct if they have exactly the characters of a gold one.  Words of a multiword token have their own
-characters if they add up to the token; otherwise it counts as one word, as do words that share
-their characters.
+in a treebank of trees; from its ``text``, with spaces and multiword tokens.  Words and sentences
+are correct if they have exactly the characters of a gold one.  Words of a multiword token have
+their own characters if they add up to the token; otherwise it counts as one word, as do words that
+share their characters.
 
     python validation/raw_text/run.py NAME=FILE[,TEST] ... [--ways mode words text] [--errors N]
 """
