@@ -49,22 +49,22 @@ def reference() -> str:
 
 
 def command_line() -> Iterator[str]:
-    """A section a verb: what it does, and a table of arguments and options."""
+    """A section per command: its purpose, and a table of arguments and options."""
     for name, verb in app.COMMANDS.items():
         found = getattr(import_module(verb.module), name)
         if not isinstance(found, typer.Typer):
-            yield from verb_section(f"### eigentree {name}", found)
+            yield from command_section(f"### eigentree {name}", found)
             continue
         yield from ("", f"### eigentree {name}", "", str(found.info.help))
         for command in found.registered_commands:
             assert command.callback is not None
-            yield from verb_section(
+            yield from command_section(
                 f"#### eigentree {name} {command.callback.__name__}", command.callback
             )
 
 
-def verb_section(title: str, function: Callable[..., object]) -> Iterator[str]:
-    """What a verb does, and a table of its arguments and options."""
+def command_section(title: str, function: Callable[..., object]) -> Iterator[str]:
+    """The purpose of a command, and a table of its arguments and options."""
     yield from ("", title, "", paragraphs(inspect.getdoc(function) or ""), "")
     yield from ("| option | default | meaning |", "| --- | --- | --- |")
     hints = get_type_hints(function, include_extras=True)

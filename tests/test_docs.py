@@ -1,10 +1,9 @@
-"""README and docs tell the truth: what they show is run, what they link to is there.
+"""README and docs are correct: examples are run, and links lead to files that exist.
 
-A block fenced as ``console`` holds lines ``$ command`` (``> `` goes on with the same command)
-and below each what it prints on standard output, where ``...`` stands for anything; a command
-with nothing below it must only succeed.  A block fenced as ``pycon`` is a doctest.  The blocks
-of one page run in order in one empty folder.  A block fenced as ``sh`` is set-up and is not
-run: it may hold nothing but the few commands listed here.
+A block fenced as ``console`` holds lines ``$ command`` (continued by ``> ``), each followed by its
+standard output, in which ``...`` matches anything; a command without output must only succeed.  A
+block fenced as ``pycon`` is a doctest.  The blocks of one page run in order in one empty folder.  A
+block fenced as ``sh`` is set-up and is not run: it may only hold the few commands listed here.
 """
 
 from __future__ import annotations
@@ -120,7 +119,7 @@ def check_session(block: Block, page: Path, names: dict[str, object]) -> None:
 
 
 @named
-def test_what_a_page_shows_is_so(page, tmp_path, monkeypatch):
+def test_examples_of_a_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
     for block in blocks_of(page):
@@ -132,7 +131,7 @@ def test_what_a_page_shows_is_so(page, tmp_path, monkeypatch):
 
 
 @named
-def test_what_is_not_run_is_only_set_up(page):
+def test_blocks_that_are_not_run_are_set_up(page):
     for block in blocks_of(page):
         assert block.language in LANGUAGES, block
         assert ">>>" not in block.text or block.language == "pycon"
@@ -159,7 +158,7 @@ def test_make_targets_of_the_readme_exist():
     assert {name for name in asked if not re.search(rf"^{name}:", makefile, re.MULTILINE)} == set()
 
 
-def test_every_verb_is_told_of():
+def test_every_command_is_documented():
     told = "".join(page.read_text("utf-8") for page in PAGES)
     assert {verb for verb in COMMANDS if f"eigentree {verb}" not in told} == set()
 
@@ -179,7 +178,7 @@ def made_pages() -> types.ModuleType:
     return module
 
 
-def test_made_pages_are_those_of_the_program():
+def test_generated_pages_are_current():
     made = made_pages()
     hint = "run python docs/make_reference.py"
     assert made.PAGE.read_text("utf-8") == made.reference(), hint
@@ -240,7 +239,7 @@ def test_versions_agree():
     assert f"## {eigentree.__version__}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
-def test_the_demonstration_shows_what_it_promises(tmp_path):
+def test_the_demonstration_runs(tmp_path):
     command = Command(f"DEMO_OUTPUT='{tmp_path}' SENTENCE= sh '{ROOT / 'examples/demo.sh'}'", "")
     printed = run_command(command, tmp_path)
     f1 = re.search(r"^F1, % +([\d.]+)", printed, re.MULTILINE)
@@ -253,7 +252,7 @@ def test_the_demonstration_shows_what_it_promises(tmp_path):
     assert (tmp_path / "demo.egt").stat().st_size > 100_000
 
 
-# The checker itself, which must be able to say no. --------------------------------------
+# The checker itself, which must detect errors. --------------------------------------
 
 
 def test_a_block_is_split_into_commands():

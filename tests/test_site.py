@@ -1,4 +1,4 @@
-"""The docs as a site: every page is in its order, links lead somewhere, nothing is fetched."""
+"""The documentation site: pages are built, links are valid, nothing is loaded from elsewhere."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PICTURES = ROOT / "docs/pictures"
 
 
 class Page(HTMLParser):
-    """What a page links to, what it loads, and what can be linked to on it."""
+    """Links, loaded resources and link targets of a page."""
 
     def __init__(self, path: Path) -> None:
         super().__init__()
@@ -67,7 +67,7 @@ def test_every_page_of_the_docs_is_there(site):
     assert "Build a treebank" in (site / "docs/index.html").read_text("utf-8")
 
 
-def test_every_link_leads_to_a_place(site, pages):
+def test_every_link_is_valid(site, pages):
     missing = set()
     for path, page in pages.items():
         for link in page.links | page.loaded:
