@@ -214,7 +214,7 @@ def test_a_late_answer_is_dropped(page):
         route.abort()  # the page had given it up
     page.wait_for_timeout(200)
     assert page.locator("#frame .word text").all_text_contents() == ["The", "cat", "slept", "."]
-    assert page.locator("#trouble").is_hidden()
+    assert page.locator("#error").is_hidden()
 
 
 def test_what_nobody_waits_for_is_given_up(page):
@@ -227,7 +227,7 @@ def test_what_nobody_waits_for_is_given_up(page):
     with page.expect_event("requestfailed"):
         page.fill("#text", "It rained.")
     page.wait_for_selector(".card", state="detached")
-    assert page.locator("#trouble").is_hidden()
+    assert page.locator("#error").is_hidden()
 
 
 # The tree. -------------------------------------------------------------------------------
@@ -288,7 +288,7 @@ def test_probabilities_are_behind_labels_and_told(page, service):
     phrase(page, "The old man").hover()
     told = page.locator("#tooltip").inner_text().splitlines()
     assert told[0] == "NP “The old man”"
-    assert re.fullmatch(r"right in .*\d % of such cases", told[1])
+    assert re.fullmatch(r"calibrated confidence .*\d %", told[1])
     assert re.fullmatch(r"uncalibrated .*\d %", told[2])
     page.mouse.move(2, 2)
     assert page.locator("#tooltip").is_hidden()
@@ -391,7 +391,7 @@ def test_a_phrase_is_forbidden_and_allowed_again(page):
     assert chips(page) == ["not NP: “the house with the dog”"]
     parsed_again(page, lambda: page.click("#chips button"))
     assert phrase(page, "the house with the dog").count() == 1
-    assert page.locator("#demands").is_hidden()
+    assert page.locator("#constraints-panel").is_hidden()
 
 
 def test_words_are_dragged_over_to_force_a_phrase(page):
@@ -443,10 +443,10 @@ def test_conflicts_are_told(page):
     for first, last in ((4, 8), (0, 4)):
         drag(page, first, last)
         parsed_again(page, lambda: page.click("text=Force a phrase here"))
-    told = page.locator("#conflict-told").text_content()
+    told = page.locator("#conflict-message").text_content()
     assert told == (
-        "No tree has all of this: a phrase over “a cat in the house” and a phrase over “The old "
-        "man saw a” cross. None is kept."
+        "No tree satisfies all constraints: a phrase over “a cat in the house” and a phrase over "
+        "“The old man saw a” cross. None are kept."
     )
     assert page.locator(".chip.given-up").count() == 2
     parsed_again(page, lambda: page.check("#soft"))
@@ -462,7 +462,7 @@ def test_constraints_stay_with_their_sentence(page):
         page.fill("#text", f"It rained. {OLD_MAN}")
     page.wait_for_function("() => document.querySelectorAll('#sentences li').length === 2")
     page.wait_for_selector("#sentences li:nth-child(2) >> text=◆")
-    assert page.locator("#demands").is_hidden()
+    assert page.locator("#constraints-panel").is_hidden()
     page.keyboard.press("Escape")
     page.keyboard.press("n")
     assert chips(page) == ["NP: “The old man”"]
@@ -556,7 +556,7 @@ def test_arcs_never_share_a_place(page):
                     )
 
 
-# Copies, files and links. ----------------------------------------------------------------
+# ExportButtons, files and links. ----------------------------------------------------------------
 
 
 def test_copies_are_what_other_programs_read(page, service):
@@ -603,7 +603,7 @@ def test_latex_is_that_of_the_package(page, style):
     hard = " ".join(f"(X-{word} {word})" for word in [*HARD.split(), "--", "``", "\u00a0", "-LRB-"])
     trees = [parse_tree(f"(S {hard})"), parse_tree("(X w)"), *demo_trees()[:20]]
     body = (
-        "const trees = await import('/static/trees.js');"
+        "const trees = await import('/static/tree_model.js');"
         "return given[0].map((text) => it[given[1]](trees.readTree(text)));"
     )
     found = module(page, "formats", body, [format_tree(tree) for tree in trees], style)
@@ -625,7 +625,7 @@ def test_trees_are_read_as_the_package_writes_them(page):
     )
     for text in texts:
         tree = parse_tree(text)
-        found = module(page, "trees", body, text)
+        found = module(page, "tree_model", body, text)
         assert [word for _, word, *_ in found if word is not None] == list(tree.words())
         spans = sorted((label, start, end) for label, word, start, end in found if word is None)
         named = sorted((s.label, s.start, s.end) for s in tree.spans() if s.label)
@@ -700,7 +700,7 @@ def test_a_link_that_makes_no_sense_harms_nothing(open_page, hash_):
     assert page.locator("#chips b").count() == 0
 
 
-# Safety, trouble, and how it looks. -------------------------------------------------------
+# Safety, errors, and how it looks. -------------------------------------------------------
 
 
 def test_text_stays_text(open_page):
@@ -724,39 +724,39 @@ def test_misleading_characters_are_seen(page):
     assert "\ufffd" in shown
 
 
-def test_trouble_is_told_and_got_over(open_page):
+def test_errors_are_shown_and_recovered_from(open_page):
     page = open_page(errors=True)
     write(page, SLEEPING)
     page.fill("#text", "dog " * 300)
-    page.wait_for_selector("#trouble", state="visible")
-    told = page.locator("#trouble-told").text_content()
+    page.wait_for_selector("#error", state="visible")
+    told = page.locator("#error-message").text_content()
     assert told == "At most 250 tokens per sentence are allowed (got 300)."
     write(page, SLEEPING)
-    page.wait_for_selector("#trouble", state="hidden")
+    page.wait_for_selector("#error", state="hidden")
     page.route("**/api/parse", lambda route: route.abort())
     page.fill("#text", OLD_MAN)
-    page.wait_for_selector("#trouble", state="visible")
-    assert "does not answer" in page.locator("#trouble-told").text_content()
+    page.wait_for_selector("#error", state="visible")
+    assert "does not respond" in page.locator("#error-message").text_content()
     page.unroute("**/api/parse")
     page.click("#retry")
     page.wait_for_function("() => document.querySelectorAll('#frame .word').length === 13")
-    assert page.locator("#trouble").is_hidden()
+    assert page.locator("#error").is_hidden()
     page.route("**/api/parse", lambda route: route.fulfill(status=502, body="<b>Bad</b> gateway"))
     page.fill("#text", SLEEPING)
-    page.wait_for_selector("#trouble", state="visible")
-    assert "status 502" in page.locator("#trouble-told").text_content()
+    page.wait_for_selector("#error", state="visible")
+    assert "status 502" in page.locator("#error-message").text_content()
 
 
 def test_one_bad_sentence_leaves_the_others(open_page):
     page = open_page(errors=True)
     write(page, f"{SLEEPING} {'dog ' * 300}. {OLD_MAN}")
     assert page.locator("#sentences li").count() == 3
-    assert page.locator("#trouble").is_hidden()
+    assert page.locator("#error").is_hidden()
     page.click("#sentences li >> nth=1")
-    page.wait_for_selector("#trouble", state="visible")
+    page.wait_for_selector("#error", state="visible")
     page.click("#sentences li >> nth=2")
     page.wait_for_selector("svg.tree")
-    assert page.locator("#trouble").is_hidden()
+    assert page.locator("#error").is_hidden()
 
 
 def test_light_and_dark(open_page):
@@ -867,7 +867,7 @@ def test_all_that_can_be_used_has_a_name(page):
     assert page.locator("svg.tree").get_attribute("role") == "tree"
     assert page.locator("#frame .node[tabindex='0']").count() == 1
     assert page.locator("#facts").get_attribute("role") == "status"
-    assert page.locator("#trouble").get_attribute("role") == "alert"
+    assert page.locator("#error").get_attribute("role") == "alert"
 
 
 def test_focus_can_be_seen(page):
@@ -920,11 +920,11 @@ def test_the_grammar_can_be_browsed(page, service):
 
 def test_a_nonterminal_that_is_not_there(open_page):
     page = open_page("#page=grammar&symbol=%3Cb%3E", errors=True)
-    page.wait_for_selector("#trouble", state="visible")
-    assert "<b>" in page.locator("#trouble-told").text_content()
+    page.wait_for_selector("#error", state="visible")
+    assert "<b>" in page.locator("#error-message").text_content()
     page.click("[data-symbol=NP]")
     page.wait_for_selector(".symbol-title:text-is('NP')")
-    assert page.locator("#trouble").is_hidden()
+    assert page.locator("#error").is_hidden()
 
 
 def test_the_text_is_kept_between_the_pages(page):

@@ -1,16 +1,16 @@
-// The best trees of a sentence side by side, with what differs from the first one marked.
+// The k-best trees of a sentence side by side, with differences from the first marked.
 
 import { html, isRightToLeft, percent } from "./dom.js";
 import { quoted } from "./constraints.js";
-import { drawTree } from "./tree.js";
-import { isPhrase, lacking, nodesOf, readTree, spanKey } from "./trees.js";
+import { drawTree } from "./tree_layout.js";
+import { isPhrase, missingFrom, nodesOf, readTree, spanKey } from "./tree_model.js";
 import { Viewport } from "./viewport.js";
 
 /**
  * Cards for the alternatives of a record.
  *
- * `prefer(constraints)` is called with rows that demand what an alternative has, and forbid what only
- * the first tree has. Gives the elements, and `show`, to be called once they are in the page.
+ * `prefer(constraints)` is called with rows that require what an alternative has, and forbid what only
+ * the first tree has. Returns the elements, and `show`, to be called once they are in the page.
  */
 export function cardsOf(record, prefer) {
   const trees = record.alternatives.map(({ tree }) => readTree(tree));
@@ -31,11 +31,11 @@ function cardOf(record, trees, number, shareOf, prefer) {
   const alternative = record.alternatives[number];
   const isFirst = number === 0;
   // In the first tree, what at least one of the others lacks.
-  const others = isFirst ? trees.slice(1).flatMap((other) => lacking(tree, other)) : lacking(tree, first);
+  const others = isFirst ? trees.slice(1).flatMap((other) => missingFrom(tree, other)) : missingFrom(tree, first);
   const differing = new Set(others.map((node) => node.key));
   const frame = html("div", { class: "frame small", tabindex: 0, role: "group" });
   const viewport = new Viewport(frame);
-  const missing = isFirst ? [] : lacking(first, tree);
+  const missing = isFirst ? [] : missingFrom(first, tree);
   const own = nodesOf(tree).filter((node) => differing.has(node.key));
   const title = isFirst ? "Best tree" : `Tree ${number + 1}`;
   const card = html(
@@ -49,18 +49,18 @@ function cardOf(record, trees, number, shareOf, prefer) {
     ),
     frame,
     isFirst
-      ? html("p", { class: "card-note" }, "Dashed: what another tree lacks.")
+      ? html("p", { class: "card-note" }, "Dashed: not in all trees.")
       : html(
           "dl",
           { class: "differences" },
-          ...listOf("here", own, record.words),
+          ...listOf("this tree", own, record.words),
           ...listOf("instead of", missing, record.words),
         ),
     isFirst
       ? null
       : html(
           "button",
-          { type: "button", class: "quiet", onclick: () => prefer(demanded(tree, own, missing)) },
+          { type: "button", class: "quiet", onclick: () => prefer(constraintsFor(tree, own, missing)) },
           "Force this tree",
         ),
   );
@@ -99,8 +99,8 @@ function worth(alternative, record) {
   return parts.join(" · ");
 }
 
-/** Constraints that ask for what a tree has of its own, and forbid what it lacks. */
-function demanded(tree, own, missing) {
+/** Constraints that require the nodes only this tree has, and forbid those it lacks. */
+function constraintsFor(tree, own, missing) {
   const rowOf = ({ start, end, label }) => [start, end, label];
   // Of two phrases of a chain with one label it may lack one.
   const there = new Set(nodesOf(tree).filter(isPhrase).map((node) => rowOf(node).join(" ")));

@@ -1,9 +1,9 @@
-// The service, as functions that give records or throw `Trouble`.
+// Client of the service: functions that return records or throw `ServiceError`.
 
 const SECONDS = 90;
 
-/** What is told to people when an answer doesn't come, or says no. */
-export class Trouble extends Error {
+/** An error response, or a failure to get a response, with a message for users. */
+export class ServiceError extends Error {
   constructor(message, code, status = 0) {
     super(message);
     this.code = code;
@@ -19,8 +19,8 @@ export const symbols = (model, signal) =>
 export const symbol = (model, label, signal) =>
   ask(`models/${encodeURIComponent(model)}/symbols/${encodeURIComponent(label)}`, { signal });
 
-/** The trouble that a sentence's error tells of. */
-export const troubleOf = (error) => new Trouble(sentenceOf(error.message), error.code);
+/** The exception for the error of a sentence. */
+export const errorOf = (error) => new ServiceError(sentenceOf(error.message), error.code);
 
 async function ask(path, { body, signal }) {
   const limit = AbortSignal.timeout(1000 * SECONDS);
@@ -37,24 +37,24 @@ async function ask(path, { body, signal }) {
   } catch (error) {
     if (signal?.aborted) throw error;
     if (limit.aborted) {
-      throw new Trouble(`There was no answer within ${SECONDS} seconds.`, "out_of_time");
+      throw new ServiceError(`The service did not respond within ${SECONDS} seconds.`, "out_of_time");
     }
-    throw new Trouble("The service does not answer. Perhaps it was stopped.", "unreachable");
+    throw new ServiceError("The service does not respond. It may have been stopped.", "unreachable");
   }
   let value;
   try {
     value = JSON.parse(text);
   } catch {
-    const message = `The service gave an answer that can't be read (status ${answer.status}).`;
-    throw new Trouble(message, "unreadable", answer.status);
+    const message = `The service sent an unreadable response (status ${answer.status}).`;
+    throw new ServiceError(message, "unreadable", answer.status);
   }
   if (answer.ok) return value;
   const error = value?.error ?? {};
-  const message = sentenceOf(error.message ?? `The service said no (status ${answer.status}).`);
-  throw new Trouble(message, error.code ?? "unknown", answer.status);
+  const message = sentenceOf(error.message ?? `The request failed (status ${answer.status}).`);
+  throw new ServiceError(message, error.code ?? "unknown", answer.status);
 }
 
-/** A message as a sentence of its own, without the place in a request that nobody here wrote. */
+/** A message as a sentence, without the path in the request, which users did not write. */
 function sentenceOf(message) {
   const text = String(message).replace(/^sentences\[\d+\]: /, "").trim();
   const begun = text.charAt(0).toUpperCase() + text.slice(1);

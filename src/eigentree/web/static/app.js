@@ -1,4 +1,4 @@
-// The start of the page: models, the address, keys, and the one place where trouble is told.
+// Entry point of the page: models, address, keys, and the display of errors.
 
 import * as api from "./api.js";
 import { byId, html } from "./dom.js";
@@ -9,31 +9,31 @@ import { VIEWS, readState, writeState } from "./state.js";
 const state = readState(location.hash);
 let models = [];
 
-const parsing = new ParsePage(state, save, trouble);
-const grammar = new GrammarPage(state, trouble);
+const parsing = new ParsePage(state, save, showError);
+const grammar = new GrammarPage(state, showError);
 
 function save() {
   try {
-    // Typing makes no history.
+    // Typing adds no history entries.
     history.replaceState(null, "", writeState(state) || location.pathname + location.search);
   } catch {
-    // The text is longer than the browser lets an address be: all but the link works.
+    // The text is too long for an address; everything but the link works.
   }
   showLinks();
 }
 
-function trouble(error, again = null) {
-  const box = byId("trouble");
+function showError(error, again = null) {
+  const box = byId("error");
   box.hidden = error === null;
   byId("work").classList.toggle("stale", error !== null);
   if (error === null) return;
-  if (!(error instanceof api.Trouble)) console.error(error);
-  byId("trouble-told").textContent =
-    error instanceof api.Trouble ? error.message : `The page itself has failed: ${error.message}`;
+  if (!(error instanceof api.ServiceError)) console.error(error);
+  byId("error-message").textContent =
+    error instanceof api.ServiceError ? error.message : `Internal error of the page: ${error.message}`;
   const retry = byId("retry");
   retry.hidden = again === null;
   retry.onclick = () => {
-    trouble(null);
+    showError(null);
     again();
   };
 }
@@ -49,7 +49,7 @@ async function begin() {
   try {
     models = await api.models();
   } catch (error) {
-    trouble(error, begin);
+    showError(error, begin);
     return;
   }
   showModels();
@@ -60,7 +60,7 @@ function showModels() {
   const known = ofKind("constituents");
   const name = modelName();
   const chosen = known.find((each) => each.name === name);
-  byId("model-name").textContent = known.length ? name : "no model of trees";
+  byId("model-name").textContent = known.length ? name : "no constituency model";
   byId("model-name").title = chosen?.method ? `method: ${chosen.method}` : "";
   byId("model-name").hidden = known.length > 1;
   byId("model").hidden = known.length < 2;
@@ -79,7 +79,7 @@ function restore() {
   return parsing.restore();
 }
 
-/** Links to the two pages keep what the other one needs. */
+/** Links to the two pages keep the state of both. */
 function showLinks() {
   for (const page of ["parse", "grammar"]) {
     const link = byId(`to-${page}`);
@@ -113,9 +113,9 @@ function turnTheme() {
 }
 
 function showTheme(name) {
-  const told = { auto: "as the system", light: "light", dark: "dark" }[name];
-  byId("theme").setAttribute("aria-label", `Colours: ${told}`);
-  byId("theme").title = `Colours: ${told}`;
+  const theme = { auto: "system", light: "light", dark: "dark" }[name];
+  byId("theme").setAttribute("aria-label", `Colours: ${theme}`);
+  byId("theme").title = `Colours: ${theme}`;
 }
 
 function showHelp() {

@@ -12,7 +12,7 @@ const GAP = 22;
 const CORNER = 9;
 const ROOT = "root";
 
-/** What is told of a word, by its number from 0: the word, its head, and how sure that is. */
+/** The tooltip lines of a word, by its number from 0: the word, its head, and the confidence. */
 export function arcLines({ words, tags, heads, relations, confidences }, i) {
   const head = heads[i] === 0 ? "the root" : words[heads[i] - 1];
   const lines = [`${words[i]}, ${tags[i]}`, `${relations?.[i] ?? "modifier"} of ${head}`];
@@ -23,7 +23,7 @@ export function arcLines({ words, tags, heads, relations, confidences }, i) {
 /**
  * Draw the record of a dependency parse.
  *
- * Gives a drawing as of tree.js, with the `record` and `groups`, one for each word with the arc to it.
+ * Returns a drawing as in tree_layout.js, with the `record` and `groups`, one for each word with the arc to it.
  */
 export function drawArcs(record, { isRightToLeft, label }) {
   const { words, tags, heads, relations, confidences } = record;
@@ -119,7 +119,7 @@ export function levelsOf(heads) {
   return levels;
 }
 
-/** Where words stand: apart enough that the label of an arc between neighbours fits. */
+/** Positions of words, far enough apart for the labels of arcs between neighbours. */
 function placesOf(words, tags, heads, labelWidths, isRightToLeft) {
   const own = words.map((word, i) =>
     Math.max(

@@ -1,4 +1,4 @@
-// The chart as a heat map: one cell for each span that is in play, over the middle of its words.
+// The chart as a heat map: one cell for each candidate span, over the middle of its words.
 //
 // Cells are diamonds in a pyramid: the lowest are single words, the top is the sentence. A cell is
 // as dark as its most likely label; signed values are cut to 0..1 for that.
@@ -27,7 +27,7 @@ export function cellsOf(marginals) {
   );
 }
 
-/** What is told of a cell: its words, then its labels with their marginals. */
+/** The tooltip lines of a cell: its words, then its labels with their marginals. */
 export function cellLines({ start, end, labels }, words) {
   const lines = labels.slice(0, MOST_LABELS).map(({ label, marginal }) => {
     const isShare = marginal >= 0 && marginal <= 1;
@@ -40,7 +40,7 @@ export function cellLines({ start, end, labels }, words) {
 /**
  * Draw a chart.
  *
- * `isInTree` tells which cells are phrases of the tree. Gives a drawing as of tree.js, with `words`,
+ * `isInTree` gives whether a cell is a phrase of the tree. Returns a drawing as in tree_layout.js, with `words`,
  * `cells`, and `groups`, a map from each cell to its element.
  */
 export function drawChart(words, cells, { isInTree, isRightToLeft, label }) {
@@ -108,7 +108,7 @@ export function drawChart(words, cells, { isInTree, isRightToLeft, label }) {
   return { element, width, height, isRightToLeft, beginsBelow: true, words, cells, groups };
 }
 
-/** The outline of the pyramid, and the lines between its cells where they aren't too many. */
+/** The outline of the pyramid, and lines between its cells unless there are too many. */
 function fieldOf(n, size, left, base) {
   const step = size / 2;
   const foot = base - step;
@@ -124,7 +124,7 @@ function fieldOf(n, size, left, base) {
   return path;
 }
 
-/** The cell to go to from another by a key, as it looks; null for none. */
+/** The neighbour of a cell in the direction of an arrow key; null for none. */
 export function nextCell(cells, from, key, isRightToLeft) {
   const length = ({ start, end }) => end - start;
   const middle = ({ start, end }) => ((start + end) / 2) * (isRightToLeft ? -1 : 1);

@@ -1,8 +1,8 @@
-// What is demanded of the tree of one sentence: rows as the service takes them, and words for people.
+// Constraints on the tree of a sentence: rows as the service accepts them, and descriptions.
 
 const KINDS = ["required", "forbidden", "tags"];
 
-/** Rows with one more, in place of what it contradicts. */
+/** Rows with one more, which replaces those that it contradicts. */
 export function withConstraint(rows, kind, row) {
   const made = { required: [], forbidden: [], tags: [], ...rows };
   const others = Object.fromEntries(
@@ -19,22 +19,22 @@ export function without(rows, kind, row) {
 
 export const count = (rows) => KINDS.reduce((sum, kind) => sum + (rows?.[kind]?.length ?? 0), 0);
 
-/** How many words a sentence must have for them. */
+/** The number of words that a sentence must have for these rows. */
 export const reach = (rows) =>
   Math.max(0, ...listed(rows).map(({ kind, row }) => (kind === "tags" ? row[0] + 1 : row[1])));
 
-/** Whether a constraint is over a span, or is the tag of its word. */
+/** Whether a constraint is on a span, or on the tag of its word. */
 export const isAt = ({ kind, row }, start, end, isWord) =>
   row[0] === start && (kind === "tags" ? isWord : row[1] === end);
 
-/** Whether a constraint is one that the service tells of, as `{kind, start, end, label}`. */
-export const isOf = ({ kind, row }, told) =>
+/** Whether a constraint equals one reported by the service, as `{kind, start, end, label}`. */
+export const isOf = ({ kind, row }, reported) =>
   kind === "tags"
-    ? told.kind === "tag" && told.start === row[0]
-    : told.kind === kind &&
-      told.start === row[0] &&
-      told.end === row[1] &&
-      (told.label ?? null) === (row[2] ?? null);
+    ? reported.kind === "tag" && reported.start === row[0]
+    : reported.kind === kind &&
+      reported.start === row[0] &&
+      reported.end === row[1] &&
+      (reported.label ?? null) === (row[2] ?? null);
 
 /** Each constraint as `{kind, row}`. */
 export const listed = (rows) =>
@@ -50,8 +50,8 @@ function contradicts(kind, old, newKind, row) {
   return forbidden[2] === undefined || forbidden[2] === required[2];
 }
 
-/** A constraint in words, of a sentence with these words. */
-export function told({ kind, row }, words) {
+/** Describe a constraint on a sentence with these words. */
+export function describe({ kind, row }, words) {
   if (kind === "tags") return `${words[row[0]]} is ${row[1]}`;
   const what = row[2] ?? (kind === "required" ? "a phrase" : "any phrase");
   return `${kind === "required" ? "" : "not "}${what}: ${quoted(words, row[0], row[1])}`;
@@ -64,7 +64,7 @@ export function quoted(words, start, end) {
   return `“${some.join(" ")}”`;
 }
 
-/** The service's sentence on a conflict, with words in place of positions. */
+/** The service's description of a conflict, with words instead of positions. */
 export function conflictInWords(conflict, words) {
   return conflict.replace(/(\S+) (\S+) over (\d+)-(\d+)/g, (_, kind, label, start, end) => {
     const what = label === "span" && kind !== "tag" ? "phrase" : label;

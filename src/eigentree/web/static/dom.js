@@ -1,4 +1,4 @@
-// Elements, of HTML and of SVG. Text is only ever put in as text.
+// Creation of HTML and SVG elements. Text is only inserted as text, never as markup.
 
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -23,7 +23,7 @@ function filled(element, attributes, children) {
 
 export const byId = (id) => document.getElementById(id);
 
-/** A share as people read it; what is not certain never looks so. */
+/** A fraction in percent; values below 1 are never rounded to 100 %. */
 export function percent(share) {
   if (share === null || share === undefined) return "unknown";
   const value = 100 * share;
@@ -36,11 +36,11 @@ export function percent(share) {
 export const NAMELESS = "·";
 
 const PLAIN = /^[\x20-\x7e]*$/;
-// Controls, what divides lines or reorders what stands around it, and halves of pairs.
+// Control characters, line separators, characters that reorder text, and unpaired surrogates.
 const MISLEADING = /[\x7f-\x9f\u2028-\u202e\u2066-\u2069]|\p{Cs}/u;
 const BARE_ACCENT = /^[\p{Mn}\p{Me}\p{Cf}]/u;
 
-/** The text as it can be shown, as in drawing/tree_text.py: what can't be seen becomes a sign. */
+/** Make invisible and misleading characters visible, as in _core/printable.py. */
 export function visible(text) {
   if (PLAIN.test(text)) return text;
   const shown = Array.from(text, picture).join("");

@@ -1,9 +1,9 @@
-// A parse as text for other programs. Trees are those of trees.js, records those of the service.
+// A parse as text for other programs. Trees are those of tree_model.js, records those of the service.
 
 import { NAMELESS, visible } from "./dom.js";
-import { nodesOf } from "./trees.js";
+import { nodesOf } from "./tree_model.js";
 
-/** A sentence as it stands in the text, an array of characters; its words where that isn't known. */
+/** The part of the text, an array of characters, for a sentence; its words without offsets. */
 export function surface({ words = [], offsets }, characters) {
   if (!offsets?.length) return words.join(" ");
   return characters.slice(offsets[0][0], offsets.at(-1)[1]).join("");
@@ -30,7 +30,7 @@ export function conllu(record, text, dependencies = null) {
 /** What a cell may hold: any white space but plain spaces would end it. */
 const cell = (text) => text.replace(/[\t\n\v\f\r\u0085\u2028\u2029]+/g, " ") || "_";
 
-/** LaTeX for the package tikz-qtree; qtree takes what stands within the picture. */
+/** LaTeX for the package tikz-qtree; qtree accepts the content of the picture. */
 export function qtree(root) {
   const inner = nested(root, {
     phrase: (label) => `[.{${label}}`,
@@ -40,7 +40,7 @@ export function qtree(root) {
   return `% requires \\usepackage{tikz-qtree}\n\\begin{tikzpicture}\n\\Tree ${inner}\n\\end{tikzpicture}\n`;
 }
 
-/** LaTeX for the package forest; words stand in a line at the bottom. */
+/** LaTeX for the package forest; words are in a line at the bottom. */
 export function forest(root) {
   const inner = nested(root, {
     phrase: (label) => `[{${label}}`,
@@ -68,7 +68,7 @@ function nested(root, { phrase, tag, end }) {
   return text + end.repeat(open.length);
 }
 
-// As in drawing/latex.py: what TeX would obey, and letters that fonts would join to other signs.
+// As in drawing/latex.py: characters special to TeX, and those that fonts join to ligatures.
 const ESCAPED = new Map([
   ["\\", "\\textbackslash{}"],
   ["&", "\\symbol{38}"],

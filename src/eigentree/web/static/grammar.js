@@ -11,15 +11,15 @@ const number = new Intl.NumberFormat("en-GB");
 
 export class GrammarPage {
   #state;
-  #trouble;
+  #showError;
   #model = null;
   #symbols = [];
   #running = null;
 
-  /** `state` is the page's; `trouble` is called with what went wrong, or null. */
-  constructor(state, trouble) {
+  /** `state` is the page's; `showError` is called with an error, or null. */
+  constructor(state, showError) {
     this.#state = state;
-    this.#trouble = trouble;
+    this.#showError = showError;
     byId("symbol-search").addEventListener("input", () => this.#list());
     byId("symbol-kind").addEventListener("change", () => this.#list());
     byId("symbol-list").addEventListener("keydown", (event) => stepLinks(event));
@@ -33,7 +33,7 @@ export class GrammarPage {
     this.#running?.abort();
     this.#running = new AbortController();
     const { signal } = this.#running;
-    this.#trouble(null);
+    this.#showError(null);
     try {
       if (this.#model !== model) {
         this.#symbols = await api.symbols(model, signal);
@@ -46,15 +46,15 @@ export class GrammarPage {
     } catch (error) {
       if (signal.aborted) return;
       byId("symbol").replaceChildren();
-      this.#trouble(error);
+      this.#showError(error);
     }
   }
 
   #list() {
-    const wanted = byId("symbol-search").value.trim().toLowerCase();
+    const query = byId("symbol-search").value.trim().toLowerCase();
     const kind = byId("symbol-kind").value;
     const found = this.#symbols.filter(
-      (each) => (!kind || each.kind === kind) && each.label.toLowerCase().includes(wanted),
+      (each) => (!kind || each.kind === kind) && each.label.toLowerCase().includes(query),
     );
     byId("symbol-list").replaceChildren(...found.map((each) => this.#row(each)));
     const all = this.#symbols.length;
@@ -146,7 +146,7 @@ export class GrammarPage {
         html("a", { href: this.#link(label) }, label),
       ]);
     }
-    // Names of word classes hold a space, which no word does.
+    // Names of word classes contain a space; words do not.
     const found = /^< ?(.*)>$/.exec(choice.word);
     if (!found || !choice.word.includes(" ")) return [choice.word];
     const what = found[1].trim();
@@ -160,18 +160,18 @@ const figure = (value, isSigned) =>
 function explained({ signed, kind }) {
   const what = kind === "preterminal" ? "words" : "rules";
   return signed
-    ? `This model is signed: a state is a direction that singular value decomposition has found. ` +
-        `The ${what} that go furthest along it are shown; a negative value is one to the other side.`
-    : `The share of each state in the uses of the nonterminal, and its most probable ${what}.`;
+    ? `This model is signed: a state is a singular direction. ` +
+        `The ${what} with the largest values along it are shown; negative values point the other way.`
+    : `The share of each state among the uses of the nonterminal, and its most probable ${what}.`;
 }
 
-/** Singular values as bars; those that have no state are paler. */
+/** Singular values as bars; those without a state are paler. */
 function spectrum({ singular_values: values, n_states: n }) {
   const shown = values.slice(0, MOST_BARS);
   if (!shown.length) return [];
   const [step, bar, height, left] = [18, 12, 96, 34];
   const width = left + shown.length * step;
-  const told = shown.map((value) => value.toFixed(2)).join(", ");
+  const listed = shown.map((value) => value.toFixed(2)).join(", ");
   const bars = shown.map((value, i) => {
     const size = Math.max(1, (height * value) / shown[0]);
     const title = `${i + 1}: ${value.toFixed(3)}${i < n ? "" : ", without a state"}`;
@@ -196,7 +196,7 @@ function spectrum({ singular_values: values, n_states: n }) {
       width,
       height: height + 28,
       role: "img",
-      "aria-label": `Singular values: ${told}`,
+      "aria-label": `Singular values: ${listed}`,
     },
     svg("path", { class: "axis", d: `M${left} ${8.5 + height}H${width}` }),
     ...bars,

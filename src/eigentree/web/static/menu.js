@@ -1,4 +1,4 @@
-// The small menu at a span: a few actions, and perhaps a field for a label.
+// The menu at a span: a few actions, and fields for labels.
 
 import { byId, html } from "./dom.js";
 import { hide as hideTooltip } from "./tooltip.js";
@@ -69,9 +69,9 @@ function fieldOf({ text, options, run }, number, choose) {
     autocapitalize: "off",
     spellcheck: "false",
     required: true,
-    // No label holds white space or round brackets.
+    // Labels contain no white space or round brackets.
     pattern: "[^\\s\\(\\)]+",
-    title: "a label, without spaces and round brackets",
+    title: "a label without spaces and round brackets",
     size: 8,
   });
   const submit = (event) => {

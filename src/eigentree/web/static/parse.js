@@ -2,46 +2,46 @@
 
 import * as api from "./api.js";
 import { count, reach } from "./constraints.js";
-import { Copies } from "./copies.js";
-import { Demands } from "./demands.js";
+import { ExportButtons } from "./export_buttons.js";
+import { ConstraintsPanel } from "./constraints_panel.js";
 import { byId, html, percent } from "./dom.js";
 import * as formats from "./formats.js";
 import { closeMenu } from "./menu.js";
-import { Sentence, sureOf } from "./sentence.js";
+import { Sentence, confidencesOf } from "./sentence.js";
 import { Views } from "./views.js";
 
-const PAUSE = 250; // milliseconds after the last key
-const SOON = 300; // milliseconds in which an answer needs no sign that it is waited for
+const PAUSE = 250; // milliseconds between the last key and the request
+const SOON = 300; // milliseconds before a busy indicator is shown
 
 export class ParsePage {
-  /** Names of models; null while unknown, or where there is none. */
+  /** Names of models; null while unknown, or for none. */
   model = null;
   dependencyModel = null;
   #sentences = [];
   #pause = null;
-  #running = null; // what is asked for the text
-  #again = null; // what is asked for one sentence under constraints
+  #running = null; // the request for the text
+  #again = null; // the request for one sentence under constraints
   #waiting = new Set();
 
-  /** `save` writes the state to the address; `trouble(error, again)` tells it, null that it is over. */
-  constructor(state, save, trouble) {
+  /** `save` writes the state to the address; `showError(error, retry)` shows an error, null hides it. */
+  constructor(state, save, showError) {
     this.state = state;
     this.save = save;
-    this.trouble = trouble;
-    this.demands = new Demands(this);
+    this.showError = showError;
+    this.constraintsPanel = new ConstraintsPanel(this);
     this.views = new Views(this);
-    new Copies(this);
+    new ExportButtons(this);
     this.#listen();
   }
 
-  /** The models of the service are known. */
+  /** Set the models. */
   begin(model, dependencyModel) {
     this.model = model;
     this.dependencyModel = dependencyModel;
-    this.demands.forgetLabels();
+    this.constraintsPanel.forgetLabels();
   }
 
-  /** Show what the state says, as after a link was followed. */
+  /** Show the state, as after following a link. */
   restore() {
     byId("text").value = this.state.text;
     this.#grow();
@@ -49,12 +49,12 @@ export class ParsePage {
     return this.#parse();
   }
 
-  /** The sentence that is shown, null for none. */
+  /** The current sentence; null for none. */
   get sentence() {
     return this.#sentences[this.state.sentence] ?? null;
   }
 
-  /** Its constraints, undefined for none. */
+  /** Its constraints; undefined for none. */
   get rows() {
     return this.state.constraints.get(this.state.sentence);
   }
@@ -95,7 +95,7 @@ export class ParsePage {
     });
   }
 
-  /** Put a text into the field, as if it had been typed. */
+  /** Set the text as if it had been typed. */
   #write(text) {
     byId("text").value = text;
     byId("text").focus();
@@ -110,7 +110,7 @@ export class ParsePage {
     this.#pause = setTimeout(() => this.#parse(), pause);
   }
 
-  /** Give up all that is asked for or will be. */
+  /** Abort running and scheduled requests. */
   #leave() {
     clearTimeout(this.#pause);
     this.#running?.abort();
@@ -121,7 +121,7 @@ export class ParsePage {
   #grow() {
     const text = byId("text");
     text.style.height = "auto";
-    const borders = text.offsetHeight - text.clientHeight; // which scrollHeight leaves out
+    const borders = text.offsetHeight - text.clientHeight; // not included in scrollHeight
     text.style.height = `${text.scrollHeight + borders}px`;
     byId("clear").hidden = text.value === "";
   }
@@ -129,11 +129,11 @@ export class ParsePage {
   async #parse() {
     const { state } = this;
     const { text } = state;
-    this.save(); // not at each key, which browsers would put a stop to
+    this.save(); // not at each key: browsers limit the rate
     if (!text.trim()) {
       state.constraints.clear();
       state.sentence = 0;
-      this.trouble(null);
+      this.showError(null);
       this.#take([]);
       return;
     }
@@ -146,10 +146,10 @@ export class ParsePage {
       this.#keepConstraints(found);
       await this.#constrain(found, running.signal);
       state.sentence = Math.min(state.sentence, Math.max(0, found.length - 1));
-      this.trouble(null);
+      this.showError(null);
       this.#take(found);
     } catch (error) {
-      if (!running.signal.aborted) this.trouble(error, () => this.#parse());
+      if (!running.signal.aborted) this.showError(error, () => this.#parse());
     } finally {
       free();
     }
@@ -161,12 +161,12 @@ export class ParsePage {
 
   /** The request for one sentence under its constraints. */
   bodyOf(sentence) {
-    const asked = { words: sentence.words };
-    if (this.rows) asked.constraints = this.rows;
-    return { ...this.#common(), sentences: [asked], soft: this.state.soft };
+    const request = { words: sentence.words };
+    if (this.rows) request.constraints = this.rows;
+    return { ...this.#common(), sentences: [request], soft: this.state.soft };
   }
 
-  /** Show that something is waited for, unless it comes at once; gives what ends it. */
+  /** Show a busy indicator after a moment; returns the function that removes it. */
   busy() {
     const waits = {};
     const work = byId("work");
@@ -182,14 +182,14 @@ export class ParsePage {
 
   // Constraints. -------------------------------------------------------------------------
 
-  /** Constraints stay with the sentences that have kept their words, wherever these are now. */
+  /** Keep constraints with sentences whose words are unchanged, wherever these are now. */
   #keepConstraints(found) {
     const { constraints } = this.state;
     const old = [...constraints];
     constraints.clear();
     for (const [i, rows] of old) {
       const before = this.#sentences[i];
-      // From a link nothing is known of the words but how many there must be.
+      // After following a link, only the minimum number of words is known.
       const isSame = (each, at) =>
         !constraints.has(at) &&
         (before ? sameWords(each, before) : at === i && reach(rows) <= each.words.length);
@@ -198,7 +198,7 @@ export class ParsePage {
     }
   }
 
-  /** Parse those again that have constraints. */
+  /** Parse the sentences with constraints again. */
   async #constrain(found, signal) {
     const { constraints, soft } = this.state;
     const numbers = [...constraints.keys()];
@@ -211,13 +211,13 @@ export class ParsePage {
     numbers.forEach((i, at) => (found[i] = found[i].again(results[at])));
   }
 
-  /** Demand something else of the sentence that is shown. */
-  demand(rows) {
+  /** Change the constraints on the current sentence. */
+  setConstraints(rows) {
     const { constraints, sentence } = this.state;
     if (count(rows)) constraints.set(sentence, rows);
     else constraints.delete(sentence);
     this.save();
-    this.demands.show();
+    this.constraintsPanel.show();
     return this.#parseAgain();
   }
 
@@ -232,10 +232,10 @@ export class ParsePage {
       const { results } = await api.parse(this.bodyOf(sentence), again.signal);
       const found = [...this.#sentences];
       found[i] = sentence.again(results[0]);
-      this.trouble(null);
+      this.showError(null);
       this.#take(found);
     } catch (error) {
-      if (!again.signal.aborted) this.trouble(error, () => this.#parseAgain());
+      if (!again.signal.aborted) this.showError(error, () => this.#parseAgain());
     } finally {
       free();
     }
@@ -252,7 +252,7 @@ export class ParsePage {
   choose(number) {
     if (!this.#sentences[number] || number === this.state.sentence) return;
     this.state.sentence = number;
-    this.trouble(null);
+    this.showError(null);
     this.save();
     this.#show();
   }
@@ -271,13 +271,13 @@ export class ParsePage {
     byId("sentences")
       .querySelector("[aria-selected=true]")
       ?.scrollIntoView({ block: "nearest", inline: "nearest" });
-    this.demands.show();
+    this.constraintsPanel.show();
     this.views.show();
   }
 
   #option({ record, error, surface }, i) {
     const isChosen = i === this.state.sentence;
-    const mark = error ? "!" : percent(sureOf(record).confidence);
+    const mark = error ? "!" : percent(confidencesOf(record).confidence);
     return html(
       "li",
       {

@@ -1,7 +1,7 @@
-// A sentence that was parsed: its record, and what else is asked of the service when it is wanted.
+// A parsed sentence: its record, and details that are requested when they are needed.
 
 import * as api from "./api.js";
-import { judge, readTree } from "./trees.js";
+import { addConfidences, readTree } from "./tree_model.js";
 
 const BEST = 6;
 const LEAST_MARGINAL = 0.002;
@@ -12,12 +12,12 @@ export class Sentence {
   #details = null;
   #dependencies = null;
 
-  /** `surface` is the sentence as it stands in the text. */
+  /** `surface` is the part of the text. */
   constructor(record, surface) {
     this.record = record;
     this.surface = surface;
-    this.error = record.error ? api.troubleOf(record.error) : null;
-    /** The marginals of its spans, once they have been asked for. */
+    this.error = record.error ? api.errorOf(record.error) : null;
+    /** The marginals of its spans, once requested. */
     this.marginals = [];
   }
 
@@ -25,27 +25,27 @@ export class Sentence {
     return this.record.words ?? [];
   }
 
-  /** The tree, its phrases judged; null for no tree. */
+  /** The tree with confidences; null for no tree. */
   get root() {
     if (!this.#root && this.record.tree) {
-      this.#root = judge(readTree(this.record.tree), this.record.brackets);
+      this.#root = addConfidences(readTree(this.record.tree), this.record.brackets);
     }
     return this.#root;
   }
 
-  /** The same sentence after it has been parsed again: its place in the text stays. */
+  /** The sentence with a new record; its position in the text is kept. */
   again(record) {
     this.leave();
     const { words, offsets } = this.record;
     return new Sentence({ words, ...record, offsets }, this.surface);
   }
 
-  /** Nobody wants answers about it any more. */
+  /** Abort pending requests. */
   leave() {
     this.#leaving.abort();
   }
 
-  /** The record with the best trees and the marginals; `body` says how else it is parsed. */
+  /** The record with k-best trees and marginals; `body` has the other options. */
   details(body) {
     this.#details ??= this.#only(api.parse, { ...body, best: BEST, marginals: LEAST_MARGINAL });
     this.#details.then(
@@ -55,7 +55,7 @@ export class Sentence {
     return this.#details;
   }
 
-  /** The record of its dependencies: their model has its own way to split it into words. */
+  /** The dependency record; the dependency model tokenises the sentence itself. */
   dependencies(model) {
     const body = { model, sentences: [this.surface] };
     this.#dependencies ??= this.#only(api.dependencies, body);
@@ -65,13 +65,13 @@ export class Sentence {
 
   async #only(ask, body) {
     const { results } = await ask(body, this.#leaving.signal);
-    if (results[0].error) throw api.troubleOf(results[0].error);
+    if (results[0].error) throw api.errorOf(results[0].error);
     return results[0];
   }
 }
 
-/** How sure a record is: calibrated where that is known. */
-export const sureOf = (record) => ({
+/** The confidences of a record, calibrated if available. */
+export const confidencesOf = (record) => ({
   confidence: record.calibrated?.confidence ?? record.confidence ?? null,
   exact: record.calibrated?.exact ?? record.exact ?? null,
   isCalibrated: Boolean(record.calibrated),

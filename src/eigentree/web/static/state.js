@@ -1,4 +1,4 @@
-// What a link keeps, in the part of the address after "#", which no server sees.
+// The state that links keep, in the part of the address after "#", which is not sent to servers.
 
 export const VIEWS = ["tree", "alternatives", "chart", "dependencies"];
 const LAYOUTS = ["top", "outline"];
@@ -7,7 +7,7 @@ const LAYOUTS = ["top", "outline"];
  * The state of a link.
  *
  * `constraints` maps the number of a sentence, from 0, to an object with the keys `required`,
- * `forbidden` and `tags`, as the service takes it. Whatever a link holds, the shape is this.
+ * `forbidden` and `tags`, as the service accepts it. Invalid values in a link are ignored.
  */
 export function readState(hash) {
   const given = new URLSearchParams(hash.replace(/^#/, ""));
@@ -25,21 +25,21 @@ export function readState(hash) {
   };
 }
 
-/** The other way; what is as by default is left out. */
+/** The inverse of `readState`; defaults are omitted. */
 export function writeState(state) {
-  const told = new URLSearchParams();
-  if (state.page !== "parse") told.set("page", state.page);
-  if (state.model) told.set("model", state.model);
-  if (state.symbol && state.page === "grammar") told.set("symbol", state.symbol);
-  if (state.view !== "tree") told.set("view", state.view);
-  if (state.layout) told.set("layout", state.layout);
-  if (state.sentence > 0) told.set("sentence", state.sentence + 1);
+  const parameters = new URLSearchParams();
+  if (state.page !== "parse") parameters.set("page", state.page);
+  if (state.model) parameters.set("model", state.model);
+  if (state.symbol && state.page === "grammar") parameters.set("symbol", state.symbol);
+  if (state.view !== "tree") parameters.set("view", state.view);
+  if (state.layout) parameters.set("layout", state.layout);
+  if (state.sentence > 0) parameters.set("sentence", state.sentence + 1);
   if (state.constraints.size) {
-    told.set("constraints", JSON.stringify(Object.fromEntries(state.constraints)));
+    parameters.set("constraints", JSON.stringify(Object.fromEntries(state.constraints)));
   }
-  if (state.soft) told.set("soft", "1");
-  if (state.text) told.set("text", state.text);
-  const hash = told.toString();
+  if (state.soft) parameters.set("soft", "1");
+  if (state.text) parameters.set("text", state.text);
+  const hash = parameters.toString();
   return hash ? `#${hash}` : "";
 }
 

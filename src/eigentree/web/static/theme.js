@@ -9,7 +9,7 @@
     try {
       return localStorage.getItem(kept);
     } catch {
-      return null; // where the browser keeps nothing
+      return null; // storage is disabled
     }
   };
   const set = (name) => {
@@ -25,7 +25,7 @@
       try {
         localStorage.setItem(kept, name);
       } catch {
-        // It holds until the page is left.
+        // The choice lasts until the page is closed.
       }
       return name;
     },

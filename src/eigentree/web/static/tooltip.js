@@ -1,6 +1,6 @@
 // One tooltip for the whole page, beside what the pointer or the focus is on.
 //
-// What it says is also in the label that assistive technology reads, so it is hidden from that.
+// Its text is also in the accessible name of the element, so it is hidden from assistive technology.
 
 import { byId, html } from "./dom.js";
 
@@ -9,7 +9,7 @@ const GAP = 10;
 /**
  * Show tooltips for the elements within `root` that match `selector`.
  *
- * `linesOf` gives the lines for an element, the first as a title; none for no tooltip.
+ * `linesOf` returns the lines for an element, the first as a title; none for no tooltip.
  */
 export function tooltips(root, selector, linesOf) {
   const over = (event) => {

@@ -1,13 +1,13 @@
-// The tree that people work with: folding, moving about by keys, picking words, asking for a menu.
+// The interactive tree: folding, keyboard navigation, selecting words, opening the menu.
 
 import { isRightToLeft } from "./dom.js";
-import { drawTree } from "./tree.js";
-import { isPhrase, nodesOf } from "./trees.js";
+import { drawTree } from "./tree_layout.js";
+import { isPhrase, nodesOf } from "./tree_model.js";
 
 export class TreeView {
   #frame;
   #viewport;
-  #asked;
+  #onMenu;
   #root = null;
   #options = {};
   #drawing = null;
@@ -16,13 +16,13 @@ export class TreeView {
   #picked = null; // {start, end} of words
 
   /**
-   * `asked(span, box)` is called for a menu: `span` has `start` and `end`, and `node` where the
-   * span is that of one.
+   * `onMenu(span, box)` is called to open a menu: `span` has `start` and `end`, and `node` if it
+   * is the span of one.
    */
-  constructor(frame, viewport, asked) {
+  constructor(frame, viewport, onMenu) {
     this.#frame = frame;
     this.#viewport = viewport;
-    this.#asked = asked;
+    this.#onMenu = onMenu;
     frame.addEventListener("keydown", (event) => this.#onKey(event));
     frame.addEventListener("click", (event) => this.#onClick(event));
     frame.addEventListener("pointerdown", (event) => this.#onPointerDown(event));
@@ -49,7 +49,7 @@ export class TreeView {
     return this.#options.layout;
   }
 
-  // As a picture it is the drawing that it has now.
+  // For export, the view is its current drawing.
   get element() {
     return this.#drawing.element;
   }
@@ -76,7 +76,7 @@ export class TreeView {
     this.#draw({ keep: false });
   }
 
-  /** Fold all phrases below the root that hold more than one word, or unfold all if any is folded. */
+  /** Fold all phrases of several words below the root, or unfold all if any is folded. */
   foldAll() {
     if (this.#folded.size) return this.unfoldAll();
     for (const node of nodesOf(this.#root)) {
@@ -119,7 +119,7 @@ export class TreeView {
     return node && this.#drawing.placed.get(node).group;
   }
 
-  /** Let one node, and its triangle, be in the order of the key Tab. */
+  /** Make one node, and its triangle, reachable by Tab. */
   #rove(group) {
     for (const each of this.#frame.querySelectorAll("[tabindex='0']")) {
       each.setAttribute("tabindex", "-1");
@@ -145,18 +145,18 @@ export class TreeView {
   #ask(node) {
     const { group } = this.#drawing.placed.get(node);
     const box = group.querySelector(".pill").getBoundingClientRect();
-    this.#asked({ start: node.start, end: node.end, node }, box);
+    this.#onMenu({ start: node.start, end: node.end, node }, box);
   }
 
   #onClick(event) {
     const node = this.nodeOf(event.target);
     if (!node) return;
     if (event.target.closest(".fold")) this.#toggle(node);
-    // Words have been dealt with when the pointer was lifted.
+    // Words are handled on pointerup.
     else if (!event.target.closest(".word")) this.#ask(node);
   }
 
-  // Picking words. -----------------------------------------------------------------------
+  // Selecting words. -----------------------------------------------------------------------
 
   #pick(span) {
     this.#picked = span;
@@ -175,7 +175,7 @@ export class TreeView {
     const right = Math.max(...boxes.map((box) => box.right));
     const top = Math.min(...boxes.map((box) => box.top));
     const bottom = Math.max(...boxes.map((box) => box.bottom));
-    this.#asked({ start, end }, { left, top, bottom, width: right - left });
+    this.#onMenu({ start, end }, { left, top, bottom, width: right - left });
   }
 
   #onPointerDown(event) {
@@ -183,8 +183,8 @@ export class TreeView {
     if (!word || event.button !== 0) return;
     const first = this.nodeOf(word);
     let last = first;
-    event.preventDefault(); // or the browser would select text
-    // A finger's pointer is otherwise bound to where it came down.
+    event.preventDefault(); // the browser would select text
+    // Touch pointers are otherwise captured by the first element.
     if (event.target.hasPointerCapture?.(event.pointerId)) {
       event.target.releasePointerCapture(event.pointerId);
     }
@@ -234,14 +234,14 @@ export class TreeView {
     if (event.target.closest(".fold")) {
       if (event.key !== "Enter" && event.key !== " ") return;
       this.#toggle(node);
-    } else if (!this.#obey(event, node)) {
+    } else if (!this.#handleKey(event, node)) {
       return;
     }
     event.preventDefault();
     event.stopPropagation();
   }
 
-  #obey(event, node) {
+  #handleKey(event, node) {
     const { key } = event;
     const isMirrored = this.#drawing.isRightToLeft;
     if (event.shiftKey && (key === "ArrowLeft" || key === "ArrowRight")) {

@@ -3,10 +3,10 @@
 // Panning is the browser's own scrolling, so bars, fingers, keys and focus move the drawing as they
 // move anything else; zooming changes the size of the drawing.
 
-const LEAST = 0.1;
-const MOST = 4;
+const MIN_SCALE = 0.1;
+const MAX_SCALE = 4;
 const STEP = 1.25;
-// At first a drawing is made no larger than this, nor so small that it can't be read: it scrolls.
+// The initial scale is at most LARGE, and at least LEGIBLE; larger drawings scroll.
 const LARGE = 1.2;
 const LEGIBLE = 0.62;
 
@@ -25,8 +25,8 @@ export class Viewport {
   /**
    * Show a drawing, `{element, width, height}`, in place of another.
    *
-   * `isRightToLeft` tells that it begins at the right, `beginsBelow` at the foot; `isLong` that it
-   * goes on downwards, so that only its width need fit.
+   * With `isRightToLeft` it starts at the right, with `beginsBelow` at the bottom; with `isLong` only
+   * its width is fitted.
    *
    * `keep` leaves the scale and the place as they are; `anchor`, of the drawing before and after,
    * stays where it is on the screen.
@@ -68,12 +68,12 @@ export class Viewport {
     return Math.min(LARGE, frame.clientWidth / width, room / height);
   }
 
-  /** Zoom so that the point of the frame stays where it is; its middle if none is named. */
+  /** Zoom around a point of the frame; around its middle by default. */
   #zoomTo(scale, point = null) {
     if (!this.#drawing) return;
     const frame = this.#frame;
     const { x, y } = point ?? { x: frame.clientWidth / 2, y: frame.clientHeight / 2 };
-    const bounded = Math.min(MOST, Math.max(LEAST, scale));
+    const bounded = Math.min(MAX_SCALE, Math.max(MIN_SCALE, scale));
     const ratio = bounded / this.#scale;
     const left = (frame.scrollLeft + x) * ratio - x;
     const top = (frame.scrollTop + y) * ratio - y;
@@ -95,7 +95,7 @@ export class Viewport {
   }
 
   #wheel(event) {
-    // Browsers tell a pinch on a touchpad as a wheel with this key.
+    // Browsers report a pinch on a touchpad as a wheel event with this key.
     if (!event.ctrlKey && !event.metaKey) return;
     event.preventDefault();
     const lines = event.deltaMode === WheelEvent.DOM_DELTA_LINE ? 16 : 1;

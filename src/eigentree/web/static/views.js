@@ -6,31 +6,31 @@ import { cellLines, cellsOf, drawChart, nextCell } from "./chart.js";
 import { listed } from "./constraints.js";
 import { byId, isRightToLeft, percent } from "./dom.js";
 import { closeMenu } from "./menu.js";
-import { sureOf } from "./sentence.js";
+import { confidencesOf } from "./sentence.js";
 import { VIEWS } from "./state.js";
 import { tooltips } from "./tooltip.js";
-import { drawTree } from "./tree.js";
+import { drawTree } from "./tree_layout.js";
 import { TreeView } from "./tree_view.js";
-import { isPhrase, nodeLines, nodesOf, sureness } from "./trees.js";
+import { isPhrase, nodeLines, nodesOf, confidenceOf } from "./tree_model.js";
 import { Viewport } from "./viewport.js";
 
-// A tree so many times wider than its frame is shown as an outline unless somebody says otherwise.
+// A tree this many times wider than its frame is shown as an outline by default.
 const TOO_WIDE = 2.4;
 
 const FALLBACKS = {
-  threshold: "Found only when unlikely phrases were looked at as well.",
+  threshold: "Found after relaxing the pruning.",
   coarse: "The model with latent states gave no usable values; a simpler one gave this tree.",
-  tags: "Some tags were set aside so that there is a tree.",
+  tags: "Some of the given tags were ignored to obtain a tree.",
   flat: "The model has no tree for this sentence; its words are shown with their tags.",
-  split: "The sentence is too long to be parsed in one piece; its parts were.",
+  split: "The sentence is too long to be parsed whole; its parts were parsed.",
 };
 
 export class Views {
   #page;
   #tree;
-  #turn = 0; // grows with each view that is shown, so that late answers are dropped
-  #kept = null; // what the tree view has: while it stays, so do folds and place
-  /** The drawing that is shown, null where there is none. */
+  #turn = 0; // incremented with each view, so that late responses are dropped
+  #kept = null; // identifies the content of the tree view; folds and scrolling are kept for the same content
+  /** The current drawing; null for none. */
   drawing = null;
 
   constructor(page) {
@@ -58,7 +58,7 @@ export class Views {
 
   look(view) {
     this.#page.state.view = view;
-    this.#page.trouble(null);
+    this.#page.showError(null);
     this.#page.save();
     this.show();
   }
@@ -78,14 +78,14 @@ export class Views {
     const turn = (this.#turn += 1);
     closeMenu();
     this.#showTabs(view);
-    this.#tell("");
+    this.#summarise("");
     byId("frame").hidden = view === "alternatives";
     byId("cards").hidden = view !== "alternatives";
     if (!sentence) return;
     if (!sentence.root) {
       this.#blank();
-      if (sentence.error) this.#page.trouble(sentence.error);
-      else this.#tell("There are no words in this sentence.");
+      if (sentence.error) this.#page.showError(sentence.error);
+      else this.#summarise("This sentence has no words.");
       return;
     }
     if (view === "tree") {
@@ -106,7 +106,7 @@ export class Views {
     } catch (error) {
       if (turn !== this.#turn || error.name === "AbortError") return;
       this.#blank();
-      this.#page.trouble(error, () => this.show());
+      this.#page.showError(error, () => this.show());
     } finally {
       free();
     }
@@ -130,8 +130,8 @@ export class Views {
     byId("cards").replaceChildren();
   }
 
-  /** What is said of the result, also to those who can't see it. */
-  #tell(text, fallback = null) {
+  /** Show a summary of the result, which screen readers announce. */
+  #summarise(text, fallback = null) {
     byId("facts").textContent = text;
     byId("note").textContent = FALLBACKS[fallback] ?? "";
   }
@@ -141,13 +141,13 @@ export class Views {
     this.viewport.show(drawing);
   }
 
-  // Each gives, perhaps after it has waited, what puts the view in its place. ---------------
+  // Views; the asynchronous ones resolve to a function that shows the view. -----------------
 
   #showTree({ record, root, words }) {
     const { state, rows } = this.#page;
     const options = {
       label: `Tree of: ${words.join(" ")}`,
-      share: sureness,
+      share: confidenceOf,
       nameOf: (node) => nameOf(node, words),
       classOf: forcedBy(rows),
     };
@@ -156,23 +156,23 @@ export class Views {
     this.#tree.show(root, { ...options, layout }, { isSame: this.#kept === kept });
     this.#kept = kept;
     this.drawing = this.#tree;
-    const { confidence, exact, isCalibrated } = sureOf(record);
+    const { confidence, exact, isCalibrated } = confidencesOf(record);
     const facts = [counted(words.length)];
     if (confidence !== null) facts.push(`confidence ${percent(confidence)}`);
-    if (exact !== null) facts.push(`all of it right: ${percent(exact)}`);
+    if (exact !== null) facts.push(`whole tree correct: ${percent(exact)}`);
     if (confidence !== null) facts.push(isCalibrated ? "calibrated" : "not calibrated");
-    this.#tell(facts.join(" · "), record.fallback);
+    this.#summarise(facts.join(" · "), record.fallback);
   }
 
   async #alternatives(sentence) {
     const record = await sentence.details(this.#page.bodyOf(sentence));
     return () => {
-      const { elements, show } = cardsOf(record, (rows) => this.#page.demands.addAll(rows));
+      const { elements, show } = cardsOf(record, (rows) => this.#page.constraintsPanel.addAll(rows));
       this.drawing = null;
       byId("cards").replaceChildren(...elements);
       show();
       const n = record.alternatives.length;
-      this.#tell(n === 1 ? "There is no other tree." : `The best ${n} trees, in the parser’s order`);
+      this.#summarise(n === 1 ? "There are no other trees." : `${n} best trees, in the parser’s order`);
     };
   }
 
@@ -189,10 +189,10 @@ export class Views {
       const drawing = drawChart(words, cells, {
         isInTree: ({ key }) => phrases.has(key),
         isRightToLeft: isRightToLeft(words.join(" ")),
-        label: `Chart: how likely each span is a phrase. ${words.join(" ")}`,
+        label: `Chart of span probabilities for: ${words.join(" ")}`,
       });
       this.#put(drawing);
-      this.#tell(`${cells.length} spans in play, outlined where they are phrases of the tree`);
+      this.#summarise(`${cells.length} candidate spans; phrases of the tree are outlined`);
     };
   }
 
@@ -201,7 +201,7 @@ export class Views {
     if (!dependencyModel) {
       return () => {
         this.#blank();
-        this.#tell("This service has no model of dependencies.");
+        this.#summarise("This service has no dependency model.");
       };
     }
     const record = await sentence.dependencies(dependencyModel);
@@ -214,14 +214,14 @@ export class Views {
       this.#put(drawing);
       const facts = [counted(words.length)];
       if (confidence != null) facts.push(`confidence ${percent(confidence)}`);
-      this.#tell(facts.join(" · "), record.fallback);
+      this.#summarise(facts.join(" · "), record.fallback);
     };
   }
 
   // Within the frame. --------------------------------------------------------------------
 
   #ask(span, box) {
-    this.#page.demands.ask(span, box, () => {
+    this.#page.constraintsPanel.openMenu(span, box, () => {
       if (this.#page.state.view !== "tree") return;
       this.#tree.clearPicked();
       this.#tree.focus();
@@ -290,14 +290,14 @@ function fittingLayout(root, options) {
   return width > TOO_WIDE * byId("frame").clientWidth ? "outline" : "top";
 }
 
-/** What is read out for a node. */
+/** The accessible name of a node. */
 function nameOf(node, words) {
-  const sure = sureness(node);
-  const told = `${node.label}: ${words.slice(node.start, node.end).join(" ")}`;
-  return sure === null ? told : `${told}, confidence ${percent(sure)}`;
+  const sure = confidenceOf(node);
+  const name = `${node.label}: ${words.slice(node.start, node.end).join(" ")}`;
+  return sure === null ? name : `${name}, confidence ${percent(sure)}`;
 }
 
-/** Classes of nodes: those that constraints ask for are marked. */
+/** Classes of nodes: nodes required by constraints are marked. */
 function forcedBy(rows) {
   const keys = new Set();
   for (const { kind, row } of listed(rows)) {

@@ -1,4 +1,4 @@
-// A drawing of the page as an SVG file of its own: light, on white, without the style sheet.
+// Export of a drawing as a stand-alone SVG file in light colours; downloads and the clipboard.
 
 import { svg } from "./dom.js";
 
@@ -46,7 +46,7 @@ export function asFile({ element, width, height }) {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${new XMLSerializer().serializeToString(copy)}\n`;
 }
 
-/** A colour that every program reads: mixed ones are told in a new way by browsers. */
+/** A colour in hexadecimal: browsers report mixed colours in a newer syntax. */
 function plainColour(value) {
   const found = /^color\(srgb ([\d.e-]+) ([\d.e-]+) ([\d.e-]+)/.exec(value);
   if (!found) return value;
@@ -57,7 +57,7 @@ function plainColour(value) {
   return `#${found.slice(1).map(part).join("")}`;
 }
 
-/** Let the browser keep a text as a file. */
+/** Download a text as a file. */
 export function download(name, text, type) {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob([text], { type }));
@@ -66,7 +66,7 @@ export function download(name, text, type) {
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
 }
 
-/** Copy a text; also where the page isn't from a place that the browser trusts. */
+/** Copy a text, also in contexts without the clipboard API. */
 export async function copy(text) {
   if (navigator.clipboard) return navigator.clipboard.writeText(text);
   const area = document.createElement("textarea");
@@ -78,5 +78,5 @@ export async function copy(text) {
   const isDone = document.execCommand("copy");
   area.remove();
   before?.focus();
-  if (!isDone) throw new Error("The browser does not let this page copy.");
+  if (!isDone) throw new Error("The browser does not allow this page to copy.");
 }

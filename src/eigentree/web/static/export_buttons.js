@@ -1,18 +1,18 @@
-// The row of buttons below a drawing: the parse as text for other programs, and as a picture.
+// The buttons below a drawing: copy the parse as text, or save it as a picture.
 
 import { byId } from "./dom.js";
 import * as formats from "./formats.js";
-import { asFile, copy, download } from "./picture.js";
+import { asFile, copy, download } from "./export.js";
 
-const MILLISECONDS = 1600; // a button says so long what it has done
+const MILLISECONDS = 1600; // how long a button shows its result
 
-export class Copies {
+export class ExportButtons {
   #page;
 
-  /** `page` has the `sentence`, the `drawing` that is shown, and `trouble`. */
+  /** `page` has the `sentence`, the current `drawing`, and `showError`. */
   constructor(page) {
     this.#page = page;
-    byId("copies").addEventListener("click", (event) => {
+    byId("export").addEventListener("click", (event) => {
       const button = event.target.closest("button");
       if (button) this.#act(button);
     });
@@ -24,9 +24,9 @@ export class Copies {
       if (format === "svg") this.#save(button);
       else if (format === "link") await this.#copy(button, location.href);
       else if (this.#page.sentence?.root) await this.#copy(button, await this.#text(format));
-      else flash(button, "No tree here");
+      else flash(button, "No tree");
     } catch (error) {
-      this.#page.trouble(error, () => this.#act(button));
+      this.#page.showError(error, () => this.#act(button));
     }
   }
 

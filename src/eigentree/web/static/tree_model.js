@@ -1,8 +1,8 @@
-// Trees as objects: read from brackets, judged by records, compared with one another.
+// Trees as objects: read from brackets, annotated with confidences, compared with one another.
 //
 // A node has `label`, `word` (null for a phrase), `children`, `parent`, `depth`, the half-open span
 // `start`, `end` of its words, and a `key` that names it among the nodes of any tree over the same
-// words. Trees may be deeper than a stack, so nothing here calls itself.
+// words. Trees may be deeper than a stack, so nothing here is recursive.
 
 import { quoted } from "./constraints.js";
 import { percent } from "./dom.js";
@@ -10,7 +10,7 @@ import { percent } from "./dom.js";
 const PIECE = /\(|\)|[^ \t\r\n\v\f()]+/g;
 const ESCAPED = /-([LR])(?:RB-|(\\+)RB(?=-))/g;
 
-/** A word as it is, of one in a bracket file: `-LRB-` and `-RRB-` stand for round brackets. */
+/** Unescape a word of a bracket file: `-LRB-` and `-RRB-` stand for round brackets. */
 export function unescapeWord(text) {
   return text.replace(ESCAPED, (_, side, backslashes) => {
     if (backslashes === undefined) return side === "L" ? "(" : ")";
@@ -90,8 +90,8 @@ function upwards(root) {
 
 export const isPhrase = (node) => node.word === null;
 
-/** Give phrases the confidences of a record's brackets, which stand children before parents. */
-export function judge(root, brackets) {
+/** Give phrases the confidences of a record's brackets, which are in bottom-up order. */
+export function addConfidences(root, brackets) {
   const waiting = new Map();
   for (const each of brackets) {
     const key = spanKey(each.label, each.start, each.end);
@@ -106,17 +106,17 @@ export function judge(root, brackets) {
   return root;
 }
 
-/** How sure a phrase is: calibrated if that is known; null where no chart has judged it. */
-export const sureness = (node) => node.calibrated ?? node.confidence ?? null;
+/** The confidence of a phrase, calibrated if available; null if it has none. */
+export const confidenceOf = (node) => node.calibrated ?? node.confidence ?? null;
 
-/** What is told of a node; `marginals` are those of all labelled spans, as far as they are known. */
+/** The tooltip lines of a node; `marginals` are those of labelled spans, if already loaded. */
 export function nodeLines(node, words, marginals) {
   const lines = [`${node.label} ${quoted(words, node.start, node.end)}`];
   if (!isPhrase(node)) return lines;
   const { confidence, calibrated } = node;
-  if (calibrated != null) lines.push(`right in ${percent(calibrated)} of such cases`);
+  if (calibrated != null) lines.push(`calibrated confidence ${percent(calibrated)}`);
   if (confidence != null) {
-    lines.push(`${calibrated == null ? "confidence" : "uncalibrated"} ${percent(confidence)}`);
+    lines.push(`${calibrated == null ? "confidence" : "uncalibrated confidence"} ${percent(confidence)}`);
   }
   for (const { label, start, end, marginal } of marginals) {
     const isHere = start === node.start && end === node.end;
@@ -126,7 +126,7 @@ export function nodeLines(node, words, marginals) {
 }
 
 /** The nodes of one tree that another lacks. */
-export function lacking(root, other) {
+export function missingFrom(root, other) {
   const there = new Set(nodesOf(other).map((node) => node.key));
   return nodesOf(root).filter((node) => !there.has(node.key));
 }

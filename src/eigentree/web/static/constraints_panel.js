@@ -1,22 +1,22 @@
-// What is demanded of the sentence that is shown: chips that can be removed, and the menu at a span.
+// The constraints on the current sentence: removable chips, and the menu at a span.
 
 import * as api from "./api.js";
-import * as wanted from "./constraints.js";
+import * as constraints from "./constraints.js";
 import { byId, html } from "./dom.js";
 import { openMenu } from "./menu.js";
-import { isPhrase, nodesOf } from "./trees.js";
+import { isPhrase, nodesOf } from "./tree_model.js";
 
-export class Demands {
+export class ConstraintsPanel {
   #page;
-  #labels = null; // a promise of those that the model knows
+  #labels = null; // a promise of the labels of the model
 
-  /** `page` has the `sentence`, its constraints in `rows`, and `demand` to change them. */
+  /** `page` has the `sentence`, its constraints in `rows`, and `setConstraints` to change them. */
   constructor(page) {
     this.#page = page;
-    byId("clear-chips").addEventListener("click", () => page.demand(null));
+    byId("clear-chips").addEventListener("click", () => page.setConstraints(null));
   }
 
-  /** Another model knows other labels. */
+  /** Discard the labels, which depend on the model. */
   forgetLabels() {
     this.#labels = null;
   }
@@ -25,55 +25,55 @@ export class Demands {
     const { rows, sentence, state } = this.#page;
     const { given_up: givenUp = [], conflict = null } = sentence?.record ?? {};
     const words = sentence?.words ?? [];
-    const all = wanted.listed(rows);
+    const all = constraints.listed(rows);
     byId("chips").replaceChildren(...all.map((each) => this.#chip(each, words, givenUp)));
-    byId("demands").hidden = !all.length;
+    byId("constraints-panel").hidden = !all.length;
     byId("clear-chips").hidden = all.length < 2;
     byId("conflict").hidden = !conflict || !all.length;
     byId("soft").checked = state.soft;
     if (conflict) {
-      const kept = state.soft ? "As many as can be are kept." : "None is kept.";
-      const why = wanted.conflictInWords(conflict, words);
-      byId("conflict-told").textContent = `No tree has all of this: ${why}. ${kept}`;
+      const kept = state.soft ? "As many as possible are kept." : "None are kept.";
+      const why = constraints.conflictInWords(conflict, words);
+      byId("conflict-message").textContent = `No tree satisfies all constraints: ${why}. ${kept}`;
     }
   }
 
   #chip(each, words, givenUp) {
-    const text = wanted.told(each, words);
-    const isLost = givenUp.some((other) => wanted.isOf(each, other));
+    const text = constraints.describe(each, words);
+    const isLost = givenUp.some((other) => constraints.isOf(each, other));
     const remove = () => this.#remove(each);
     return html(
       "li",
       { class: `chip ${each.kind}${isLost ? " given-up" : ""}` },
-      html("span", { dir: "auto", title: isLost ? "not kept" : null }, text),
+      html("span", { dir: "auto", title: isLost ? "dropped" : null }, text),
       html("button", { type: "button", "aria-label": `Remove: ${text}`, onclick: remove }, "×"),
     );
   }
 
   #add(kind, row) {
-    return this.#page.demand(wanted.withConstraint(this.#page.rows, kind, row));
+    return this.#page.setConstraints(constraints.withConstraint(this.#page.rows, kind, row));
   }
 
   #remove({ kind, row }) {
-    return this.#page.demand(wanted.without(this.#page.rows, kind, row));
+    return this.#page.setConstraints(constraints.without(this.#page.rows, kind, row));
   }
 
-  /** Demand some more at once. */
+  /** Add several constraints at once. */
   addAll(more) {
-    const join = (rows, { kind, row }) => wanted.withConstraint(rows, kind, row);
-    return this.#page.demand(wanted.listed(more).reduce(join, this.#page.rows));
+    const join = (rows, { kind, row }) => constraints.withConstraint(rows, kind, row);
+    return this.#page.setConstraints(constraints.listed(more).reduce(join, this.#page.rows));
   }
 
-  /** Open the menu for a span; `node` is the one that it is of. `closed` as of menu.js. */
-  ask({ start, end, node = null }, at, closed) {
+  /** Open the menu for a span, of `node` if given. `closed` as in menu.js. */
+  openMenu({ start, end, node = null }, at, closed) {
     const { words } = this.#page.sentence;
     const isWord = node !== null && !isPhrase(node);
     const action = (text, kind, row) => ({ text, run: () => this.#add(kind, row) });
-    const actions = wanted
+    const actions = constraints
       .listed(this.#page.rows)
-      .filter((each) => wanted.isAt(each, start, end, isWord))
+      .filter((each) => constraints.isAt(each, start, end, isWord))
       .map((each) => ({
-        text: `Remove “${wanted.told(each, words)}”`,
+        text: `Remove “${constraints.describe(each, words)}”`,
         run: () => this.#remove(each),
       }));
     const forbid = action("Forbid any phrase here", "forbidden", [start, end]);
@@ -97,12 +97,12 @@ export class Demands {
       options: this.#labels.then(({ phrases }) => phrases),
       run: (label) => this.#add("required", [start, end, label]),
     };
-    const told = wanted.quoted(words, start, end);
-    const title = node ? `${node.label} ${told}` : told;
+    const text = constraints.quoted(words, start, end);
+    const title = node ? `${node.label} ${text}` : text;
     openMenu({ title, at, actions, forms: isWord ? [tag, phrase] : [phrase], closed });
   }
 
-  /** Labels of phrases and tags that the model knows; those in sight where it doesn't tell. */
+  /** Labels of phrases and tags of the model; those of the current tree if the model has no list. */
   async #known() {
     const phrases = new Set();
     const tags = new Set();

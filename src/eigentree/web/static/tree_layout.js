@@ -1,11 +1,11 @@
 // A tree as SVG: placed from the root down, or as an outline with a line for each node.
 //
 // The first layout is that of the package's own pictures (drawing/tree_text.py): no two nodes of one
-// depth overlap, and parents stand over the middle of their children. What is folded is a roof over
+// depth overlap, and parents are over the middle of their children. A folded phrase is a roof over
 // its words. Text from right to left mirrors either layout.
 
 import { NAMELESS, svg, textWidth, visible } from "./dom.js";
-import { isPhrase, nodesOf } from "./trees.js";
+import { isPhrase, nodesOf } from "./tree_model.js";
 
 const LABEL = 13.5;
 const WORD = 17;
@@ -19,11 +19,11 @@ const INDENT = 24;
 /**
  * Draw a tree.
  *
- * `layout` is `top` or `outline`; `isFolded` tells which phrases show no more than their words;
- * `share` gives what is shown as the colour behind a label, null for none; `nameOf` what is read out
- * for a node; `classOf` more classes of it. Without `isLive` nothing can be focused.
+ * `layout` is `top` or `outline`; `isFolded` gives whether a phrase shows only its words; `share`
+ * gives the value of the colour behind a label, null for none; `nameOf` the accessible name of a
+ * node; `classOf` its additional classes. Without `isLive` nothing can be focused.
  *
- * Gives `element`, `width`, `height`, `isRightToLeft`, `nodes` in the order in which they are shown,
+ * Returns `element`, `width`, `height`, `isRightToLeft`, `nodes` in the order in which they are shown,
  * and `placed`, a map from each to its element `group`, its word's element `word`, and the place
  * `x`, `y` of its label.
  */
@@ -55,7 +55,7 @@ export function drawTree(root, options) {
   return { element, width, height, isRightToLeft, isLong: layout === "outline", nodes, placed };
 }
 
-/** What is shown of a node, and the room that it takes. */
+/** The text of a node, and its size. */
 function boxOf(node, isFolded) {
   const label = visible(node.label) || NAMELESS;
   const labelWidth = textWidth(label, LABEL, { weight: 600 }) + 2 * PAD;
@@ -66,7 +66,7 @@ function boxOf(node, isFolded) {
   return { label, labelWidth, text, wordWidth, own: Math.max(labelWidth, wordWidth), isFolded };
 }
 
-/** The words of a phrase, those in its middle left out. */
+/** The words of a phrase, without those in the middle. */
 function shortened(node) {
   const words = nodesOf(node)
     .filter((each) => each.word !== null)
