@@ -20,7 +20,7 @@ from pathlib import Path
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from eigentree._core.processes import cpu_seconds
-from eigentree.constituency.ensemble.config import make_description
+from eigentree.constituency.ensemble.config import make_config
 from eigentree.constituency.ensemble.model_folder import member_path
 from eigentree.constituency.ensemble.parser import EnsembleParser
 from eigentree.constituency.ensemble.training import train_ensemble
@@ -39,7 +39,7 @@ def train(treebank: Path, folder: Path, members: int, jobs: int) -> None:
         "copies": max(1, members // len(SIGMAS)),
         "clustering": {"restarts": 2},
     }
-    description = make_description({"family": [family]})
+    description = make_config({"family": [family]})
     began = time.perf_counter(), cpu_seconds()
     train_ensemble(trees, description, folder, tagger=False, jobs=jobs)
     wall, cpu = time.perf_counter() - began[0], cpu_seconds() - began[1]

@@ -23,7 +23,7 @@ import numpy as np
 
 from eigentree.constituency.chart.decode import OBJECTIVES, OF_ITEMS
 from eigentree.constituency.ensemble.diversity import oracle
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.constituency.result import Alternative
 from eigentree.treebank.reader import read_treebank
 from eigentree.treebank.tree import Tree
@@ -34,7 +34,7 @@ N_LONGEST = 5
 REPEATS = 2
 
 
-def times(parser: Parser, gold: list[Tree], sizes: Sequence[int] = SIZES) -> None:
+def times(parser: ConstituencyParser, gold: list[Tree], sizes: Sequence[int] = SIZES) -> None:
     sentences = [(tree.words(), tree.tags()) for tree in gold]
     parser.parse(*sentences[0], kbest=2)
     columns = (None, *sizes)
@@ -53,11 +53,11 @@ def times(parser: Parser, gold: list[Tree], sizes: Sequence[int] = SIZES) -> Non
         print(f"| {size or 'the tree alone'} | {mean:.2f} | {mean / means[1]:.2f} |")
 
 
-def many(parser: Parser, gold: list[Tree]) -> None:
+def many(parser: ConstituencyParser, gold: list[Tree]) -> None:
     times(parser, sorted(gold, key=lambda tree: len(tree.words()))[-N_LONGEST:], LARGE)
 
 
-def oracles(parser: Parser, gold: list[Tree]) -> None:
+def oracles(parser: ConstituencyParser, gold: list[Tree]) -> None:
     names = [name for name in OBJECTIVES if parser.kruskal is None or name in OF_ITEMS]
     if parser.grammar.n_states.max() > 1 or parser.grammar.signed:
         names.remove("viterbi")
@@ -92,4 +92,4 @@ VIEWS = {"time": times, "many": many, "oracle": oracles}
 if __name__ == "__main__":
     if len(sys.argv) != 4 or sys.argv[1] not in VIEWS:
         sys.exit(__doc__)
-    VIEWS[sys.argv[1]](Parser.load(sys.argv[2]), list(read_treebank(sys.argv[3]).trees))
+    VIEWS[sys.argv[1]](ConstituencyParser.load(sys.argv[2]), list(read_treebank(sys.argv[3]).trees))

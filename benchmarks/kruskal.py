@@ -37,7 +37,7 @@ import numpy as np
 from eigentree.constituency.chart import _kernels_dense as kernels
 from eigentree.constituency.chart.arrays import Permitted
 from eigentree.constituency.learn.decomposition import DecompositionOptions
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.constituency.training_options import TrainingOptions, TreebankOptions
 from eigentree.evaluation.parseval import score
 from eigentree.treebank.binarise import BinariseOptions
@@ -57,7 +57,7 @@ def parse(folder: Path, kind: str, ranks: list[int], own: bool) -> None:
     options = TrainingOptions(
         method="pcfg", treebank=TreebankOptions(binarise=BINARISE[kind]), tagger=False
     )
-    pruned = Parser.train(read_treebank(folder / "train.mrg").trees, settings=options)
+    pruned = ConstituencyParser.train(read_treebank(folder / "train.mrg").trees, settings=options)
     print(pruned)
     exhaustive = replace(pruned, options=replace(pruned.options, exhaustive=True))
     parsers = {"every rule": exhaustive, "pruned": pruned}

@@ -30,7 +30,7 @@ from eigentree.constituency.chart.pruning import prune
 from eigentree.constituency.learn.spectral import SpectralOptions, estimate, project
 from eigentree.constituency.learn.unseen_rules import unseen_rules, widen
 from eigentree.constituency.options import ParserOptions
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.constituency.preparation import prepare
 from eigentree.constituency.training_options import TreebankOptions
 from eigentree.treebank.reader import read_treebank
@@ -49,7 +49,7 @@ def by_states(folder: Path) -> None:
     for states in (8, 16, 24, 32):
         options = SpectralOptions(states=states)
         grammar = widen(estimate(examples, project(examples, options), options), unseen)
-        parser = Parser(grammar)
+        parser = ConstituencyParser(grammar)
         parser.parse(*dev[0])
         # The least of some repeats is what the work takes when nothing disturbs it.
         best = np.full((4, len(dev)), np.inf)
@@ -74,7 +74,7 @@ def by_states(folder: Path) -> None:
         print(f"| {states} | " + " | ".join(f"{mean:.2f} ms" for mean in means) + " |")
 
 
-def leaves(parser: Parser, words: list[str], tags: list[str]) -> Leaves:
+def leaves(parser: ConstituencyParser, words: list[str], tags: list[str]) -> Leaves:
     backbone = parser.grammar.backbone
     numbers = zip(backbone.lexicon.ids(words), backbone.tag_numbers(tags), strict=True)
     return Leaves.of([backbone.words.candidates(word, tag) for word, tag in numbers])
@@ -82,12 +82,12 @@ def leaves(parser: Parser, words: list[str], tags: list[str]) -> Leaves:
 
 def by_length(folder: Path) -> None:
     train = read_treebank(folder / "train.mrg").trees
-    parser = Parser.train(train, states=24)
+    parser = ConstituencyParser.train(train, states=24)
     longest = sorted(train, key=lambda tree: len(tree.words()))[-4:]
     pool = [(tree.words(), tree.tags()) for tree in train]
     words = [word for sentence, _ in pool[:200] for word in sentence]
     tags = [tag for _, sentence in pool[:200] for tag in sentence]
-    parser = Parser(parser.grammar, options=ParserOptions(max_words=1000))
+    parser = ConstituencyParser(parser.grammar, options=ParserOptions(max_words=1000))
     parser.parse(*pool[0])
     print("| words | seconds | peak memory of the process so far, GB |")
     print("| --- | --- | --- |")
@@ -107,7 +107,7 @@ def by_processes(folder: Path) -> None:
     sentences = (sentences * (10_000 // len(sentences) + 1))[:10_000]
     with tempfile.TemporaryDirectory() as work:
         model, text = Path(work, "model.egt"), Path(work, "text")
-        Parser.train(train, states=16).save(model)
+        ConstituencyParser.train(train, states=16).save(model)
         text.write_text("\n".join(sentences) + "\n", encoding="utf-8")
         command = [sys.executable, "-m", "eigentree", "parse", "-q", "-m", str(model)]
         command += ["--input-format", "tagged", str(text)]

@@ -30,7 +30,7 @@ from urllib.parse import urlsplit
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from eigentree import data
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.data.catalogue import CONSTITUENTS, resolve_model
 from eigentree.errors import counted
 from eigentree.treebank.reader import read_treebank
@@ -87,7 +87,7 @@ def requests_of(sentences: list[list[str]], n_requests: int) -> list[list[list[s
 
 def parse_alone(model: str, sentences: list[list[str]], n_sentences: int) -> float:
     """Sentences per second of one process, after its kernels are loaded."""
-    parser = Parser.load(resolve_model(model))
+    parser = ConstituencyParser.load(resolve_model(model))
     asked = list(islice(cycle(sentences), min(n_sentences, 500)))
     for words in asked[:20]:
         parser.parse(words)

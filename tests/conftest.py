@@ -40,7 +40,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 _COMPILE = """
 import numpy as np
 
-from eigentree.constituency.ensemble.config import make_description
+from eigentree.constituency.ensemble.config import make_config
 from eigentree.constituency.ensemble.training import train_ensemble
 from eigentree.linalg.cp import METHODS, CPOptions, decompose
 from eigentree.linalg.multilinear import SparseTensor
@@ -54,7 +54,7 @@ inputs = ["one", "two"]
 combinations = [{"name": "all", "how": "tree-coverage", "inputs": inputs}]
 tables = {"family": families, "combination": combinations}
 trees = demo_trees()[:60]
-parser = train_ensemble(trees, make_description(tables), FOLDER)
+parser = train_ensemble(trees, make_config(tables), FOLDER)
 list(parser.parse_many([(tree.words(), tree.tags()) for tree in trees[:20]]))
 list(parser.parse_many([(tree.words(), None) for tree in trees[:20]]))
 for method in METHODS:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from eigentree import data
 from eigentree.cli import app
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.treebank.io.brackets import parse_tree
 from eigentree.treebank.reader import read_treebank
 from eigentree.treebank.tree import Tree
@@ -39,14 +39,14 @@ def demo_trees() -> tuple[Tree, ...]:
 
 
 @cache
-def demo_parser() -> Parser:
-    return Parser.train(demo_trees(), states=4, wrapper="")
+def demo_parser() -> ConstituencyParser:
+    return ConstituencyParser.train(demo_trees(), states=4, wrapper="")
 
 
 @cache
-def any_length_parser() -> Parser:
+def any_length_parser() -> ConstituencyParser:
     """A parser that gives every row of "a" and "b" a right-branching tree."""
-    return Parser.train(ANY_LENGTH * 5, states=2)
+    return ConstituencyParser.train(ANY_LENGTH * 5, states=2)
 
 
 def blocks_of(output: str) -> list[list[list[str]]]:

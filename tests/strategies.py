@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from eigentree.automata.model import OperatorModel
 from eigentree.constituency.chart.arrays import Leaves
-from eigentree.constituency.grammar.arrays import Candidates, LatentParameters
+from eigentree.constituency.grammar.arrays import LatentParameters, LexicalCandidates
 from eigentree.constituency.grammar.lpcfg import LPCFG, NO_MATRIX
 from eigentree.constituency.grammar.pcfg import PCFG, WordTable
 from eigentree.constituency.grammar.symbols import SymbolTable
@@ -77,9 +77,9 @@ class Sentence(NamedTuple):
         ]
 
 
-def joined(candidates: Sequence[Candidates]) -> Candidates:
+def joined(candidates: Sequence[LexicalCandidates]) -> LexicalCandidates:
     """The candidates of several tags for one word."""
-    return Candidates(*(np.concatenate(column) for column in zip(*candidates, strict=True)))
+    return LexicalCandidates(*(np.concatenate(column) for column in zip(*candidates, strict=True)))
 
 
 def sentence(grammar: LPCFG, words: Sequence[int], tags: Sequence[Sequence[int]]) -> Sentence:

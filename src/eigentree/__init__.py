@@ -38,7 +38,8 @@ _PUBLIC = {
     "split_text": "eigentree.tokenisation.sentences",
     "Token": "eigentree.tokenisation.tokens",
     "RawSentence": "eigentree.tokenisation.tokens",
-    "Parser": "eigentree.constituency.parser",
+    "ConstituencyParser": "eigentree.constituency.parser",
+    "Parser": "eigentree.constituency.parser:ConstituencyParser",
     "ParseResult": "eigentree.constituency.result",
     "Bracket": "eigentree.constituency.result",
     "Calibrated": "eigentree.constituency.result",
@@ -69,7 +70,7 @@ _PUBLIC = {
     "LexicalModifierOptions": "eigentree.dependency.learn.lexical_modifiers",
     "EnsembleParser": "eigentree.constituency.ensemble.parser",
     "train_ensemble": "eigentree.constituency.ensemble.training",
-    "read_description": "eigentree.constituency.ensemble.config",
+    "read_ensemble_config": "eigentree.constituency.ensemble.config",
     "calibrate": "eigentree.constituency.calibrate",
     "learn_brown": "eigentree.words.brown",
     "assign_words": "eigentree.words.brown",
@@ -119,10 +120,10 @@ __all__ = ["__version__", *_PUBLIC]
 
 
 def __getattr__(name: str) -> object:
-    module = _PUBLIC.get(name)
-    if module is None:
+    if name not in _PUBLIC:
         raise AttributeError(f"module 'eigentree' has no attribute {name!r}")
-    value: object = getattr(import_module(module), name)
+    module, _, original = _PUBLIC[name].partition(":")
+    value: object = getattr(import_module(module), original or name)
     globals()[name] = value
     return value
 

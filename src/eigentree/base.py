@@ -294,7 +294,7 @@ class Kind(NamedTuple):
 KINDS = {
     "parser": Kind(
         "eigentree.constituency.parser",
-        "Parser",
+        "ConstituencyParser",
         "eigentree.constituency.model_file",
         "eigentree.constituency.training",
     ),

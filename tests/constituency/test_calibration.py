@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from eigentree.constituency.calibrate import calibrate, measure_confidence
 from eigentree.constituency.calibration import GROUPS, Calibration, Curve, from_arrays, to_arrays
 from eigentree.constituency.learn.decomposition import DecompositionOptions
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.constituency.result import Bracket, ParseResult
 from eigentree.errors import EigentreeError, ModelFileError, SettingsError
 from eigentree.model_file import open_model, save_model
@@ -100,7 +100,7 @@ def held_out():
 
 
 @pytest.fixture(scope="module")
-def calibrated() -> Parser:
+def calibrated() -> ConstituencyParser:
     return calibrate(demo_parser(), held_out())
 
 
@@ -124,7 +124,7 @@ def test_results_tell_raw_and_calibrated(calibrated, tags):
 
 def test_ways_have_curves_of_their_own(calibrated):
     assert set(calibrated.calibrations) == {"tagged", "untagged"}
-    pcfg = Parser(any_length_parser().grammar)
+    pcfg = ConstituencyParser(any_length_parser().grammar)
     trees = [parse_tree("(S (A a) (S (B b)))")] * 3
     assert set(calibrate(pcfg, trees).calibrations) == {"tagged"}
     assert calibrate(pcfg, trees).parse(["a", "b"]).calibrated is None
@@ -199,7 +199,9 @@ def test_marginals_of_the_tree_are_its_confidences():
 def test_marginals_of_probabilities_are_probabilities(method):
     from tests.demo import demo_trees
 
-    parser = Parser.train(demo_trees()[:100], method=method, states=None if method == "pcfg" else 2)
+    parser = ConstituencyParser.train(
+        demo_trees()[:100], method=method, states=None if method == "pcfg" else 2
+    )
     assert not parser.signed
     for tags in (TAGS, None):
         values = [each.marginal for each in parser.parse(SENTENCE, tags, marginals=0.0).marginals]
@@ -240,7 +242,7 @@ def test_marginals_that_cannot_be_had_are_refused():
 def test_a_calibration_comes_back_from_a_file(calibrated, tmp_path):
     path, again = tmp_path / "calibrated.egt", tmp_path / "again.egt"
     calibrated.save(path)
-    loaded = Parser.load(path)
+    loaded = ConstituencyParser.load(path)
     for tags in (TAGS, None):
         assert loaded.parse(SENTENCE, tags) == calibrated.parse(SENTENCE, tags)
     loaded.save(again)
@@ -249,7 +251,7 @@ def test_a_calibration_comes_back_from_a_file(calibrated, tmp_path):
 
 def test_a_model_without_one_loads(tmp_path):
     demo_parser().save(tmp_path / "plain.egt")
-    assert Parser.load(tmp_path / "plain.egt").calibrations == {}
+    assert ConstituencyParser.load(tmp_path / "plain.egt").calibrations == {}
 
 
 CHANGES = {
@@ -275,7 +277,7 @@ def test_forged_curves_are_refused(calibrated, tmp_path, change, of, part):
     arrays = {**file.arrays, name: CHANGES[change](file.arrays[name])}
     save_model(path, file.header, arrays, file.blobs)
     with pytest.raises(ModelFileError) as caught:
-        Parser.load(path)
+        ConstituencyParser.load(path)
     assert str(caught.value).startswith(f"{path}: ")
 
 
@@ -292,7 +294,7 @@ def test_half_a_calibration_is_refused(calibrated, tmp_path):
     del arrays["calibration.untagged.trees.right"]
     save_model(path, file.header, arrays, file.blobs)
     with pytest.raises(ModelFileError, match=r"lacks 'calibration\.untagged\.trees\.right'"):
-        Parser.load(path)
+        ConstituencyParser.load(path)
 
 
 def test_arrays_of_curves_are_read_among_others():

@@ -15,7 +15,7 @@ from eigentree.constituency.chart.decode import OBJECTIVES
 from eigentree.constituency.ensemble.combine import Chains, Evidence, combine
 from eigentree.constituency.ensemble.training import train_ensemble
 from eigentree.constituency.learn.decomposition import DecompositionOptions
-from eigentree.constituency.parser import IN_PARTS, Parser
+from eigentree.constituency.parser import IN_PARTS, ConstituencyParser
 from eigentree.constituency.result import ParseResult
 from eigentree.errors import SettingsError
 from eigentree.sentence_input import PreparedSentence
@@ -42,16 +42,16 @@ SOME = [
 ]
 
 
-def with_options(parser: Parser, **changes) -> Parser:
+def with_options(parser: ConstituencyParser, **changes) -> ConstituencyParser:
     return replace(parser, options=replace(parser.options, **changes))
 
 
 @cache
-def parsers() -> dict[str, Parser]:
+def parsers() -> dict[str, ConstituencyParser]:
     """One of every class of grammar."""
     trees = demo_trees()[:200]
     found = {
-        method: Parser.train(trees, method=method, states=2)
+        method: ConstituencyParser.train(trees, method=method, states=2)
         for method in ("pcfg", "em", "clustering", "spectral")
     }
     kruskal = found["pcfg"].in_kruskal_form(DecompositionOptions(60, "als", iterations=10))

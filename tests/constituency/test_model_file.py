@@ -15,8 +15,8 @@ import pytest
 
 from eigentree.constituency.grammar.arrays import COUNTS
 from eigentree.constituency.grammar.lpcfg import LPCFG
-from eigentree.constituency.model_file import IMPLIED, KIND
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.model_file import CODEC, IMPLIED
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.constituency.training_options import TrainingOptions
 from eigentree.errors import EigentreeError, ModelFileError
 from eigentree.model_file import open_model, save_model
@@ -38,7 +38,7 @@ SENTENCES = [
 def test_a_loaded_parser_parses_alike(tmp_path, verify):
     path = tmp_path / "demo.egt"
     demo_parser().save(path)
-    loaded = Parser.load(path, verify=verify)
+    loaded = ConstituencyParser.load(path, verify=verify)
     sentences = [*SENTENCES, *((tree.words(), None) for tree in demo_trees()[:20])]
     assert list(loaded.parse_many(sentences)) == list(demo_parser().parse_many(sentences))
     assert loaded.options == demo_parser().options
@@ -50,15 +50,15 @@ def test_a_loaded_parser_parses_alike(tmp_path, verify):
 def test_a_loaded_parser_is_saved_as_the_same_bytes(tmp_path):
     first, second = tmp_path / "first.egt", tmp_path / "second.egt"
     demo_parser().save(first)
-    Parser.load(first).save(second)
+    ConstituencyParser.load(first).save(second)
     assert first.read_bytes() == second.read_bytes()
 
 
 @pytest.mark.parametrize("wrapper", [None, "", "ROOT", "VROOT-é"])
 def test_parsers_without_tagger_or_description(tmp_path, wrapper):
     path = tmp_path / "bare.egt"
-    Parser(any_length_parser().grammar, wrapper=wrapper).save(path)
-    loaded = Parser.load(path)
+    ConstituencyParser(any_length_parser().grammar, wrapper=wrapper).save(path)
+    loaded = ConstituencyParser.load(path)
     assert (loaded.tagger, loaded.wrapper, loaded.description) == (None, wrapper, {})
     assert loaded.parse(["a", "b"]).tree == any_length_parser().parse(["a", "b"]).tree
 
@@ -66,7 +66,7 @@ def test_parsers_without_tagger_or_description(tmp_path, wrapper):
 def test_arrays_are_in_the_file_as_the_format_says(tmp_path):
     path = tmp_path / "demo.egt"
     demo_parser().save(path)
-    file = open_model(path, kind=KIND)
+    file = open_model(path, kind=CODEC.kind)
     assert file.arrays["latent.dense"].dtype == np.float32
     assert set(file.blobs) == {"tagger"}
     assert file.header["kind"] == "parser"
@@ -82,11 +82,11 @@ def parts() -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     from pathlib import Path
 
     settings = TrainingOptions(tagger=False)
-    parser = Parser.train(demo_trees()[:120], settings=settings, states=4)
+    parser = ConstituencyParser.train(demo_trees()[:120], settings=settings, states=4)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "small.egt"
         parser.save(path)
-        file = open_model(path, kind=KIND)
+        file = open_model(path, kind=CODEC.kind)
         return file.header, {name: array.copy() for name, array in file.arrays.items()}
 
 
@@ -97,18 +97,18 @@ def counted_parts() -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     from pathlib import Path
 
     settings = TrainingOptions(method="clustering", tagger=False)
-    parser = Parser.train(demo_trees()[:120], settings=settings, states=4)
+    parser = ConstituencyParser.train(demo_trees()[:120], settings=settings, states=4)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "small.egt"
         parser.save(path)
-        file = open_model(path, kind=KIND)
+        file = open_model(path, kind=CODEC.kind)
         return file.header, {name: array.copy() for name, array in file.arrays.items()}
 
 
 def survives(path) -> bool:
     """False when a model is refused in order; True when it can be loaded and used."""
     try:
-        parser = Parser.load(path)
+        parser = ConstituencyParser.load(path)
     except ModelFileError as error:
         message = str(error)
         in_order = message.startswith(f"{path}: ") and "\n" not in message
@@ -266,15 +266,15 @@ def test_a_missing_array_of_counts_is_named(tmp_path, name):
     path = tmp_path / "less.egt"
     save_model(path, header, {other: arrays[other] for other in arrays if other != name})
     with pytest.raises(ModelFileError, match=r"the model's parts don't fit: lacks 'latent\."):
-        Parser.load(path)
+        ConstituencyParser.load(path)
 
 
 def test_a_parser_of_counts_comes_back_to_the_bit(tmp_path):
     trees = demo_trees()
-    parser = Parser.train(trees[:120], method="clustering", states=4)
+    parser = ConstituencyParser.train(trees[:120], method="clustering", states=4)
     path = tmp_path / "counts.egt"
     parser.save(path)
-    loaded = Parser.load(path)
+    loaded = ConstituencyParser.load(path)
     for name, array in parser.grammar.parameters._asdict().items():
         assert np.array_equal(array, getattr(loaded.grammar.parameters, name)), name
     for tree in trees[120:140]:
@@ -289,9 +289,11 @@ def test_counts_beside_other_forms_come_back_too(tmp_path):
     grammar = random_lpcfg(rng, backbone, 3, signed=True, samples=0.3, counts=0.6).rounded()
     assert 0 < grammar.is_counted.sum() < backbone.n_rules
     path = tmp_path / "mixed.egt"
-    Parser(grammar).save(path)
+    ConstituencyParser(grammar).save(path)
     for name, array in grammar.parameters._asdict().items():
-        assert np.array_equal(array, getattr(Parser.load(path).grammar.parameters, name)), name
+        assert np.array_equal(
+            array, getattr(ConstituencyParser.load(path).grammar.parameters, name)
+        ), name
 
 
 @pytest.mark.parametrize("name", ARRAYS)
@@ -300,7 +302,7 @@ def test_a_missing_array_is_named(tmp_path, name):
     path = tmp_path / "less.egt"
     save_model(path, header, {other: arrays[other] for other in arrays if other != name})
     with pytest.raises(ModelFileError, match=f"the model's parts don't fit: lacks '{name}'"):
-        Parser.load(path)
+        ConstituencyParser.load(path)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
@@ -381,7 +383,7 @@ def test_forged_headers_are_refused(tmp_path, change, message):
     path = tmp_path / "forged.egt"
     save_model(path, header, arrays)
     with pytest.raises(ModelFileError, match=f"^{re.escape(str(path))}: .*({message})"):
-        Parser.load(path)
+        ConstituencyParser.load(path)
 
 
 @pytest.mark.parametrize(
@@ -392,7 +394,7 @@ def test_a_missing_part_of_the_header_is_named(tmp_path, name):
     path = tmp_path / "less.egt"
     save_model(path, {key: header[key] for key in header if key != name}, arrays)
     with pytest.raises(ModelFileError, match=f"its header's {name}: "):
-        Parser.load(path)
+        ConstituencyParser.load(path)
 
 
 @pytest.mark.parametrize(
@@ -403,7 +405,7 @@ def test_a_forged_tagger_is_refused(tmp_path, blob):
     path = tmp_path / "forged.egt"
     save_model(path, header, arrays, {"tagger": blob})
     with pytest.raises(ModelFileError, match="are not a whole tagger of this version"):
-        Parser.load(path)
+        ConstituencyParser.load(path)
 
 
 # Files that are no models -----------------------------------------------------------------
@@ -448,7 +450,7 @@ def test_other_files_are_refused(tmp_path, make, message):
     path = tmp_path / "model.egt"
     make(path)
     with pytest.raises(ModelFileError, match=f"^{re.escape(str(path))}: {message}"):
-        Parser.load(path)
+        ConstituencyParser.load(path)
 
 
 def test_an_older_model_stays_when_saving_fails(tmp_path):

@@ -16,7 +16,7 @@ from eigentree.constituency.chart.decode import OBJECTIVES
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.learn.decomposition import DecompositionOptions
 from eigentree.constituency.options import ParserOptions
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.constituency.result import ParseResult
 from eigentree.constituency.training_options import TrainingOptions, TreebankOptions
 from eigentree.errors import SettingsError
@@ -32,7 +32,7 @@ SENTENCE = ["The", "dog", "sees", "the", "old", "cat", "."]
 TAGS = ["DT", "NN", "VBZ", "DT", "JJ", "NN", "."]
 
 
-def with_options(parser: Parser, **changes) -> Parser:
+def with_options(parser: ConstituencyParser, **changes) -> ConstituencyParser:
     return replace(parser, options=replace(parser.options, **changes))
 
 
@@ -79,7 +79,7 @@ def test_thirty_trees_are_learned_by_heart(own_tags):
     for tree in sorted(demo_trees(), key=lambda tree: len(tree.words())):
         seen.setdefault(tuple(tree.words()), tree)
     trees = list(seen.values())[:30]
-    parser = Parser.train(trees, states=8)
+    parser = ConstituencyParser.train(trees, states=8)
     results = [parser.parse(tree.words(), None if own_tags else tree.tags()) for tree in trees]
     assert [result.tree for result in results] == trees
 
@@ -96,7 +96,7 @@ def test_other_methods_parse_too(method, treebank):
         treebank=TreebankOptions(binarise=BinariseOptions(**treebank)),
         tagger=False,
     )
-    parser = Parser.train(demo_trees()[:200], settings=settings, states=2)
+    parser = ConstituencyParser.train(demo_trees()[:200], settings=settings, states=2)
     assert parser.grammar.signed is (method == "spectral")
     result = parser.parse(SENTENCE, TAGS)
     check(result, SENTENCE, TAGS)
@@ -106,7 +106,7 @@ def test_other_methods_parse_too(method, treebank):
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_every_objective_of_a_probability_model(objective):
     parser = any_length_parser()
-    pcfg = Parser.train(demo_trees()[:200], method="pcfg")
+    pcfg = ConstituencyParser.train(demo_trees()[:200], method="pcfg")
     for each in (parser, pcfg) if objective != "viterbi" else (pcfg,):
         words = ["a", "b", "a"] if each is parser else SENTENCE
         result = with_options(each, objective=objective).parse(words)
@@ -116,7 +116,7 @@ def test_every_objective_of_a_probability_model(objective):
 
 @pytest.mark.parametrize("method", ["pcfg", "clustering", "spectral"])
 def test_trees_without_rules_have_the_words_and_tags_of_any_grammar(method):
-    parser = Parser.train(demo_trees()[:200], method=method, states=2)
+    parser = ConstituencyParser.train(demo_trees()[:200], method=method, states=2)
     kruskal = parser.in_kruskal_form(DecompositionOptions(8, "als", iterations=5))
     for each in (parser, kruskal):
         free = with_options(each, objective="free")
@@ -317,7 +317,9 @@ def test_tags_that_are_right_still_count_when_others_are_set_aside():
 
 
 def test_words_without_any_tree_stand_under_one_root():
-    parser = Parser.train([parse_tree("(S (NP (D the) (N dog)) (VP (V sleeps)))")], states=2)
+    parser = ConstituencyParser.train(
+        [parse_tree("(S (NP (D the) (N dog)) (VP (V sleeps)))")], states=2
+    )
     for words, tags in ((["the"], None), (["dog", "dog"], ["N", "N"]), (["x"] * 4, ["?"] * 4)):
         result = parser.parse(words, tags)
         check(result, words, tags)
@@ -330,7 +332,7 @@ def test_words_without_any_tree_stand_under_one_root():
 
 
 def test_a_grammar_of_single_words_knows_no_phrase():
-    parser = Parser.train([parse_tree("(UH yes)"), parse_tree("(FRAG (NN tea))")] * 3)
+    parser = ConstituencyParser.train([parse_tree("(UH yes)"), parse_tree("(FRAG (NN tea))")] * 3)
     for words in (["yes"], ["tea"], ["what"], ["yes", "tea"]):
         check(parser.parse(words), words)
     assert parser.parse(["tea"]).tree == parse_tree("(FRAG (NN tea))")
@@ -383,7 +385,7 @@ def test_several_trees(objective, tags):
 
 
 def test_shares_of_a_sentence_are_probabilities():
-    parser = Parser.train(demo_trees()[:200], method="pcfg")
+    parser = ConstituencyParser.train(demo_trees()[:200], method="pcfg")
     words, tags = LONGER[:2] + LONGER[3:9] + ["."], LONGER_TAGS[:2] + LONGER_TAGS[3:9] + ["."]
     result = with_options(parser, threshold=0.0, objective="viterbi").parse(
         words, tags, kbest=10**5
@@ -401,7 +403,7 @@ def test_shares_of_a_sentence_are_probabilities():
 
 
 def test_several_trees_in_kruskal_form():
-    exact = Parser.train(demo_trees()[:60], method="pcfg")
+    exact = ConstituencyParser.train(demo_trees()[:60], method="pcfg")
     for parser in (exact, exact.in_kruskal_form(seed=1)):
         result = parser.parse(LONGER, LONGER_TAGS, kbest=8)
         check_several(result, 8)
@@ -425,7 +427,7 @@ def test_fall_backs_have_alternatives_too(fallback):
     elif fallback == "flat":
         words, tags = ["x"] * 4, ["XX"] * 4
         trees = [parse_tree("(S (NP (D the) (N dog)) (VP (V sleeps)))")]
-        parser = Parser.train(trees, states=2)
+        parser = ConstituencyParser.train(trees, states=2)
     else:
         parser = with_options(parser, max_words=8)
     result = parser.parse(words, tags, kbest=7)
@@ -455,7 +457,7 @@ def test_values_of_trees_are_those_of_their_own_binarisation(direction):
 
     options = BinariseOptions(direction, vertical=2, horizontal=1)
     settings = TrainingOptions(treebank=TreebankOptions(binarise=options), tagger=False)
-    parser = Parser.train(demo_trees()[:100], settings=settings, states=2)
+    parser = ConstituencyParser.train(demo_trees()[:100], settings=settings, states=2)
     for tree in demo_trees()[:5]:
         found = parser.parse(tree.words(), tree.tags(), kbest=50).alternatives
         values = {each.tree: each.log_value for each in found}
@@ -571,7 +573,7 @@ def test_an_objective_that_does_not_fit_the_grammar():
 
 def test_a_tagger_may_know_tags_that_the_grammar_lacks():
     other = Tagger.train([(["a", "b"], ["FIRST", "SECOND"])])
-    result = Parser(demo_parser().grammar, other).parse(["the", "dog", "slept"])
+    result = ConstituencyParser(demo_parser().grammar, other).parse(["the", "dog", "slept"])
     check(result, ["the", "dog", "slept"])
     assert set(result.tags) <= set(demo_parser().grammar.backbone.symbols.tags)
     assert result.tags[0] == "DT"
@@ -592,7 +594,7 @@ def test_the_parser_chooses_among_the_tagger_s_tags():
             either = [TagProbability("VBD", 0.55), TagProbability("NN", 0.45)]
             return [[TagProbability("DT", 1.0)], either, [TagProbability("VBD", 1.0)]]
 
-    parser = Parser(demo_parser().grammar, Undecided())
+    parser = ConstituencyParser(demo_parser().grammar, Undecided())
     result = parser.parse(["the", "dog", "slept"])
     assert result.tags == ["DT", "NN", "VBD"]
     assert result.fallback is None
@@ -613,8 +615,8 @@ def test_weights_of_one_tag_a_word_change_nothing_but_the_value():
         def marginals(self, _words, **_options):
             return [[TagProbability(tag, 1.0)] for tag in tags]
 
-    given = Parser(parser.grammar).parse(words, tags)
-    guessed = Parser(parser.grammar, Sure()).parse(words)
+    given = ConstituencyParser(parser.grammar).parse(words, tags)
+    guessed = ConstituencyParser(parser.grammar, Sure()).parse(words)
     assert guessed.tree == given.tree
     ids = parser.grammar.backbone.lexicon.ids(words)
     numbers = parser.grammar.backbone.tag_numbers(tags)
@@ -642,7 +644,9 @@ def test_weights_do_what_the_tagger_s_guesses_do():
 
 def test_the_value_is_linear_in_the_weights():
     # Two tags of two words: a sum over four choices, each of them parsed alone.
-    grammar = Parser.train(demo_trees(), method="pcfg", settings=TrainingOptions(tagger=False))
+    grammar = ConstituencyParser.train(
+        demo_trees(), method="pcfg", settings=TrainingOptions(tagger=False)
+    )
     parser = with_options(grammar, threshold=0.0)
     words, first, second = ["the", "cat", "slept"], {"NN": 0.6, "JJ": 0.4}, {"VBD": 3, "NN": 1}
     whole = 0.0
@@ -698,17 +702,20 @@ def test_a_parser_names_itself_in_short():
     n_states = int(parser.grammar.n_states.sum())
     n_symbols, n_rules = len(parser.grammar.backbone.symbols), parser.grammar.backbone.n_rules
     sizes = f"{n_states} states, {n_symbols} symbols, {n_rules} rules"
-    assert repr(parser) == f"<Parser: spectral, {sizes}, tagger>"
-    assert repr(Parser(parser.grammar)) == f"<Parser: unknown method, {sizes}, no tagger>"
+    assert repr(parser) == f"<ConstituencyParser: spectral, {sizes}, tagger>"
+    assert (
+        repr(ConstituencyParser(parser.grammar))
+        == f"<ConstituencyParser: unknown method, {sizes}, no tagger>"
+    )
 
 
 def test_em_keeps_the_best_iteration_on_held_out_trees():
     trees = demo_trees()
     options = {"method": "em", "states": 2, "settings": TrainingOptions(tagger=False)}
-    with_trees = Parser.train(trees[:60], dev=trees[60:70], **options).description["em"]
+    with_trees = ConstituencyParser.train(trees[:60], dev=trees[60:70], **options).description["em"]
     judged = [row["f1"] for row in with_trees["record"] if row["f1"] is not None]
     best = with_trees["record"][with_trees["best"] - 1]
     assert len(judged) > 1
     assert best["f1"] == max(judged)
-    without = Parser.train(trees[:60], **options).description["em"]
+    without = ConstituencyParser.train(trees[:60], **options).description["em"]
     assert {row["f1"] for row in without["record"]} == {None}

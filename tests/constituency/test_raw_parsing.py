@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import pytest
 
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.errors import ModelFileError, SettingsError
 from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.treebank.io.brackets import parse_tree
@@ -98,14 +98,14 @@ def test_dependencies_of_text():
 
 
 def test_the_convention_is_in_the_model(models):
-    parser = Parser.load(models / "trees.egt")
+    parser = ConstituencyParser.load(models / "trees.egt")
     assert parser.tokenisation == demo_parser().tokenisation
     assert parser.tokenisation.mode == "penn"
     assert "``" in parser.tokenisation.marks
 
 
 def test_older_models_are_read_off_their_lexicon(models):
-    parser = Parser.load(models / "trees.egt")
+    parser = ConstituencyParser.load(models / "trees.egt")
     description = {key: value for key, value in parser.description.items() if key != "text"}
     old = replace(parser, description=description)
     assert old.tokenisation.mode == "penn"

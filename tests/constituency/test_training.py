@@ -18,7 +18,7 @@ from eigentree.constituency.learn.em import EMOptions
 from eigentree.constituency.learn.noise import Noise
 from eigentree.constituency.learn.spectral import SpectralOptions
 from eigentree.constituency.learn.state_search import StateSearchOptions
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.constituency.training_options import TrainingOptions, TreebankOptions
 from eigentree.constituency.tuning import tuned
 from eigentree.errors import GrammarError, ModelFileError, SettingsError
@@ -35,14 +35,16 @@ from tests.demo import TREEBANK, demo_parser, demo_trees
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path):
     for name in ("first", "second"):
-        Parser.train(demo_trees()[:100], states=6, seed=7).save(tmp_path / name)
+        ConstituencyParser.train(demo_trees()[:100], states=6, seed=7).save(tmp_path / name)
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
 
 
 def test_the_seed_is_told():
     trees = demo_trees()[:50]
     settings = TrainingOptions(tagger=False)
-    parsers = [Parser.train(trees, settings=settings, states=4, seed=seed) for seed in (1, 2)]
+    parsers = [
+        ConstituencyParser.train(trees, settings=settings, states=4, seed=seed) for seed in (1, 2)
+    ]
     assert [parser.description["seed"] for parser in parsers] == [1, 2]
 
 
@@ -98,7 +100,7 @@ def test_learning_runs_in_one_thread(monkeypatch):
 
     monkeypatch.setattr(spectral, "cross_moment_svd", noting_decompose)
     monkeypatch.setattr(spectral, "smoothed_tensor", noting_smooth)
-    Parser.train(demo_trees()[:10], states=2, settings=TrainingOptions(tagger=False))
+    ConstituencyParser.train(demo_trees()[:10], states=2, settings=TrainingOptions(tagger=False))
     assert set(seen) == {1}
 
 
@@ -106,7 +108,7 @@ def test_clustering_runs_in_one_thread():
     """In a process of its own, where scikit-learn is not loaded before it is needed."""
     script = """
 import threadpoolctl
-from eigentree import Parser, TrainingOptions
+from eigentree import ConstituencyParser, TrainingOptions
 from eigentree.constituency.learn import clustering
 from tests.demo import demo_trees
 
@@ -118,7 +120,7 @@ def noting(columns):
     return own(columns)
 
 clustering._standardised = noting
-Parser.train(
+ConstituencyParser.train(
     demo_trees()[:30], states=2, settings=TrainingOptions(method="spectral+em", tagger=False)
 )
 """
@@ -136,7 +138,7 @@ Parser.train(
 # Expectation maximisation -----------------------------------------------------------------
 
 
-def f1_of(parser: Parser, trees) -> float:
+def f1_of(parser: ConstituencyParser, trees) -> float:
     parsed = [parser.parse(tree.words(), tree.tags()).tree for tree in trees]
     return score(trees, parsed, EVALB_COLLINS).all.f1
 
@@ -168,7 +170,7 @@ def test_times_are_told_but_not_kept(tmp_path):
         assert parser.description["em"]["record"][0]["cpu_seconds"] > 0
         parser.save(tmp_path / str(number))
     assert (tmp_path / "0").read_bytes() == (tmp_path / "1").read_bytes()
-    record = Parser.load(tmp_path / "0").description["em"]["record"]
+    record = ConstituencyParser.load(tmp_path / "0").description["em"]["record"]
     assert set(record[0]) == {"iteration", "log_likelihood", "f1"}
 
 
@@ -225,7 +227,7 @@ def test_em_from_clusters_of_spectral_projections(tmp_path):
     first, of_chance = (each.description["em"]["record"][0] for each in (parser, chance))
     assert first["log_likelihood"] > of_chance["log_likelihood"]
     assert f1_of(parser, trees) > 0.95
-    loaded = Parser.load(tmp_path / "first")
+    loaded = ConstituencyParser.load(tmp_path / "first")
     assert loaded.description["method"] == "spectral+em"
     assert loaded.parse(trees[0].words(), trees[0].tags()).tree == trees[0]
 
@@ -235,23 +237,23 @@ def test_em_from_clusters_of_spectral_projections(tmp_path):
 
 def test_shortcuts_change_the_settings():
     settings = TrainingOptions(tagger=False)
-    parser = Parser.train(demo_trees()[:40], settings=settings, states=3)
+    parser = ConstituencyParser.train(demo_trees()[:40], settings=settings, states=3)
     assert parser.description["method"] == "spectral"
     assert parser.description["spectral"]["states"] == 3
     assert parser.grammar.n_states.max() == 3
     assert parser.tagger is None
-    plain = Parser.train(demo_trees()[:40], settings=settings, method="pcfg")
+    plain = ConstituencyParser.train(demo_trees()[:40], settings=settings, method="pcfg")
     assert plain.description["method"] == "pcfg"
     assert plain.grammar.n_states.max() == 1
     assert "spectral" not in plain.description
-    iterated = Parser.train(demo_trees()[:40], settings=settings, method="em", states=3)
+    iterated = ConstituencyParser.train(demo_trees()[:40], settings=settings, method="em", states=3)
     assert iterated.description["em"]["settings"]["states"] == 3
-    markov = Parser.train(demo_trees()[:40], settings=settings, method="markov")
+    markov = ConstituencyParser.train(demo_trees()[:40], settings=settings, method="markov")
     assert markov.description["method"] == "pcfg"
     binarise = markov.description["treebank"]["binarise"]
     assert (binarise["vertical"], binarise["horizontal"]) == (2, 1)
     with pytest.raises(SettingsError, match="method is 'bayes'; it must be one of spectral"):
-        Parser.train(demo_trees()[:40], method="bayes")
+        ConstituencyParser.train(demo_trees()[:40], method="bayes")
     assert iterated.grammar.n_states.max() == 3
 
 
@@ -273,12 +275,12 @@ def test_settings_without_a_meaning(options, message):
 
 def test_an_unknown_method():
     with pytest.raises(SettingsError, match="method is 'neural'; it must be one of spectral, cl"):
-        Parser.train(demo_trees()[:5], method="neural")
+        ConstituencyParser.train(demo_trees()[:5], method="neural")
 
 
 def test_no_trees():
     with pytest.raises(GrammarError, match="there are no trees to learn from"):
-        Parser.train([])
+        ConstituencyParser.train([])
 
 
 @pytest.mark.parametrize(
@@ -287,7 +289,7 @@ def test_no_trees():
 def test_heads_are_chosen_by_the_labels(labels, heads):
     s, np_, vp = labels.split()
     text = f"({s} ({np_} (A a) (B b)) ({vp} (C c) ({np_} (A a) (B b))))"
-    parser = Parser.train([parse_tree(text)] * 2, states=2)
+    parser = ConstituencyParser.train([parse_tree(text)] * 2, states=2)
     assert parser.description["treebank"]["heads"] == heads
 
 
@@ -314,7 +316,7 @@ def test_share_of_unseen_rules():
 
 def test_progress_goes_from_stage_to_stage():
     calls: list[tuple[str, float]] = []
-    Parser.train(
+    ConstituencyParser.train(
         demo_trees()[:40], states=2, progress=lambda stage, share: calls.append((stage, share))
     )
     assert list(dict.fromkeys(stage for stage, _ in calls)) == [
@@ -389,7 +391,7 @@ def test_tuning_needs_trees():
 
 def learns_by_heart(texts: list[str], **settings) -> None:
     trees = [parse_tree(text) for text in texts]
-    parser = Parser.train(trees * 2, states=4, **settings)
+    parser = ConstituencyParser.train(trees * 2, states=4, **settings)
     for tree in trees:
         result = parser.parse(tree.words(), tree.tags())
         assert result.tree == tree
@@ -436,12 +438,12 @@ def test_deep_trees():
     tree = Tree("N", (), "x")
     for _ in range(3000):
         tree = Tree("A", [tree])
-    parser = Parser.train([tree, parse_tree("(S (N x) (N x))")], states=2)
+    parser = ConstituencyParser.train([tree, parse_tree("(S (N x) (N x))")], states=2)
     assert parser.parse(["x"], ["N"]).tree == tree
     tree = Tree("N", (), "x")
     for _ in range(300):
         tree = Tree("A", [Tree("N", (), "x"), tree])
-    parser = Parser.train([tree], states=2)
+    parser = ConstituencyParser.train([tree], states=2)
     assert parser.parse(["x"] * 301, ["N"] * 301).tree == tree
 
 
@@ -505,7 +507,7 @@ def test_states_are_searched_on_held_out_trees(tmp_path):
     again = training.train(trees[:80], replace(SEARCH, state_search=None, spectral=by_name))
     for one, other in zip(again.grammar.parameters, parser.grammar.parameters, strict=True):
         assert np.array_equal(one, other)
-    assert Parser.load(tmp_path / "one").description == parser.description
+    assert ConstituencyParser.load(tmp_path / "one").description == parser.description
 
 
 def test_the_start_stays_where_no_other_numbers_are_better():

@@ -13,7 +13,7 @@ from eigentree.constituency.chart import pruning
 from eigentree.constituency.decoding import decode
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.options import ParserOptions
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.constituency.training_options import TrainingOptions
 from eigentree.constituency.validation import ValidationSet
 from eigentree.errors import GrammarError
@@ -35,11 +35,11 @@ ODD = tuple(
 )
 
 
-def held_out_of(parser: Parser, trees) -> ValidationSet:
+def held_out_of(parser: ConstituencyParser, trees) -> ValidationSet:
     return ValidationSet(trees, parser.grammar.backbone, parser.options)
 
 
-def without_value(parser: Parser) -> LPCFG:
+def without_value(parser: ConstituencyParser) -> LPCFG:
     """The same backbone under states that give every sentence the value 0."""
     parameters = parser.grammar.parameters
     return LPCFG(
@@ -47,7 +47,7 @@ def without_value(parser: Parser) -> LPCFG:
     )
 
 
-def same(parser: Parser, trees) -> list[str | None]:
+def same(parser: ConstituencyParser, trees) -> list[str | None]:
     results = held_out_of(parser, trees).parse(parser.grammar)
     assert results == [parser.parse(tree.words(), tree.tags()) for tree in trees]
     return [result.fallback for result in results]
@@ -116,7 +116,9 @@ def test_sentences_are_pruned_once(monkeypatch):
 def test_f1_of_grammars_of_one_backbone():
     trees = demo_trees()
     settings = TrainingOptions(tagger=False)
-    parsers = [Parser.train(trees[:60], settings=settings, states=states) for states in (1, 6)]
+    parsers = [
+        ConstituencyParser.train(trees[:60], settings=settings, states=states) for states in (1, 6)
+    ]
     judged = ValidationSet(trees[60:90], parsers[0].grammar.backbone, settings.parsing)
     for parser in parsers:
         parsed = [parser.parse(tree.words(), tree.tags()).tree for tree in trees[60:90]]

@@ -11,7 +11,7 @@ from hypothesis import given
 from nltk.tree import ProbabilisticTree
 
 from eigentree.constituency.options import ParserOptions
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.errors import SettingsError, TreebankFormatError
 from eigentree.integrations.nltk_parser import NLTKParser, to_pcfg
 from eigentree.integrations.nltk_trees import from_nltk, read_nltk, to_nltk
@@ -113,7 +113,7 @@ def test_a_corpus_of_nltk_is_cleaned():
 def test_a_corpus_of_nltk_makes_a_parser():
     trees = read_nltk(to_nltk(tree, escaped=True) for tree in demo_trees())
     assert trees == list(demo_trees())
-    parser = Parser.train(read_nltk(treebank()) * 5, method="pcfg")
+    parser = ConstituencyParser.train(read_nltk(treebank()) * 5, method="pcfg")
     assert NLTKParser(parser).parse_one(["ice", "falls"]).label() == "S"
 
 
@@ -121,7 +121,7 @@ def test_a_corpus_of_nltk_makes_a_parser():
 
 
 def pcfg_parser(objective="viterbi", tagger=False):
-    parser = Parser.train(demo_trees(), method="pcfg")
+    parser = ConstituencyParser.train(demo_trees(), method="pcfg")
     return replace(
         parser,
         options=ParserOptions(objective=objective),
@@ -157,13 +157,13 @@ def test_trees_are_those_of_the_k_best_list(plain):
 
 def test_few_are_found_where_few_are_wanted(plain, monkeypatch):
     asked = []
-    parse = Parser.parse
+    parse = ConstituencyParser.parse
 
     def watched(self, *given, kbest=None, **more):
         asked.append(kbest)
         return parse(self, *given, kbest=kbest, **more)
 
-    monkeypatch.setattr(Parser, "parse", watched)
+    monkeypatch.setattr(ConstituencyParser, "parse", watched)
     found = NLTKParser(plain, most=20).parse(WORDS)
     assert asked == []
     next(found)

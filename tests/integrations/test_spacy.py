@@ -13,7 +13,7 @@ import pytest
 import spacy
 from spacy.tokens import Doc, Span
 
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.errors import ModelFileError, SettingsError
 from eigentree.integrations import spacy as integration
 from eigentree.integrations.spacy import EigentreeComponent, NoConstituentError
@@ -135,15 +135,17 @@ def test_merged_tokens(nlp):
 
 def test_quotes_are_written_as_the_treebank_s(nlp, monkeypatch):
     given = []
-    parse = Parser.parse
+    parse = ConstituencyParser.parse
 
     def watched(self, words, tags=None, **more):
         given.append(list(words))
         return parse(self, words, tags, **more)
 
-    monkeypatch.setattr(Parser, "parse", watched)
+    monkeypatch.setattr(ConstituencyParser, "parse", watched)
     monkeypatch.setattr(
-        Parser, "tokenisation", property(lambda _: TokenisationScheme(marks=("``", "''")))
+        ConstituencyParser,
+        "tokenisation",
+        property(lambda _: TokenisationScheme(marks=("``", "''"))),
     )
     doc = nlp('The man saw "the dog" .')
     assert given == [["The", "man", "saw", "``", "the", "dog", "''", "."]]

@@ -20,7 +20,7 @@ from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.learn.constrained_em import ConstrainedEMOptions, learn_constrained_em
 from eigentree.constituency.learn.em import EMOptions, learn_em
 from eigentree.constituency.learn.treebank_arrays import Examples
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.errors import GrammarError
 from eigentree.learning import em_loop
 from eigentree.learning.em_loop import EMRun, EMSchedule, EMTrace, ExpectedCounts, run_em
@@ -49,8 +49,8 @@ def examples() -> Examples:
 
 
 @cache
-def plain_parser() -> Parser:
-    return Parser.train(demo_trees()[:40], method="pcfg")
+def plain_parser() -> ConstituencyParser:
+    return ConstituencyParser.train(demo_trees()[:40], method="pcfg")
 
 
 def trees(**settings: Any) -> EMTrace[Any]:

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from eigentree.constituency.ensemble.combine import Chains, Evidence
-from eigentree.constituency.ensemble.diversity import Candidates, diversity, oracle
+from eigentree.constituency.ensemble.diversity import TreeLists, diversity, oracle
 from eigentree.constituency.ensemble.model_folder import member_path
 from eigentree.constituency.ensemble.parser import EnsembleParser
-from eigentree.constituency.ensemble.predictions import Reading
+from eigentree.constituency.ensemble.predictions import Prediction
 from eigentree.constituency.ensemble.stacking import Query
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.errors import SettingsError, TreebankFormatError
 from eigentree.evaluation.parseval import score
 from eigentree.evaluation.settings import EVALB_COLLINS
@@ -77,7 +77,7 @@ def outputs(result, files, part: str) -> tuple[list[Tree], list[list[Tree]]]:
     clean = read_treebank(files[part]).trees
     parsed = []
     for member in ensemble["members"]:
-        parser = Parser.load(member_path(folder, member["name"]))
+        parser = ConstituencyParser.load(member_path(folder, member["name"]))
         parsed.append([parser.parse(tree.words(), tree.tags()).tree for tree in clean])
     return gold, parsed
 
@@ -234,7 +234,7 @@ def test_families_have_their_oracle_and_diversity(result, files, part):
             for name, trees in zip(names, parsed, strict=True)
             if group["family"] in (None, name.split("-")[0])
         ]
-        candidates = Candidates.of(mine)
+        candidates = TreeLists.of(mine)
         expected = diversity(candidates)
         of = group["parts"][part]
         assert of["oracle"] == pytest.approx(oracle(gold, candidates.trees).f1)
@@ -290,17 +290,17 @@ def test_growth_begins_with_one_member_and_ends_with_all(result):
 
 def test_a_member_without_a_tree_is_held_to_a_flat_one(result):
     parser = EnsembleParser.load(result.report.parent / "ensembles" / "small")
-    description = parser.network.description
+    description = parser.stacking.config
     sentence = PreparedSentence(["a", "b"], ["DT", "NN"])
     tree = Tree("S", [Tree("NP", [Tree("DT", (), "a"), Tree("NN", (), "b")])])
     chains = Chains()
     nothing = Evidence(2, chains)
-    readings = {
-        "add": Reading([tree], np.array([0, -1, -1, 0]), nothing),
-        "drop": Reading([], np.array([-1, -1, -1]), nothing, "threshold"),
+    predictions = {
+        "add": Prediction([tree], np.array([0, -1, -1, 0]), nothing),
+        "drop": Prediction([], np.array([-1, -1, -1]), nothing, "threshold"),
     }
-    (combined,) = parser.network.answers([Query(*sentence[:2], readings, {})], "S")
-    output = ensemble_answers._output(parser, sentence, readings, combined, description)
+    (combined,) = parser.stacking.answers([Query(*sentence[:2], predictions, {})], "S")
+    output = ensemble_answers._output(parser, sentence, predictions, combined, description)
     flat = Tree(parser.backbones[0].root_label, tree.children[0].children)
     assert output.trees == [tree, flat]
     assert output.choice == [0, 1, 1, 0, 1, 1, 1]

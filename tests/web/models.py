@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from eigentree import clauses
-from eigentree.constituency.ensemble.config import make_description
+from eigentree.constituency.ensemble.config import make_config
 from eigentree.constituency.ensemble.training import train_ensemble
 from eigentree.dependency.learn.head_automata import HeadAutomataOptions
 from eigentree.dependency.options import DependencyTrainingOptions
@@ -44,6 +44,6 @@ def save_brackets(folder: Path) -> Path:
 def save_ensemble(folder: Path) -> Path:
     families = [{"name": name, "method": "pcfg", "states": 1} for name in ("one", "two")]
     combinations = [{"name": "all", "how": "tree-coverage", "inputs": ["one", "two"]}]
-    description = make_description({"family": families, "combination": combinations})
+    description = make_config({"family": families, "combination": combinations})
     train_ensemble(demo_trees()[:60], description, folder / "many", wrapper="", seed=1)
     return folder / "many"

@@ -9,7 +9,7 @@ import pytest
 
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.grammar.symbols import SymbolTable
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.errors import SettingsError
 from eigentree.simulation import attachment_grammar, pronoun_grammar
 from eigentree.treebank.binarise import Symbol
@@ -33,7 +33,7 @@ def same(found: dict[str, float], expected: dict[str, float]) -> bool:
 
 
 def test_nonterminals_are_listed():
-    rows = {each["label"]: each for each in symbols(Parser(pronoun_grammar()))}
+    rows = {each["label"]: each for each in symbols(ConstituencyParser(pronoun_grammar()))}
     assert rows["NP+PRP"] == {
         "label": "NP+PRP",
         "kind": "preterminal",
@@ -47,34 +47,34 @@ def test_nonterminals_are_listed():
 
 
 def test_words_of_states_have_their_probabilities():
-    record = symbol(Parser(pronoun_grammar()), "NP+PRP")
+    record = symbol(ConstituencyParser(pronoun_grammar()), "NP+PRP")
     assert not record["signed"]
     assert same(choices(record, 0), {"she": 0.7, "it": 0.3})
     assert same(choices(record, 1), {"him": 0.6, "it": 0.4})
 
 
 def test_rules_of_states_have_their_probabilities():
-    parser = Parser(pronoun_grammar())
+    parser = ConstituencyParser(pronoun_grammar())
     assert same(choices(symbol(parser, "S"), 0), {"NP+PRP VP": 0.6, "NP VP": 0.4})
     assert same(choices(symbol(parser, "VP"), 0), {"V NP": 0.7, "V NP+PRP": 0.3})
 
 
 def test_shares_are_those_of_a_state_s_uses():
     # A tree has one subject, which is no pronoun with probability 0.4, and one object, with 0.7.
-    record = symbol(Parser(pronoun_grammar()), "NP")
+    record = symbol(ConstituencyParser(pronoun_grammar()), "NP")
     shares = {each["state"]: each["share"] for each in record["states"]}
     assert close([shares[0], shares[1]], [0.4 / 1.1, 0.7 / 1.1], rtol=1e-9)
     assert [each["state"] for each in record["states"]] == [1, 0]
 
 
 def test_most_says_how_many():
-    record = symbol(Parser(attachment_grammar()), "N", most=2)
+    record = symbol(ConstituencyParser(attachment_grammar()), "N", most=2)
     assert len(record["states"][0]["choices"]) == 2
 
 
 @pytest.mark.parametrize("method", ["pcfg", "em", "clustering"])
 def test_choices_of_a_learned_grammar_of_probabilities_sum_to_one(method):
-    parser = Parser.train(demo_trees()[:150], method=method, states=3)
+    parser = ConstituencyParser.train(demo_trees()[:150], method=method, states=3)
     for label in ("NP", "VP", "DT"):
         record = symbol(parser, label, most=10_000)
         assert close(sum(each["share"] for each in record["states"]), 1.0, rtol=1e-9)
@@ -87,7 +87,7 @@ def test_choices_of_a_learned_grammar_of_probabilities_sum_to_one(method):
 
 @pytest.mark.parametrize("method", ["clustering", "spectral"])
 def test_values_of_rules_are_those_of_their_tensors(method):
-    parser = Parser.train(demo_trees()[:150], method=method, states=3)
+    parser = ConstituencyParser.train(demo_trees()[:150], method=method, states=3)
     grammar: LPCFG = parser.grammar
     names = symbol_names(grammar.backbone.symbols)
     found = symbol(parser, "NP", most=10_000)

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from eigentree.cli.app import load_command
-from eigentree.serialise import parse_record
 from eigentree.treebank.io.conllu import read_conllu
 from eigentree.web import worker
 from eigentree.web.limits import Limits
@@ -34,7 +33,7 @@ def test_a_parse_is_that_of_the_parser(inside):
     [result] = results_of(inside.post("/api/parse", {"sentences": [{"words": words}]}))
     parser = demo_parser()
     parse = parser.parse(words)
-    right = parse_record(parse, parser.wrapper, parser.cleaning.root_name)
+    right = parse.to_dict(parser.wrapper, parser.cleaning.root_name)
     assert result == {"index": 0, "offsets": None, **json.loads(json.dumps(right))}
 
 

@@ -26,7 +26,7 @@ from eigentree.errors import SettingsError
 
 if TYPE_CHECKING:
     from eigentree.constituency.ensemble.parser import EnsembleParser
-    from eigentree.constituency.parser import Parser
+    from eigentree.constituency.parser import ConstituencyParser
     from eigentree.sentence_input import Offsets
     from eigentree.tokenisation.reader import ReadText
     from eigentree.tokenisation.scheme import TokenisationScheme
@@ -262,15 +262,15 @@ def model_path(given: str | None, usual: str) -> str:
     return str(bundled_path(usual) if given is None else resolve_model(given))
 
 
-def open_parser(model: str) -> Parser | EnsembleParser:
+def open_parser(model: str) -> ConstituencyParser | EnsembleParser:
     """The constituency parser of a model file, or of the folder of an ensemble."""
     if Path(model).is_dir():
         from eigentree.constituency.ensemble.parser import EnsembleParser
 
         return EnsembleParser.load(model)
-    from eigentree.constituency.parser import Parser
+    from eigentree.constituency.parser import ConstituencyParser
 
-    return Parser.load(model)
+    return ConstituencyParser.load(model)
 
 
 # Reading ----------------------------------------------------------------------------------

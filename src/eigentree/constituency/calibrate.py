@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from eigentree.constituency.calibration import Calibration, Curve, TagCondition
 from eigentree.constituency.ensemble.parser import EnsembleParser
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.constituency.result import ParseResult
 from eigentree.evaluation.reliability import right_brackets
 from eigentree.treebank.tree import Span, Tree
 from eigentree.types import Floats
 
-AnyParser = TypeVar("AnyParser", Parser, EnsembleParser)
+AnyParser = TypeVar("AnyParser", ConstituencyParser, EnsembleParser)
 
 
 class ConfidenceSample(NamedTuple):
@@ -109,7 +109,7 @@ def measure_confidence(results: Iterable[ParseResult], gold: Sequence[Tree]) -> 
     return ConfidenceSamples(*judged)
 
 
-def tag_conditions(parser: Parser | EnsembleParser) -> tuple[TagCondition, ...]:
+def tag_conditions(parser: ConstituencyParser | EnsembleParser) -> tuple[TagCondition, ...]:
     """Tagged input, and untagged input where the parser has a tagger."""
     return ("tagged",) if parser.tagger is None else ("tagged", "untagged")
 

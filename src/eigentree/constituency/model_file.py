@@ -1,17 +1,16 @@
 """Parsers in model files: which array is what, and the checks when one is opened.
 
-The numbers of rules and words are stored in single precision; `Parser.train` has already
-rounded them, so a loaded parser computes exactly what the trained one did.
+The numbers of rules and words are stored in single precision; `ConstituencyParser.train` has
+already rounded them, so a loaded parser computes exactly what the trained one did.
 """
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, ConfigDict, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict
 
 from eigentree._core.shapes import check_types
 from eigentree.constituency.calibration import from_arrays, to_arrays
@@ -21,9 +20,9 @@ from eigentree.constituency.grammar.lpcfg import LPCFG, NO_MATRIX, ROUNDED
 from eigentree.constituency.grammar.pcfg import PCFG, WordTable
 from eigentree.constituency.grammar.symbols import SymbolTable
 from eigentree.constituency.options import ParserOptions
-from eigentree.constituency.parser import Parser
-from eigentree.errors import EigentreeError, ModelFileError
-from eigentree.model_file import ModelFile, header_problem, open_model, save_model
+from eigentree.constituency.parser import ConstituencyParser
+from eigentree.errors import ModelFileError
+from eigentree.model_file import Codec, ModelFile, Parts
 from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.treebank.binarise import Kind
 from eigentree.treebank.cleaning import CleaningOptions
@@ -31,7 +30,6 @@ from eigentree.treebank.lexicon import Lexicon, LexiconOptions
 from eigentree.treebank.tree import FORBIDDEN_IN_LABEL
 from eigentree.words.tagger import Tagger
 
-KIND = "parser"
 _BACKBONE = ("parent", "left", "right", "probability", "root")
 _WORDS = ("word", "symbol", "count")
 _KRUSKAL = ("weights", "parent", "left", "right")
@@ -53,42 +51,42 @@ def _convention(stored: dict[str, Any]) -> dict[str, Any]:
 _Label = Annotated[str, AfterValidator(_label)]
 
 
-class _Open(BaseModel):
+class _ExtensiblePart(BaseModel):
     """A part of the header that may hold more than is checked."""
 
     model_config = ConfigDict(extra="allow")
 
 
-class _TreebankSettings(_Open):
+class _TreebankSettings(_ExtensiblePart):
     cleaning: CleaningOptions = CleaningOptions()
 
 
-class _Iteration(_Open):
+class _Iteration(_ExtensiblePart):
     iteration: int
     log_likelihood: float
     f1: float | None
 
 
-class _Iterations(_Open):
+class _Iterations(_ExtensiblePart):
     settings: dict[str, Any]
     record: list[_Iteration]
     best: int
 
 
-class _Trial(_Open):
+class _Trial(_ExtensiblePart):
     nonterminal: str
     states: int
     f1: float
 
 
-class _StateSearch(_Open):
+class _StateSearch(_ExtensiblePart):
     settings: dict[str, Any]
     start_f1: float
     f1: float
     record: list[_Trial]
 
 
-class _Description(_Open):
+class _Description(_ExtensiblePart):
     method: str = ""
     seed: int = 0
     trees: int = 0
@@ -105,7 +103,9 @@ class _Description(_Open):
     retraining: _Iterations | None = None
 
 
-class _Header(BaseModel):
+class ParserHeader(BaseModel):
+    """What the header of a parser must have."""
+
     kind: str
     signed: bool
     symbols: list[tuple[Kind, list[_Label], list[_Label], list[_Label]]]
@@ -116,12 +116,11 @@ class _Header(BaseModel):
     description: _Description
 
 
-def save_parser(parser: Parser, path: str | Path) -> None:
-    """Write a parser, whole or not at all."""
+def _to_parts(parser: ConstituencyParser) -> Parts:
+    """The header, the arrays and the tagger of a parser."""
     grammar = parser.grammar
     backbone, words = grammar.backbone, grammar.backbone.words
     header = {
-        "kind": KIND,
         "signed": grammar.signed,
         "symbols": backbone.symbols.to_json(),
         "words": list(backbone.lexicon.entries),
@@ -144,7 +143,7 @@ def save_parser(parser: Parser, path: str | Path) -> None:
         arrays |= {f"kruskal.{name}": getattr(parser.kruskal, name) for name in _KRUSKAL}
     arrays |= to_arrays(parser.calibrations)
     blobs = {} if parser.tagger is None else {"tagger": parser.tagger.to_bytes()}
-    save_model(path, header, arrays, blobs)
+    return Parts(header, arrays, blobs)
 
 
 def _stored(*, has_counts: bool, counts_alone: bool) -> list[str]:
@@ -185,20 +184,8 @@ def _lasting(description: dict[str, Any]) -> dict[str, Any]:
     return lasting
 
 
-def load_parser(path: str | Path, *, verify: bool = True) -> Parser:
-    """Read a parser and check that its parts belong together."""
-    file = open_model(path, kind=KIND, verify=verify)
-    try:
-        return _assemble(file)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise ModelFileError(f"{path}: the model's parts don't fit: {what}") from error
-    except EigentreeError as error:
-        raise ModelFileError(f"{path}: {error}") from error
-
-
-def _assemble(file: ModelFile) -> Parser:
-    header = _checked(file.header)
+def _from_parts(header: ParserHeader, file: ModelFile) -> ConstituencyParser:
+    """The parser of an open file, once its parts are found to belong together."""
     symbols = SymbolTable.from_json(header.symbols)
     lexicon = Lexicon(tuple(header.words), header.lexicon)
     for name in ("symbol_counts", "singular_values"):
@@ -227,19 +214,15 @@ def _assemble(file: ModelFile) -> Parser:
         latent |= _implied(stored["n_samples"], len(words.word))
     grammar = LPCFG(backbone, LatentParameters(**latent), signed=header.signed)
     tagger = Tagger.from_bytes(file.blobs["tagger"]) if "tagger" in file.blobs else None
-    # Kept as it was written, for it may tell more than is checked.
+    # Kept as it was written, because it may hold more than is checked.
     description = file.header["description"]
     kruskal = None
     if "kruskal.weights" in file.arrays:
         kruskal = KruskalGrammar(grammar, *arrays("kruskal", _KRUSKAL))
     calibrations = from_arrays(file.arrays)
-    return Parser(
+    return ConstituencyParser(
         grammar, tagger, header.options, header.wrapper, description, kruskal, calibrations
     )
 
 
-def _checked(header: dict[str, Any]) -> _Header:
-    try:
-        return _Header.model_validate(header)
-    except ValidationError as error:
-        raise ModelFileError(f"its {header_problem(error)}") from error
+CODEC = Codec("parser", ParserHeader, _to_parts, _from_parts)

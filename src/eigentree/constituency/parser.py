@@ -1,6 +1,6 @@
 """The parser that people hold: tokens, tagger, grammar, chart and decoder in one object.
 
-A `Parser` never changes once it is made, so threads and processes may share it.  It always
+A `ConstituencyParser` never changes, so threads and processes may share it.  It always
 answers: when the grammar has no tree for a sentence, one restriction after another is given
 up, and the result says which (`ParseResult.fallback`):
 
@@ -28,10 +28,11 @@ from functools import partial
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from eigentree.base import SentenceParser
 from eigentree.constituency.calibration import Calibrations, calibration_for
 from eigentree.constituency.chart.arrays import Leaves
 from eigentree.constituency.chart.constraints import Settled, settle
@@ -63,18 +64,14 @@ from eigentree.constituency.result import (
 from eigentree.errors import GrammarError, SettingsError, counted
 from eigentree.sentence_input import (
     PreparedSentence,
-    SentenceLike,
     Words,
-    checked_sentences,
     effective_constraints,
     normalise,
     parse_split,
     prepare,
     split_long,
-    unpack,
 )
-from eigentree.tokenisation.scheme import TokenisationScheme, scheme_of_parser
-from eigentree.tokenisation.sentences import split_text
+from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.treebank.binarise import BinariseOptions, Rightmost, binarise
 from eigentree.treebank.cleaning import CleaningOptions
 from eigentree.treebank.constraints import Constraints
@@ -87,6 +84,8 @@ if TYPE_CHECKING:
     from eigentree.constituency.learn.constrained_em import ConstrainedEMOptions
     from eigentree.constituency.learn.decomposition import DecompositionOptions
     from eigentree.constituency.training_options import TrainingOptions
+    from eigentree.evaluation.result import ParsevalResult
+    from eigentree.evaluation.settings import ParsevalOptions
     from eigentree.words.tagger import Tagger
 
 # Why constraints that the grammar has trees for may have to be given up.
@@ -94,8 +93,8 @@ IN_PARTS = "the sentence is too long to be parsed in one piece, as constraints n
 NOT_IN_CHART = "no tree that the rules have for them has a value in the model's chart"
 
 
-@dataclass(frozen=True, slots=True)
-class Parser:
+@dataclass(frozen=True, slots=True, repr=False)
+class ConstituencyParser(SentenceParser[ParseResult]):
     """A constituency parser.
 
     Attributes
@@ -118,6 +117,8 @@ class Parser:
     description
         What the model file says about itself: method, settings, sizes, data.
     """
+
+    kind: ClassVar[str] = "parser"
 
     grammar: LPCFG
     tagger: Tagger | None = None
@@ -156,7 +157,7 @@ class Parser:
             *([] if self.kruskal is None else [f"Kruskal form of rank {self.kruskal.rank}"]),
             "no tagger" if self.tagger is None else "tagger",
         ]
-        return f"<Parser: {', '.join(parts)}>"
+        return f"<ConstituencyParser: {', '.join(parts)}>"
 
     @property
     def signed(self) -> bool:
@@ -168,14 +169,8 @@ class Parser:
         """How the trees that the parser was trained on were cleaned; the default if unknown."""
         return cleaning_of(self.description)
 
-    @property
-    def tokenisation(self) -> TokenisationScheme:
-        """What the trees that the parser was trained on take for a word."""
-        if self._tokenisation is None:
-            entries = self.grammar.backbone.lexicon.entries
-            object.__setattr__(self, "_tokenisation", scheme_of_parser(self.description, entries))
-        assert self._tokenisation is not None
-        return self._tokenisation
+    def _known_words(self) -> Iterable[str]:
+        return self.grammar.backbone.lexicon.entries
 
     @classmethod
     def train(
@@ -191,7 +186,7 @@ class Parser:
         jobs: int = 1,
         checkpoint: Path | None = None,
         progress: Progress | None = None,
-    ) -> Parser:
+    ) -> ConstituencyParser:
         """Learn a parser from trees that are already clean.
 
         Parameters
@@ -230,7 +225,7 @@ class Parser:
         options = (settings or _module("training_options").TrainingOptions()).with_shortcuts(
             method, states
         )
-        trained: Parser = _module("training").train(
+        trained: ConstituencyParser = _module("training").train(
             list(data), options, dev=dev, wrapper=wrapper, seed=seed, jobs=jobs,
             checkpoint=checkpoint, progress=progress,
         )  # fmt: skip
@@ -273,7 +268,7 @@ class Parser:
         seed: int = 0,
         processes: int = 1,
         progress: Progress | None = None,
-    ) -> Parser:
+    ) -> ConstituencyParser:
         """The same parser with its rules in Kruskal form, made by a tensor decomposition.
 
         Parameters
@@ -299,63 +294,33 @@ class Parser:
         description = {**self.description, "decomposition": details}
         return replace(self, kruskal=kruskal, description=description, calibrations={})
 
-    def save(self, path: str | Path) -> None:
-        """Write the parser to a model file."""
-        _module("model_file").save_parser(self, path)
+    def summary(self) -> dict[str, Any]:
+        """Sizes, settings, and states and singular values of nonterminals, for JSON."""
+        summarised: dict[str, Any] = _module("summary").summarise(self)
+        return summarised
 
-    @classmethod
-    def load(cls, path: str | Path, *, verify: bool = True) -> Parser:
-        """Read a parser from a model file.
-
-        Raises
-        ------
-        ModelFileError
-            When the file is damaged, foreign or inconsistent.
-        """
-        loaded: Parser = _module("model_file").load_parser(path, verify=verify)
-        return loaded
-
-    def parse_many(
+    def evaluate(
         self,
-        sentences: Iterable[SentenceLike],
+        gold: Iterable[Tree],
+        settings: ParsevalOptions | None = None,
         *,
-        kbest: int | None = None,
-        marginals: float | None = None,
-        soft: bool = False,
-    ) -> Iterator[ParseResult]:
-        """Parse sentences one by one: text, or (words, tags or None), perhaps with constraints."""
-        for sentence in checked_sentences(sentences):
-            words, tags, constraints = unpack(sentence)
-            yield self.parse(
-                words, tags, kbest=kbest, marginals=marginals, constraints=constraints, soft=soft
-            )
-
-    def parse_text(
-        self,
-        text: str,
-        *,
-        kbest: int | None = None,
-        marginals: float | None = None,
-    ) -> list[ParseResult]:
-        """Parse the sentences of a text, which are found by `tokenisation`.
+        gold_tags: bool = True,
+        jobs: int = 1,
+    ) -> ParsevalResult:
+        """Parse the sentences of gold trees and score the brackets.
 
         Parameters
         ----------
-        text
-            Any text; an empty line ends a sentence, another end of a line is white space.
-        kbest, marginals
-            As of `parse`.
-
-        Returns
-        -------
-        list of ParseResult
-            One for each sentence, in order; `ParseResult.offsets` are characters of the text.
+        gold
+            Clean trees.
+        settings
+            By default those of EVALB with the parameters of Collins.
+        gold_tags
+            Whether sentences are parsed with the tags of the trees, or else with the tagger's.
+        jobs
+            Processes, as of `parse_many`.
         """
-        results = []
-        for sentence in split_text(text, self.tokenisation):
-            found = self.parse(sentence.words, kbest=kbest, marginals=marginals)
-            results.append(replace(found, offsets=sentence.offsets))
-        return results
+        return evaluate_parses(self, gold, settings, gold_tags=gold_tags, jobs=jobs)
 
     def parse(
         self,
@@ -625,13 +590,33 @@ class Retrained(NamedTuple):
         Numbers of the trees that were left out, counted from 0, and why.
     """
 
-    parser: Parser
+    parser: ConstituencyParser
     skipped: dict[int, str]
 
 
 def _module(name: str) -> ModuleType:
     """A module that builds on the parser, and so can't be imported here: training, model files."""
     return import_module(f"eigentree.constituency.{name}")
+
+
+def evaluate_parses(
+    parser: SentenceParser[ParseResult],
+    gold: Iterable[Tree],
+    settings: ParsevalOptions | None,
+    *,
+    gold_tags: bool,
+    jobs: int,
+) -> ParsevalResult:
+    """Bracket scores of a parser or an ensemble; see `ConstituencyParser.evaluate`."""
+    from eigentree.evaluation.parseval import score
+    from eigentree.evaluation.settings import EVALB_COLLINS
+
+    trees = list(gold)
+    sentences = ((tree.words(), tree.tags() if gold_tags else None) for tree in trees)
+    results = list(parser.parse_many(sentences, jobs=jobs))
+    fallbacks = [result.fallback is not None for result in results]
+    parsed = [result.tree for result in results]
+    return score(trees, parsed, settings or EVALB_COLLINS, fallbacks=fallbacks)
 
 
 def cleaning_of(description: Mapping[str, Any]) -> CleaningOptions:

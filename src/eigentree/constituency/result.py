@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from eigentree.constituency.calibration import Calibration
 from eigentree.constituency.chart.marginals import Marginal
 from eigentree.errors import SettingsError
 from eigentree.treebank.constraints import Constraint
+from eigentree.treebank.io.brackets import format_tree
 from eigentree.treebank.tree import Tree, spans_of_nodes
 
 # What may be relaxed for a tree, see `eigentree.constituency.parser`.
@@ -144,6 +145,75 @@ class ParseResult(NotebookDisplay):
         if not self.brackets or self.fallback == "split":
             return None
         return math.prod(each.confidence for each in self.brackets)
+
+    def to_dict(
+        self,
+        wrapper: str | None = None,
+        root_name: str = "",
+        *,
+        several: bool | None = None,
+        constrained: bool | None = None,
+        where: Mapping[str, Any] | None = None,
+    ) -> dict[str, Any]:
+        """The result in types that JSON has.
+
+        Parameters
+        ----------
+        wrapper, root_name
+            Outer bracket of printed trees, and the label that it replaces; see `wrapped`.
+        several, constrained
+            Whether alternatives and dropped constraints are included; None if there are any.
+        where
+            Entries about the position of the words, which come after them; None for
+            ``offsets`` if there are any.
+        """
+        if where is None:
+            where = {} if self.offsets is None else {"offsets": self.offsets}
+        calibrated = self.calibrated
+        record: dict[str, Any] = {
+            "words": self.words,
+            "tags": self.tags,
+            **where,
+            "tree": in_brackets(self, wrapper, root_name) or None,
+            "confidence": self.confidence,
+            "exact": self.tree_confidence,
+            "calibrated": None
+            if calibrated is None
+            else {"confidence": calibrated.confidence, "exact": calibrated.tree_confidence},
+            "brackets": [bracket._asdict() for bracket in self.brackets],
+            "log_value": self.log_value,
+            "sign": None if self.log_value is None else self.sign,
+            "fallback": self.fallback,
+        }
+        if constrained or (constrained is None and self.dropped_constraints):
+            record["given_up"] = [each._asdict() for each in self.dropped_constraints]
+            record["conflict"] = self.conflict
+        if several or (several is None and self.alternatives):
+            record["alternatives"] = [
+                {
+                    **each._asdict(),
+                    "tree": format_tree(wrapped(each.tree, wrapper, root_name)),
+                    # JSON has no infinity; sign 0 marks a value of 0.
+                    "log_value": None if each.sign == 0 else each.log_value,
+                    "sign": None if each.log_value is None else each.sign,
+                }
+                for each in self.alternatives
+            ]
+        return record
+
+
+def wrapped(tree: Tree, wrapper: str | None, root_name: str) -> Tree:
+    """A clean tree in an outer bracket, where the treebank has one."""
+    if wrapper is None:
+        return tree
+    # A tag may have the same name.
+    is_root = tree.label == root_name and not tree.is_preterminal
+    return Tree(wrapper, tree.children if is_root else (tree,))
+
+
+def in_brackets(result: ParseResult, wrapper: str | None, root_name: str) -> str:
+    """A parse on one line, in the treebank's own outer bracket; empty for no tree."""
+    return "" if result.tree is None else format_tree(wrapped(result.tree, wrapper, root_name))
 
 
 def mark_dropped(

@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.learn.constrained_em import ConstrainedEMOptions, learn_constrained_em
-from eigentree.constituency.parser import Parser, Retrained
+from eigentree.constituency.parser import ConstituencyParser, Retrained
 from eigentree.constituency.validation import ValidationSet
 from eigentree.errors import SettingsError
 from eigentree.treebank.tree import Tree
@@ -16,7 +16,7 @@ from eigentree.types import Progress
 
 
 def retrain(
-    parser: Parser,
+    parser: ConstituencyParser,
     trees: Sequence[Tree],
     options: ConstrainedEMOptions,
     *,

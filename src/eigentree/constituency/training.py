@@ -14,7 +14,7 @@ from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.learn.spectral import Projections
 from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.constituency.learn.unseen_rules import widener
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.constituency.preparation import prepare
 from eigentree.constituency.training_options import TrainingOptions
 from eigentree.constituency.validation import Validation
@@ -34,7 +34,7 @@ def train(
     progress: Progress | None = None,
     jobs: int = 1,
     checkpoint: Path | None = None,
-) -> Parser:
+) -> ConstituencyParser:
     """Learn a parser; see `Parser.train`.
 
     Parameters
@@ -96,7 +96,7 @@ def train(
     }
     # As JSON will give it back, so that a loaded parser equals this one.
     description = json.loads(json.dumps(description))
-    parser = Parser(grammar.rounded(), tagger, options.parsing, wrapper, description)
+    parser = ConstituencyParser(grammar.rounded(), tagger, options.parsing, wrapper, description)
     if options.decomposition is None:
         return parser
     return parser.in_kruskal_form(options.decomposition, seed=seed, progress=progress)

@@ -14,7 +14,7 @@ from typing import Any
 
 from eigentree._core.optional import require
 from eigentree.constituency.grammar.pcfg import PCFG
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.constituency.result import Alternative
 from eigentree.errors import SettingsError
 from eigentree.integrations.nltk_trees import to_nltk
@@ -47,9 +47,11 @@ class NLTKParser(ParserI):  # type: ignore[misc]  # NLTK has no types
         When `parser` is none, but perhaps the path of one.
     """
 
-    def __init__(self, parser: Parser, *, most: int = 50) -> None:
+    def __init__(self, parser: ConstituencyParser, *, most: int = 50) -> None:
         if not hasattr(parser, "parse_many"):
-            raise TypeError(f"parser is {parser!r}; a parser is expected, as of Parser.load")
+            raise TypeError(
+                f"parser is {parser!r}; a parser is expected, as of ConstituencyParser.load"
+            )
         if most < 1:
             raise SettingsError(f"most is {most}; it must be at least 1")
         self._parser = parser

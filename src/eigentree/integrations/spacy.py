@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from eigentree._core.optional import require
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.constituency.result import ParseResult, node_confidences
 from eigentree.dependency.parser import DependencyParser
 from eigentree.errors import EigentreeError, SettingsError
@@ -124,7 +124,7 @@ class EigentreeComponent:
                 "the component eigentree needs a model: "
                 'nlp.add_pipe("eigentree", config={"model": FILE}), or "dependencies": FILE'
             )
-        self._parser = None if model is None else Parser.load(model)
+        self._parser = None if model is None else ConstituencyParser.load(model)
         self._arcs = None
         if dependencies is not None:
             self._arcs = DependencyParser.load(dependencies)
@@ -171,7 +171,7 @@ class EigentreeComponent:
             )
         Sentencizer()(doc)
 
-    def _constituents(self, parser: Parser, tokens: list[Token]) -> dict[str, Any]:
+    def _constituents(self, parser: ConstituencyParser, tokens: list[Token]) -> dict[str, Any]:
         """The record of a sentence; positions are tokens of the Doc."""
         words = _words(tokens, parser.tokenisation)
         tags = _tags(tokens, "xpos") if self._config["use_tags"] else None

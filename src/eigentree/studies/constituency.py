@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 
-from eigentree.constituency.ensemble.config import Description, make_description
+from eigentree.constituency.ensemble.config import EnsembleConfig, make_config
 from eigentree.constituency.estimators import MARKOV, METHODS, learned_by
 from eigentree.constituency.settings import (
     Name,
@@ -98,7 +98,7 @@ def _folder_name(value: str) -> str:
     return value
 
 
-class Ensemble(Description):
+class Ensemble(EnsembleConfig):
     """An ensemble, described here or in a file of its own.
 
     Attributes
@@ -126,17 +126,17 @@ class Ensemble(Description):
             )
         path = given["description"]
         tables = read_tables(path)
-        make_description(tables, str(path))  # refuses what is wrong in the name of the file
+        make_config(tables, str(path))  # refuses what is wrong in the name of the file
         return {**tables, **given}
 
-    def described(self, settings: Mapping[str, Any]) -> Description:
+    def described(self, settings: Mapping[str, Any]) -> EnsembleConfig:
         """The description alone, over settings that hold where it has none."""
         tables = self.tables()
         for name in ("name", "description"):
             tables.pop(name, None)
         # The jackknife of a model is none of an ensemble.
-        below = {n: value for n, value in settings.items() if n not in Description.model_fields}
-        return make_description(merged([below, tables]), f"ensemble {self.name!r}")
+        below = {n: value for n, value in settings.items() if n not in EnsembleConfig.model_fields}
+        return make_config(merged([below, tables]), f"ensemble {self.name!r}")
 
 
 class Ablations(Table):

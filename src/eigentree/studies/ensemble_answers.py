@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 from eigentree._core.processes import WORKER_EXITED, worker_pool
 from eigentree.constituency.ensemble.combine import Chains, Combined, Evidence, combine
-from eigentree.constituency.ensemble.config import Description
+from eigentree.constituency.ensemble.config import EnsembleConfig
 from eigentree.constituency.ensemble.diversity import Pairs
 from eigentree.constituency.ensemble.parser import EnsembleParser
-from eigentree.constituency.ensemble.predictions import Reader, Reading, common_fallback
+from eigentree.constituency.ensemble.predictions import Prediction, Predictor, common_fallback
 from eigentree.errors import SettingsError
 from eigentree.evaluation.parseval import score
 from eigentree.evaluation.settings import EVALB_COLLINS
@@ -212,13 +212,13 @@ def _warm(parser: EnsembleParser, sentence: PreparedSentence) -> None:
     asked = prepare(words, tags, parser.tagger)
     (piece, *_) = split_long(asked, parser.options.max_words)
     member = next(iter(parser.members(0)))
-    (reading,) = Reader([piece], parser.backbones[0]).read([member], Chains())
-    evidence = reading[member[0]].evidence
+    (prediction,) = Predictor([piece], parser.backbones[0]).read([member], Chains())
+    evidence = prediction[member[0]].evidence
     combine(evidence, piece.words, piece.tags or piece.words, root="S")
 
 
 def _outputs(
-    parser: EnsembleParser, sentences: Sequence[PreparedSentence], description: Description
+    parser: EnsembleParser, sentences: Sequence[PreparedSentence], description: EnsembleConfig
 ) -> Iterator[_Output]:
     """What comes of sentences; of a long one by its pieces, as when it is parsed."""
     most = parser.options.max_words
@@ -235,26 +235,26 @@ def _outputs(
 def _output(
     parser: EnsembleParser,
     sentence: PreparedSentence,
-    readings: Mapping[str, Reading],
+    predictions: Mapping[str, Prediction],
     combined: Mapping[str, Combined],
-    description: Description,
+    description: EnsembleConfig,
 ) -> _Output:
     flat: Tree | None = None
     numbers: dict[Tree, int] = {}
     choice: list[int] = []
     lost: list[bool] = []
     for family in description.family:
-        reading = readings[family.name]
-        for place in reading.choice.tolist():
+        prediction = predictions[family.name]
+        for place in prediction.choice.tolist():
             lost.append(place < 0)
             if place < 0 and flat is None:
                 flat = _flat(parser, sentence)
-            tree = flat if place < 0 else reading.trees[place]
+            tree = flat if place < 0 else prediction.trees[place]
             assert tree is not None
             choice.append(numbers.setdefault(tree, len(numbers)))
     gave_up = {}
     for name in combined:
-        needed = [readings[family] for family in description.needed_by(name)]
+        needed = [predictions[family] for family in description.needed_by(name)]
         gave_up[name] = common_fallback(needed) is not None
     answers = {name: each.tree for name, each in combined.items()}
     return _Output(list(numbers), choice, answers, gave_up, lost)

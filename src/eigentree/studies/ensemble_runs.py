@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Literal
 
 from eigentree import __version__
-from eigentree.constituency.ensemble.config import Description, Member
+from eigentree.constituency.ensemble.config import EnsembleConfig, Member
 from eigentree.studies.runs import FORMAT, digest_of, longest_of
 from eigentree.treebank.cleaning import CleaningOptions
 
@@ -34,7 +34,7 @@ class Entrant:
     """
 
     name: str
-    description: Description
+    description: EnsembleConfig
     tags: Literal["gold", "own"]
     seed: int
     longest: int | None = None
@@ -64,7 +64,7 @@ class Entrant:
         return digest_of(decisive, members[0].options.treebank.heads)
 
 
-def groups_of(description: Description) -> dict[str | None, list[int]]:
+def groups_of(description: EnsembleConfig) -> dict[str | None, list[int]]:
     """Places of the members of each family, and of all under None where there are several.
 
     They are in an order in which any first few are of all families and strengths of noise alike.

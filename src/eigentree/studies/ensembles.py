@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 
 from eigentree._core.processes import cpu_seconds
-from eigentree.constituency.ensemble.config import Description, Member
+from eigentree.constituency.ensemble.config import EnsembleConfig, Member
 from eigentree.constituency.ensemble.diversity import Pairs, diversity_of
 from eigentree.constituency.ensemble.model_folder import member_path
 from eigentree.constituency.ensemble.training import train_ensemble
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.evaluation.result import SentenceScore
 from eigentree.linalg.threads import one_thread
 from eigentree.studies.ensemble_answers import Piece, answered
@@ -200,7 +200,7 @@ def _sentence_f1(one: SentenceScore) -> float:
     return -1.0 if one.status != "ok" or one.f1 is None else one.f1
 
 
-def _figures(description: Description, path: Path, pieces: Sequence[Record]) -> Record:
+def _figures(description: EnsembleConfig, path: Path, pieces: Sequence[Record]) -> Record:
     """What the record says of members, families and combinations."""
     found: dict[str, list[Record]] = {}
     for piece in pieces:
@@ -263,7 +263,7 @@ def _f1(counts: Sequence[int]) -> float | None:
     return 2 * matched / (gold + parsed) if gold + parsed else None
 
 
-def _of_member(description: Description, member: Member, path: Path) -> Record:
+def _of_member(description: EnsembleConfig, member: Member, path: Path) -> Record:
     family = next(each for each in description.family if each.name == member.family)
     file = member_path(path, member.name)
     return {
@@ -273,6 +273,6 @@ def _of_member(description: Description, member: Member, path: Path) -> Record:
         "noise": family.noise,
         "sigma": member.options.noise.sigma,
         "number": member.number + 1,
-        "parameters": Parser.load(file, verify=False).grammar.n_parameters,
+        "parameters": ConstituencyParser.load(file, verify=False).grammar.n_parameters,
         "bytes": file.stat().st_size,
     }

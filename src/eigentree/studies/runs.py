@@ -28,7 +28,7 @@ import numpy as np
 
 from eigentree import __version__
 from eigentree._core.random import generator
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.constituency.training import train
 from eigentree.constituency.training_options import TrainingOptions
 from eigentree.errors import ModelFileError, TreebankFormatError, counted
@@ -365,8 +365,8 @@ def run_cell(cell: Cell, data: Data, folder: Folder, processes: int = 1) -> dict
 
 def _train(
     cell: Cell, trees: list[Tree], dev: list[Tree], stages: _Stages, checkpoint: Path
-) -> Parser:
-    def attempt() -> Parser:
+) -> ConstituencyParser:
+    def attempt() -> ConstituencyParser:
         return train(
             trees,
             cell.options,
@@ -410,7 +410,7 @@ def _warm(options: TrainingOptions, trees: tuple[Tree, ...]) -> None:
     parser.parse(trees[0].words(), None if options.tagger else trees[0].tags())
 
 
-def _size(parser: Parser, folder: Path) -> int:
+def _size(parser: ConstituencyParser, folder: Path) -> int:
     """Bytes of the model file."""
     with tempfile.TemporaryDirectory(dir=folder, prefix=".model-") as temporary:
         path = Path(temporary) / "model.egt"
@@ -418,13 +418,15 @@ def _size(parser: Parser, folder: Path) -> int:
         return path.stat().st_size
 
 
-def _decomposition(parser: Parser) -> dict[str, Any] | None:
+def _decomposition(parser: ConstituencyParser) -> dict[str, Any] | None:
     """How well the rules could be decomposed, if they were."""
     told = parser.description.get("decomposition")
     return told and {name: told[name] for name in ("rank", "relative_error")}
 
 
-def _scores(parser: Parser, held_out: HeldOut, tags: Literal["gold", "own"]) -> dict[str, Any]:
+def _scores(
+    parser: ConstituencyParser, held_out: HeldOut, tags: Literal["gold", "own"]
+) -> dict[str, Any]:
     began = time.process_time()
     results = [
         parser.parse(tree.words(), tree.tags() if tags == "gold" else None)

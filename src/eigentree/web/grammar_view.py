@@ -18,7 +18,7 @@ import numpy as np
 
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.grammar.symbols import SymbolTable
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.errors import SettingsError
 from eigentree.types import Floats
 
@@ -126,8 +126,8 @@ def symbol(parser: object, label: str, *, most: int = MOST_CHOICES) -> dict[str,
     return {**record, "signed": grammar.signed, "states": states}
 
 
-def _with_grammar(parser: object) -> Parser:
-    if not isinstance(parser, Parser):
+def _with_grammar(parser: object) -> ConstituencyParser:
+    if not isinstance(parser, ConstituencyParser):
         raise SettingsError("the model has no grammar of its own; the viewer shows single grammars")
     return parser
 

@@ -12,10 +12,10 @@ from eigentree.errors import ModelFileError, SettingsError
 if TYPE_CHECKING:
     from eigentree.bracketing.parser import BracketingParser
     from eigentree.constituency.ensemble.parser import EnsembleParser
-    from eigentree.constituency.parser import Parser
+    from eigentree.constituency.parser import ConstituencyParser
     from eigentree.dependency.parser import DependencyParser
 
-    AnyParser = Parser | EnsembleParser | DependencyParser | BracketingParser
+    AnyParser = ConstituencyParser | EnsembleParser | DependencyParser | BracketingParser
 
 Kind = Literal["constituents", "dependencies", "brackets"]
 
@@ -75,9 +75,9 @@ def open_model(served: ServedModel, *, verify: bool) -> AnyParser:
         from eigentree.constituency.ensemble.parser import EnsembleParser
 
         return EnsembleParser.load(served.path, verify=verify)
-    from eigentree.constituency.parser import Parser
+    from eigentree.constituency.parser import ConstituencyParser
 
-    return Parser.load(served.path, verify=verify)
+    return ConstituencyParser.load(served.path, verify=verify)
 
 
 def describe_model(served: ServedModel, parser: AnyParser) -> dict[str, Any]:

@@ -166,15 +166,14 @@ def _parse(
     marginals: float | None,
     soft: bool,
 ) -> dict[str, Any]:
-    from eigentree.serialise import parse_record
     from eigentree.treebank.constraints import Constraints
 
     result = parser.parse(
         words, tags, kbest=best, marginals=marginals, soft=soft,
         constraints=Constraints.from_json(constraints),
     )  # fmt: skip
-    record = parse_record(
-        result, parser.wrapper, parser.cleaning.root_name,
+    record = result.to_dict(
+        parser.wrapper, parser.cleaning.root_name,
         several=best is not None, constrained=constraints is not None,
         where={"offsets": offsets},
     )  # fmt: skip

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from tests.demo import HELD_OUT, demo_parser, run_verb
 
 SENTENCES = ["The dog sees the old cat .", "", "????", "The dog sees the old cat .", "😀 zorgle"]
@@ -61,7 +61,7 @@ def test_confidence_in_columns(folder):
     out, err = parsed(folder, "--confidence")
     columns = [line.split("\t") for line in out.split("\n")[:-1]]
     assert [row[2] for row in columns] == lines
-    parser = Parser.load(folder / "model.egt")
+    parser = ConstituencyParser.load(folder / "model.egt")
     for words, (mean, exact, _) in zip(SENTENCES, columns, strict=True):
         told = parser.parse(words.split()).calibrated
         expected = ["", ""] if told is None else [f"{value:.4f}" for value in told]
@@ -77,7 +77,7 @@ def test_what_is_not_calibrated_is_said_to_be(folder, options):
     )
     assert code == 0
     assert "confidences are estimates: the model is not calibrated" in err
-    parser = Parser.load(folder / "plain.egt")
+    parser = ConstituencyParser.load(folder / "plain.egt")
     if not options:
         assert out.startswith(f"{parser.parse(SENTENCES[0].split()).confidence:.4f}\t")
 
@@ -144,7 +144,9 @@ def test_marginals_in_a_table(folder, tmp_path, jobs):
 def test_marginals_of_probabilities_are_called_so(folder, tmp_path):
     from tests.demo import demo_trees
 
-    Parser.train(demo_trees()[:100], method="pcfg", wrapper="").save(tmp_path / "pcfg.egt")
+    ConstituencyParser.train(demo_trees()[:100], method="pcfg", wrapper="").save(
+        tmp_path / "pcfg.egt"
+    )
     path = tmp_path / "marginals.tsv"
     code, _, err = run_verb(
         "parse", "-m", tmp_path / "pcfg.egt", folder / "sentences.txt", "--marginals", path

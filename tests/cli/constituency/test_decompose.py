@@ -9,7 +9,7 @@ import pytest
 
 from eigentree.cli.constituency import inspect
 from eigentree.constituency.learn.decomposition import DecompositionOptions
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from tests.demo import HELD_OUT, TREEBANK, run_verb
 
 
@@ -27,8 +27,8 @@ def test_a_model_is_decomposed_inspected_and_parses(model, tmp_path):
     code, out, err = run_verb("decompose", model, "-o", path, *options)
     assert (code, out) == (0, "")
     assert "fast.egt: 40 components, relative error 0." in err
-    found = Parser.load(path)
-    expected = Parser.load(model).in_kruskal_form(
+    found = ConstituencyParser.load(path)
+    expected = ConstituencyParser.load(model).in_kruskal_form(
         DecompositionOptions(40, iterations=30, restarts=2), seed=4
     )
     assert found.description == expected.description

@@ -16,9 +16,9 @@ import pytest
 from eigentree._core.batching import batches
 from eigentree.cli import _parsing
 from eigentree.cli.constituency import ensemble
-from eigentree.constituency.ensemble.config import DEFAULT, read_description
+from eigentree.constituency.ensemble.config import DEFAULT, read_ensemble_config
 from eigentree.constituency.ensemble.parser import EnsembleParser
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.evaluation.parseval import score
 from eigentree.evaluation.settings import EVALB_COLLINS
 from eigentree.treebank.io.brackets import format_tree, parse_tree
@@ -142,8 +142,8 @@ def test_held_out_trees_score_every_answer(trained, tags):
     of_members = []
     for name in MEMBERS:
         path = trained.folder / "members" / f"{name}.egt"
-        member = Parser.load(path)
-        alone = Parser(member.grammar, parser.tagger, member.options)
+        member = ConstituencyParser.load(path)
+        alone = ConstituencyParser(member.grammar, parser.tagger, member.options)
         trees = [result.tree for result in alone.parse_many(given)]
         of_members.append(100 * (score(gold, trees, EVALB_COLLINS).all.f1 or 0.0))
     assert max(of_members) == pytest.approx(told[names[1]], abs=0.006)
@@ -181,7 +181,7 @@ def test_quiet_training_tells_nothing(trained, tmp_path):
     dev = ("--dev", trained.dev)
     assert run_verb("ensemble", "train", *arguments, *dev, "-q") == (0, "", "")
     parser = EnsembleParser.load(tmp_path / "net")
-    assert [each.name for each in parser.network.description.combination] == ["all"]
+    assert [each.name for each in parser.stacking.config.combination] == ["all"]
 
 
 def test_long_sentences_are_left_out_of_scores(trained, tmp_path):
@@ -305,7 +305,7 @@ def test_info_as_json(trained):
     assert report["bytes_of_work"] > 0
     for member in report["members"]:
         path = trained.folder / "members" / f"{member['name']}.egt"
-        parser = Parser.load(path)
+        parser = ConstituencyParser.load(path)
         assert member["bytes"] == path.stat().st_size
         assert member["parameters"] == parser.grammar.n_parameters
         assert member["states"] == parser.grammar.n_states.max() == 3
@@ -345,7 +345,7 @@ def test_a_network_is_drawn_once_however_often_it_is_used():
     def entry(name, *inputs):
         return {"name": name, "how": "maxent", "inputs": list(inputs)}
 
-    lines = ensemble._network(
+    lines = ensemble._stacking(
         [entry("a", "x"), entry("idle", "a"), entry("b", "a", "y"), entry("c", "b", "a")]
     )
     assert "\n".join(lines) == (
@@ -547,7 +547,7 @@ def test_inspect_points_at_info(trained):
 
 
 def test_the_example_of_an_ensemble_is_the_default():
-    given, default = (read_description(path) for path in (EXAMPLES / "ensemble.toml", DEFAULT))
+    given, default = (read_ensemble_config(path) for path in (EXAMPLES / "ensemble.toml", DEFAULT))
     assert given == default
     assert default.needed_by("parser") == {family.name for family in default.family}
     directions = [member.options.treebank.direction for member in default.members()]
@@ -555,7 +555,7 @@ def test_the_example_of_an_ensemble_is_the_default():
 
 
 def test_the_example_of_a_hierarchy_is_the_paper_s():
-    described = read_description(EXAMPLES / "hierarchy.toml")
+    described = read_ensemble_config(EXAMPLES / "hierarchy.toml")
     members = described.members()
     assert len(members) == 240
     assert {member.options.method for member in members} == {"clustering"}

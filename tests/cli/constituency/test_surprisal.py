@@ -12,7 +12,7 @@ import pytest
 from eigentree import Surprisal
 from eigentree.cli.constituency.surprisal import COLUMNS
 from eigentree.constituency.chart import prefix
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.errors import SettingsError
 from tests.demo import HELD_OUT, any_length_parser, demo_parser, demo_trees, run_verb
 from tests.helpers import close
@@ -21,13 +21,13 @@ SENTENCE = "The dog sees the old cat ."
 
 
 @cache
-def plain_parser() -> Parser:
-    return Parser.train(demo_trees(), method="pcfg")
+def plain_parser() -> ConstituencyParser:
+    return ConstituencyParser.train(demo_trees(), method="pcfg")
 
 
 @cache
-def clustered_parser() -> Parser:
-    return Parser.train(demo_trees(), method="clustering", states=3)
+def clustered_parser() -> ConstituencyParser:
+    return ConstituencyParser.train(demo_trees(), method="clustering", states=3)
 
 
 @pytest.fixture(scope="module")

@@ -21,8 +21,8 @@ import pytest
 from eigentree.cli import _training
 from eigentree.constituency.learn.em import STAGE
 from eigentree.constituency.learn.unseen_rules import UnseenOptions
-from eigentree.constituency.parser import Parser
-from eigentree.serialise import in_brackets, wrapped
+from eigentree.constituency.parser import ConstituencyParser
+from eigentree.constituency.result import in_brackets, wrapped
 from eigentree.treebank.io.brackets import format_tree, parse_tree, read_brackets
 from eigentree.treebank.tree import Tree
 from tests.demo import HELD_OUT, blocks_of, demo_parser, demo_trees, run_verb
@@ -497,7 +497,7 @@ def test_train_tells_what_it_does(treebank, tmp_path):
     assert f"wrote {model}\n" in err
     for tags in ("gold tags", "own tags"):
         assert f"{treebank}, {tags}: F1 100.00 (EVALB, all lengths), 0 fall-backs" in err
-    assert Parser.load(model).description["trees"] == 3
+    assert ConstituencyParser.load(model).description["trees"] == 3
 
 
 @pytest.mark.parametrize(
@@ -511,7 +511,7 @@ def test_train_tells_what_it_does(treebank, tmp_path):
 def test_methods_of_training(treebank, tmp_path, options, expected):
     model = tmp_path / "small.egt"
     assert run_verb("train", treebank, "-o", model, "-q", "--no-tagger", *options) == (0, "", "")
-    parser = Parser.load(model)
+    parser = ConstituencyParser.load(model)
     assert parser.tagger is None
     assert expected.items() <= parser.description.items()
     direction = "head" if "--binarise" in options else "left"
@@ -568,7 +568,7 @@ def test_a_run_says_what_it_goes_on_from(treebank, tmp_path, monkeypatch):
         )
         assert code == 0
         assert told in err
-    assert len(Parser.load(model).description["em"]["record"]) == 3
+    assert len(ConstituencyParser.load(model).description["em"]["record"]) == 3
     assert "F1" not in run_verb("inspect", model)[1]  # nothing was held out
 
 
@@ -643,14 +643,14 @@ def test_a_checkpoint_has_a_file_of_its_own(treebank, tmp_path, monkeypatch, che
 def test_markov_is_a_pcfg_with_more_context(treebank, tmp_path):
     model = tmp_path / "markov.egt"
     assert run_verb("train", treebank, "-o", model, "-q", "--method", "markov")[0] == 0
-    parser = Parser.load(model)
+    parser = ConstituencyParser.load(model)
     assert parser.description["method"] == "pcfg"
     binarise = parser.description["treebank"]["binarise"]
     assert (binarise["vertical"], binarise["horizontal"]) == (2, 1)
     assert any(symbol.parents for symbol in parser.grammar.backbone.symbols.symbols)
     assert run_verb("train", treebank, "-o", model, "-q", "--method", "markov",
                     "--vertical", "3", "--horizontal", "0")[0] == 0  # fmt: skip
-    binarise = Parser.load(model).description["treebank"]["binarise"]
+    binarise = ConstituencyParser.load(model).description["treebank"]["binarise"]
     assert (binarise["vertical"], binarise["horizontal"]) == (3, 0)
 
 
@@ -659,7 +659,7 @@ def test_cleaning_is_chosen_and_kept(tmp_path):
     path.write_text("(S*1 (NP*SBJ (N*x dog) (N *0*)) (VP (V runs)))\n" * 3)
     options = ("--function-separators", "*", "--trace-words", "*0*", "--cut-tags")
     assert run_verb("train", path, "-o", model, "-q", *options)[0] == 0
-    assert Parser.load(model).cleaning.trace_words == ("*0*",)
+    assert ConstituencyParser.load(model).cleaning.trace_words == ("*0*",)
     # The same cleaning serves the trees that are to be parsed.
     code, out, _ = run_verb("parse", "-m", model, "--input-format", "trees", path)
     assert code == 0
@@ -679,7 +679,7 @@ def test_tuning_on_held_out_trees(tmp_path):
     options = " ".join(f"--{name.replace('_', '-')} (\\S+)" for name in names)
     chosen = re.search(f"^chosen: {options}$", err, re.MULTILINE)
     assert chosen is not None
-    spectral = Parser.load(model).description["spectral"]
+    spectral = ConstituencyParser.load(model).description["spectral"]
     found = [float(number) for number in chosen.groups()]
     assert found == [spectral[name] for name in names]
 
@@ -834,7 +834,7 @@ def test_trees_from_a_pipe(tmp_path):
     command = [*EIGENTREE, "train", "-", "-o", str(tmp_path / "model.egt"), "-q", "--no-tagger"]
     done = subprocess.run(command, input=TREES.encode(), capture_output=True)
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
-    assert Parser.load(tmp_path / "model.egt").description["trees"] == 3
+    assert ConstituencyParser.load(tmp_path / "model.egt").description["trees"] == 3
 
 
 def test_stages_end_when_training_fails(treebank, tmp_path, monkeypatch):
@@ -868,7 +868,7 @@ def test_malformed_trees_can_be_skipped(tmp_path):
     code, _, err = run_verb("train", path, "-o", model, "-q", "--on-error", "skip", "--dev", path)
     assert code == 0
     assert err.count(f"eigentree: skipped: {path}:4:") == 2  # as training and as held-out trees
-    assert Parser.load(model).description["trees"] == 6
+    assert ConstituencyParser.load(model).description["trees"] == 6
 
 
 @pytest.mark.parametrize("text", ["(S (A a) (B b))\n", "(A a)\n(B b)\n", "( (S (A a)) )\n"])
@@ -931,7 +931,7 @@ def test_states_are_optimised_and_can_be_asked_for_again(parts, tmp_path):
     again = tmp_path / "again.egt"
     options = ("--states", "3", "--states-of", told[1], "--no-tagger", "-q")
     assert run_verb("train", trees, "-o", again, *options) == (0, "", "")
-    grammars = [Parser.load(path).grammar for path in (model, again)]
+    grammars = [ConstituencyParser.load(path).grammar for path in (model, again)]
     assert grammars[0].n_states.tolist() == grammars[1].n_states.tolist()
     assert grammars[0].parameters.dense.tolist() == grammars[1].parameters.dense.tolist()
 
@@ -951,7 +951,7 @@ def test_names_of_states_may_hold_what_parts_them(tmp_path):
     options = ("--horizontal", "1", "--cut-tags", "--function-separators", "-", "--no-tagger")
     code, _, err = run_verb("train", path, "-o", model, "-q", *given, *options)
     assert (code, err) == (0, "")
-    assert Parser.load(model).description["spectral"]["states_of"] == {
+    assert ConstituencyParser.load(model).description["spectral"]["states_of"] == {
         "A=B": 2,
         ",": 1,
         "@S[,]": 2,
@@ -1116,7 +1116,7 @@ def test_inspect_a_pcfg(treebank, tmp_path, method):
 
 def test_inspect_a_parser_that_tells_nothing(tmp_path):
     model = tmp_path / "bare.egt"
-    Parser(demo_parser().grammar).save(model)
+    ConstituencyParser(demo_parser().grammar).save(model)
     for options in ((), ("--json",)):
         code, out, err = run_verb("inspect", model, *options)
         assert (code, err) == (0, "")

@@ -21,7 +21,7 @@ from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.constituency.grammar.kruskal import KruskalGrammar, rule_tensor
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.options import ParserOptions
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.errors import GrammarError, SettingsError, ShapeError
 from tests.helpers import close
 from tests.strategies import Sentence, grammars, random_pcfg, sentence, sentences
@@ -220,9 +220,9 @@ def test_forms_that_fit_nothing_are_refused(lexical_grammar: LPCFG):
     with pytest.raises(ShapeError, match="axis 0 of right is states, which must be 5"):
         replace(form, right=form.right[1:].copy())
     with pytest.raises(GrammarError, match="the Kruskal form is that of another grammar"):
-        Parser(replace(lexical_grammar), kruskal=form)
+        ConstituencyParser(replace(lexical_grammar), kruskal=form)
     with pytest.raises(SettingsError, match="so it must be one of spans, brackets"):
-        Parser(lexical_grammar, kruskal=form, options=ParserOptions("viterbi"))
+        ConstituencyParser(lexical_grammar, kruskal=form, options=ParserOptions("viterbi"))
 
 
 def test_rule_tensors_have_a_limit(lexical_grammar: LPCFG, monkeypatch):
@@ -240,14 +240,14 @@ def test_parsers_decode_only_trees_that_rules_allow(lexical_grammar: LPCFG):
     form = KruskalGrammar(
         lexical_grammar, np.array([0.1]), parent, np.ones((size, 1)), np.ones((size, 1))
     )
-    parser = Parser(lexical_grammar, kruskal=form)
-    plain = Parser(lexical_grammar)
+    parser = ConstituencyParser(lexical_grammar, kruskal=form)
+    plain = ConstituencyParser(lexical_grammar)
     words = ["w0", "w1", "w2", "w1"]
     result = parser.parse(words)
     assert result.tree is not None
     assert result.fallback is None
     assert result.tree.words() == words
-    exact = Parser(lexical_grammar, kruskal=exact_form(lexical_grammar)).parse(words)
+    exact = ConstituencyParser(lexical_grammar, kruskal=exact_form(lexical_grammar)).parse(words)
     assert exact.tree == plain.parse(words).tree
 
 

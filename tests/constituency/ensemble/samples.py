@@ -7,10 +7,10 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from eigentree.constituency.ensemble.config import Description, make_description
+from eigentree.constituency.ensemble.config import EnsembleConfig, make_config
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.learn.noise import Noise
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.constituency.training import train
 from eigentree.constituency.training_options import TrainingOptions
 from eigentree.simulation import attachment_grammar, sample_trees
@@ -52,19 +52,21 @@ def sampled_trees(most_words: int = 20) -> tuple[Tree, ...]:
     return tuple(tree for tree in drawn if len(tree.words()) <= most_words)
 
 
-def described(**changes: Any) -> Description:
-    return make_description({**NETWORK, **changes})
+def described(**changes: Any) -> EnsembleConfig:
+    return make_config({**NETWORK, **changes})
 
 
 @cache
-def members(method: str = "clustering", number: int = 3, sigma: float = 2.0) -> tuple[Parser, ...]:
+def members(
+    method: str = "clustering", number: int = 3, sigma: float = 2.0
+) -> tuple[ConstituencyParser, ...]:
     """Parsers of one backbone that differ in their noise."""
     noise = Noise("none", 0.0) if method == "pcfg" else Noise("additive", sigma)
     options = TrainingOptions(noise=noise, tagger=False).with_shortcuts(method, 4)
     return tuple(train(sampled_trees(), options, seed=seed) for seed in range(number))
 
 
-def of_family(name: str, parsers: Sequence[Parser]) -> list[tuple[str, LPCFG]]:
+def of_family(name: str, parsers: Sequence[ConstituencyParser]) -> list[tuple[str, LPCFG]]:
     return [(name, parser.grammar) for parser in parsers]
 
 

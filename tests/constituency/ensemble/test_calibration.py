@@ -6,7 +6,7 @@ from shutil import copytree
 
 import pytest
 
-from eigentree.constituency.ensemble.config import make_description
+from eigentree.constituency.ensemble.config import make_config
 from eigentree.constituency.ensemble.model_folder import save_calibrations
 from eigentree.constituency.ensemble.parser import EnsembleParser
 from eigentree.constituency.ensemble.training import train_ensemble
@@ -46,7 +46,7 @@ def test_an_ensemble_is_calibrated_in_its_folder(ensemble_folder, tmp_path):
 
 def test_a_calibration_stays_with_the_ensemble_that_it_was_made_with(tmp_path):
     trees, folder = sampled_trees()[:10], tmp_path / "ensemble"
-    description = make_description({"family": [{"name": "one", "states": 2}]})
+    description = make_config({"family": [{"name": "one", "states": 2}]})
     train_ensemble(trees, description, folder, tagger=False)
     save_calibrations(folder, {})
     train_ensemble(trees, description, folder, tagger=False)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from eigentree.constituency.ensemble.config import Description, make_description, read_description
+from eigentree.constituency.ensemble.config import EnsembleConfig, make_config, read_ensemble_config
 from eigentree.errors import SettingsError
 from tests.constituency.ensemble.samples import ADDITIVE, COARSE, DROPOUT, NETWORK, described
 
@@ -133,7 +133,7 @@ def with_combination(**changes: Any) -> dict[str, Any]:
 )
 def test_what_makes_no_sense_is_refused(tables, message):
     with pytest.raises(SettingsError, match=rf"^ensemble: .*{message}") as caught:
-        make_description(tables)
+        make_config(tables)
     assert "\n" not in str(caught.value)
     assert "pydantic" not in str(caught.value)
 
@@ -180,8 +180,8 @@ def test_what_makes_no_sense_is_refused(tables, message):
     ],
 )
 def test_tables_describe_the_same_ensemble(tables):
-    description = make_description(tables)
-    again = make_description(description.tables())
+    description = make_config(tables)
+    again = make_config(description.tables())
     assert again == description
     assert again.members() == description.members()
     assert again.tables() == description.tables()
@@ -189,15 +189,15 @@ def test_tables_describe_the_same_ensemble(tables):
 
 def test_what_is_not_given_of_a_reranker_has_its_default():
     tables = with_combination(how="maxent", reranker={"maxent": {"iterations": 7}})
-    given = make_description(tables).combination[0].reranker.maxent
-    default = make_description(with_combination(how="maxent")).combination[0].reranker.maxent
+    given = make_config(tables).combination[0].reranker.maxent
+    default = make_config(with_combination(how="maxent")).combination[0].reranker.maxent
     assert given.iterations == 7
     assert (given.target, given.sharpness) == (default.target, default.sharpness)
     assert given.regularisation == default.regularisation
 
 
 def test_without_combinations_all_families_are_combined():
-    (only,) = make_description({"family": [ADDITIVE, PLAIN]}).combination
+    (only,) = make_config({"family": [ADDITIVE, PLAIN]}).combination
     assert (only.how, only.inputs) == ("marginal-coverage", ["additive", "plain"])
 
 
@@ -225,17 +225,17 @@ def test_descriptions_of_many_members_take_no_longer_than_they_are_long():
     families = [{"name": f"family {number}", "copies": 8} for number in range(4_000)]
     given = {"family": [{**PLAIN, "copies": 1_000}, *families]}
     begun = time.process_time()
-    description = make_description(given)
+    description = make_config(given)
     assert time.process_time() - begun < 3  # some tenths, or else a minute
     assert len(description.members()) == 33_000
 
 
 def test_a_member_does_not_depend_on_other_families():
-    alone = make_description({"family": [DROPOUT]}).members()
+    alone = make_config({"family": [DROPOUT]}).members()
     among = [member for member in described().members() if member.family == "dropout"]
     assert alone == among
     assert [one.seed(4) for one in alone] == [one.seed(4) for one in among]
-    more = make_description({"family": [{**DROPOUT, "copies": 5}]}).members()
+    more = make_config({"family": [{**DROPOUT, "copies": 5}]}).members()
     assert more[:3] == alone
 
 
@@ -245,7 +245,7 @@ def test_settings_of_a_family_lie_over_those_of_the_file():
         "clustering": {"rank": 3, "restarts": 2},
         "family": [PLAIN, {**COARSE, "clustering": {"rank": 4}}],
     }
-    options = [member.options for member in make_description(tables).members()]
+    options = [member.options for member in make_config(tables).members()]
     found = [(each.clustering.rank, each.clustering.restarts) for each in options]
     assert found == [(3, 2), (4, 2), (4, 2)]
     assert [each.clustering.states for each in options] == [9, 2, 2]
@@ -268,17 +268,17 @@ def test_families_that_a_combination_needs(name, families):
 def test_only_rerankers_are_trained():
     assert described().has_rerankers
     assert [each.name for each in described().combination if each.is_trained] == ["first", "second"]
-    assert not make_description({"family": [PLAIN]}).has_rerankers
+    assert not make_config({"family": [PLAIN]}).has_rerankers
 
 
 def test_a_file_is_named_where_it_is_wrong(tmp_path):
     path = tmp_path / "mine.toml"
     path.write_text('[[family]]\nname = "plain"\ncopies = 3\n')
-    assert read_description(path) == make_description({"family": [{**PLAIN, "copies": 3}]})
-    assert isinstance(read_description(path), Description)
+    assert read_ensemble_config(path) == make_config({"family": [{**PLAIN, "copies": 3}]})
+    assert isinstance(read_ensemble_config(path), EnsembleConfig)
     path.write_text('[[family]]\nname = "plain"\ncopies = 0\n')
     with pytest.raises(SettingsError, match=r"mine\.toml: family\[1\]\.copies is 0"):
-        read_description(path)
+        read_ensemble_config(path)
     path.write_text("[[family]\n")
     with pytest.raises(SettingsError, match=r"mine\.toml: isn't TOML"):
-        read_description(path)
+        read_ensemble_config(path)

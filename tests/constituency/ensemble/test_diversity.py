@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigentree.constituency.ensemble.diversity import Candidates, compare, diversity, oracle
+from eigentree.constituency.ensemble.diversity import TreeLists, compare, diversity, oracle
 from eigentree.errors import SettingsError
 from eigentree.evaluation.parseval import counted_brackets, score
 from eigentree.evaluation.settings import EVALB_COLLINS, OWN
@@ -69,7 +69,7 @@ def test_oracle_and_pairs_of_members_are_those_of_the_scorer(seed: int, n_member
     pool = [[with_tags(tree, own[0].tags()) for tree in own] for own in pool]
     gold = [own[0] for own in pool]
     outputs = [[own[rng.integers(3)] for own in pool] for _ in range(n_members)]
-    candidates = Candidates.of(outputs)
+    candidates = TreeLists.of(outputs)
     for output, places in zip(outputs, candidates.choice, strict=True):
         chosen = [own[place] for own, place in zip(candidates.trees, places, strict=True)]
         assert chosen == output
@@ -98,7 +98,7 @@ RIGHT = "(S (t a) (A (t b) (t c)))"
 
 def test_three_members_by_hand():
     outputs = [trees(LEFT, FLAT), trees(RIGHT, FLAT), trees(LEFT, LEFT)]
-    candidates = Candidates.of(outputs)
+    candidates = TreeLists.of(outputs)
     assert candidates.trees == [trees(LEFT, RIGHT), trees(FLAT, LEFT)]
     assert candidates.choice.tolist() == [[0, 0], [1, 0], [0, 1]]
     found = diversity(candidates)
@@ -110,9 +110,9 @@ def test_three_members_by_hand():
 
 
 def test_members_that_agree():
-    found = diversity(Candidates.of([trees(LEFT, FLAT), trees(LEFT, RIGHT)]))
+    found = diversity(TreeLists.of([trees(LEFT, FLAT), trees(LEFT, RIGHT)]))
     assert (found.all_agree, found.distinct) == (0.5, 1.5)
-    alone = diversity(Candidates.of([trees(LEFT, FLAT)]))
+    alone = diversity(TreeLists.of([trees(LEFT, FLAT)]))
     assert (alone.mean_f1, alone.all_agree, alone.distinct) == (1.0, 1.0, 1.0)
 
 

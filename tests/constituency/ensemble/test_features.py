@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from eigentree.constituency.ensemble.feature_templates import SCHEMATA
 from eigentree.constituency.ensemble.features import (
-    FeatureOptions,
     FeatureTable,
+    RerankerFeatureOptions,
     describe,
     extract,
     frequent_words,
@@ -275,7 +275,7 @@ EXPECTED = {
 }
 
 
-def listed(tree: Tree, options: FeatureOptions, heads="english") -> list[str]:
+def listed(tree: Tree, options: RerankerFeatureOptions, heads="english") -> list[str]:
     """Value and name of each feature, the name without its schema."""
     return [
         f"{each.value} {each.name.removeprefix(options.schemata[0]).strip()}"
@@ -290,20 +290,20 @@ def test_every_schema_has_its_list():
 @pytest.mark.parametrize("name", SCHEMATA)
 def test_features_of_a_schema(name):
     tree = CONJUNCTS if name.startswith("coordination") else CLAUSE
-    options = FeatureOptions((name,), function_words=frozenset({"The"}))
+    options = RerankerFeatureOptions((name,), function_words=frozenset({"The"}))
     assert listed(tree, options) == [line.strip() for line in EXPECTED[name].strip().split("\n")]
 
 
 def test_equal_features_of_a_tree_are_counted():
     tree = parse_tree("(NP (NP (NN tea)) (NP (NN tea)))")
-    assert listed(tree, FeatureOptions(("rule-head-word",)), "rightmost") == [
+    assert listed(tree, RerankerFeatureOptions(("rule-head-word",)), "rightmost") == [
         "2 | NP -> NN | tea",
         "1 | NP -> NP NP | tea",
     ]
 
 
 def test_features_depend_on_the_heads():
-    options = FeatureOptions(("heads-words",))
+    options = RerankerFeatureOptions(("heads-words",))
     assert listed(CLAUSE, options, "leftmost") == [
         "1 | NP | NN | > | The | dog",
         "1 | S | . | > | The | .",
@@ -315,39 +315,42 @@ def test_words_have_shapes_in_any_script():
     words = ["Ab", "ab", "4b", "犬", "…", "ǅ"]
     for word, shape in zip(words, ["X", "x", "0", "*", "…", "X"], strict=True):
         tree = Tree("A", [Tree("T", (), word)])
-        assert listed(tree, FeatureOptions(("span-shape",)))[1] == f"1 within | A | {shape}"
+        assert listed(tree, RerankerFeatureOptions(("span-shape",)))[1] == f"1 within | A | {shape}"
     tree = Tree("A", [Tree("T", (), word) for word in words])
-    assert listed(tree, FeatureOptions(("span-shape",)))[1] == "1 within | A | X x .. … X"
+    assert listed(tree, RerankerFeatureOptions(("span-shape",)))[1] == "1 within | A | X x .. … X"
 
 
 def test_widths_share_bins():
     tree = Tree("A", [Tree("T", (), "a") for _ in range(10)])
-    assert listed(tree, FeatureOptions(("span-width",))) == ["1 | A | 8"]
+    assert listed(tree, RerankerFeatureOptions(("span-width",))) == ["1 | A | 8"]
 
 
 def test_the_right_branch_passes_over_phrases_of_punctuation():
     tree = parse_tree("(S (A (B b) (C c)) (X (. .) (X (. ?))))")
-    assert listed(tree, FeatureOptions(("right-branch",))) == ["5 off", "3 on"]
+    assert listed(tree, RerankerFeatureOptions(("right-branch",))) == ["5 off", "3 on"]
     all_marks = parse_tree("(S (. .) (X (. ?)))")
-    assert listed(all_marks, FeatureOptions(("right-branch",))) == ["1 off", "3 on"]
+    assert listed(all_marks, RerankerFeatureOptions(("right-branch",))) == ["1 off", "3 on"]
 
 
 def test_the_right_branch_begins_at_a_nameless_bracket():
     tree = parse_tree("( (S (A a) (B b)))")
-    assert listed(tree, FeatureOptions(("right-branch",))) == ["1 off", "3 on"]
+    assert listed(tree, RerankerFeatureOptions(("right-branch",))) == ["1 off", "3 on"]
 
 
 def test_conjuncts_are_compared_level_by_level():
     deep = "(A (B (C (D (T t)))))"
     other = "(A (B (C (E (T t)))))"
     tree = parse_tree(f"(N {deep} (CC and) {other} (CC and) (X (T t)) (CC and) {other})")
-    options = FeatureOptions(("coordination-shape",))
+    options = RerankerFeatureOptions(("coordination-shape",))
     assert listed(tree, options)[2:] == ["2 | 0", "1 | 3"]
-    assert listed(tree, FeatureOptions(("coordination-shape",), coordination=frozenset())) == []
+    assert (
+        listed(tree, RerankerFeatureOptions(("coordination-shape",), coordination=frozenset()))
+        == []
+    )
 
 
 def test_a_word_alone_has_features():
-    names = [each.name for each in describe(Tree("T", (), "t"), FeatureOptions())]
+    names = [each.name for each in describe(Tree("T", (), "t"), RerankerFeatureOptions())]
     assert names == [
         "projections | T | -",
         "word-projections | t | T",
@@ -362,7 +365,7 @@ def test_a_word_alone_has_features():
 def test_keys_are_the_same_everywhere():
     # Models hold them: another key is another feature.
     tree = parse_tree("(NP (DT The) (NN dog))")
-    found = describe(tree, FeatureOptions(("rule", "right-branch")))
+    found = describe(tree, RerankerFeatureOptions(("rule", "right-branch")))
     assert {each.name: each.key for each in found} == {
         "rule | NP -> DT NN": 0x9E7E7C3AA8182B29,
         "right-branch off": 0x58935C3B6C62BEA1,
@@ -385,7 +388,7 @@ def random_sentences(rng: np.random.Generator) -> list[list[Tree]]:
     return [[random_tree(rng, own) for _ in range(rng.integers(1, 5))] for own in words]
 
 
-OPTIONS = FeatureOptions(function_words=frozenset({"b"}))
+OPTIONS = RerankerFeatureOptions(function_words=frozenset({"b"}))
 
 
 @given(seed=st.integers(0, 2**32 - 1))
@@ -458,7 +461,7 @@ def test_deep_trees_are_no_matter():
     tree = Tree("T", (), "t")
     for _ in range(2000):
         tree = Tree("A", [tree])
-    options = FeatureOptions(("labels", "right-branch"))
+    options = RerankerFeatureOptions(("labels", "right-branch"))
     assert [each.value for each in describe(tree, options)] == [2000, 0, 2001]
 
 
@@ -478,4 +481,4 @@ def test_frequent_words_are_no_punctuation():
 def test_schemata_are_chosen_by_name():
     for wrong in ((), ("rule", "rulez")):
         with pytest.raises(SettingsError, match="rule-parent"):
-            FeatureOptions(wrong)
+            RerankerFeatureOptions(wrong)

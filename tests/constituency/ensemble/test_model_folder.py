@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from shutil import copytree
 from typing import Any
 
 import pytest
 
-from eigentree.constituency.ensemble.config import make_description
+from eigentree.constituency.calibrate import calibrate
+from eigentree.constituency.ensemble.config import make_config
 from eigentree.constituency.ensemble.model_folder import (
     load_reranker,
     reranker_path,
@@ -18,7 +20,7 @@ from eigentree.constituency.ensemble.model_folder import (
 )
 from eigentree.constituency.ensemble.parser import EnsembleParser
 from eigentree.constituency.ensemble.training import train_ensemble
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.errors import EigentreeError, ModelFileError
 from eigentree.model_file import open_model, save_model
 from eigentree.treebank.heads import head_rules
@@ -48,6 +50,35 @@ def test_members_that_are_opened_one_by_one_change_nothing(ensemble_folder, veri
     assert kept.description == lean.description
 
 
+def test_a_saved_ensemble_parses_alike_and_trains_no_further(ensemble_folder, tmp_path):
+    ensemble = EnsembleParser.load(ensemble_folder)
+    calibrated = calibrate(ensemble, sampled_trees()[:20])
+    for parser in (calibrated, ensemble):  # the second removes the calibration
+        parser.save(tmp_path / "copy")
+        copy = EnsembleParser.load(tmp_path / "copy")
+        assert list(copy.parse_many(SENTENCES)) == list(parser.parse_many(SENTENCES))
+        assert copy.calibrations.keys() == parser.calibrations.keys()
+    assert not (tmp_path / "copy" / "work").exists()
+    copy.save(tmp_path / "copy")  # onto itself
+    assert copy.summary() == ensemble.summary()
+    assert copy.evaluate(sampled_trees()[:5]).all.f1 is not None
+    with pytest.raises(ModelFileError, match="was not opened from a folder"):
+        replace(ensemble, folder=None).save(tmp_path / "nothing")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ModelFileError, match="can't be written"):
+        ensemble.save(tmp_path / "file")
+
+
+def test_an_ensemble_is_trained_as_other_parsers_are():
+    family = {"name": "plain", "method": "clustering"}
+    config = make_config({"family": [family]})
+    ensemble = EnsembleParser.train(sampled_trees(), config, method="pcfg", tagger=False)
+    assert ensemble.folder is not None
+    member = ConstituencyParser.load(ensemble.folder / "members" / "plain-1.egt")
+    assert member.description["method"] == "pcfg"
+    assert ensemble.parse(*SENTENCES[0]).tree is not None
+
+
 @pytest.mark.parametrize("lean", [True, False])
 def test_members_share_backbones(ensemble_folder, lean):
     ensemble = EnsembleParser.load(ensemble_folder, low_memory=lean)
@@ -66,12 +97,12 @@ def test_a_loaded_ensemble_is_the_one_that_was_trained(ensemble_folder):
     assert ensemble.tagger is not None
     assert ensemble.description["members"] == [each.name for each in described().members()]
     assert ensemble.description["trees"] == 60
-    assert ensemble.network.description == described()
+    assert ensemble.stacking.config == described()
     assert repr(ensemble) == "<EnsembleParser: 9 members, 5 combinations, tagger>"
 
 
 def test_members_parse_alone(ensemble_folder):
-    parser = Parser.load(ensemble_folder / "members" / "coarse-2.egt")
+    parser = ConstituencyParser.load(ensemble_folder / "members" / "coarse-2.egt")
     assert parser.parse(*SENTENCES[0]).fallback is None
 
 
@@ -183,7 +214,10 @@ def test_parts_that_do_not_belong_together(tmp_path, ensemble_folder, change, me
         ({"description": 3}, "ensemble.egt: its header's description"),
         ({"members": [{"name": "a"}]}, "its header's members.0.family: Field required"),
         ({"members": "all"}, "its header's members"),
-        ({"heads": "imaginary"}, "ensemble.egt: its head table:1: '' after label 'imaginary'"),
+        (
+            {"heads": "imaginary"},
+            "ensemble.egt: its head table:1: unknown step '' of label 'imaginary'",
+        ),
         ({"heads": None}, "its header's heads"),
         ({"wrapper": 3}, "its header's wrapper"),
         ({"about": None}, "its header's about"),
@@ -237,12 +271,12 @@ def test_a_head_table_of_ones_own_need_not_stay(tmp_path, monkeypatch, lines):
     }
     folder = tmp_path / "ensemble"
     trees = sampled_trees()[:60]
-    trained = train_ensemble(trees, make_description(tables), folder, tagger=False)
+    trained = train_ensemble(trees, make_config(tables), folder, tagger=False)
     before = list(trained.parse_many(SENTENCES))
     table.unlink()
     loaded = EnsembleParser.load(folder)
     assert list(loaded.parse_many(SENTENCES)) == before
-    finder = loaded.network.rerankers["one"].table
+    finder = loaded.stacking.rerankers["one"].table
     assert finder.features([[sampled_trees()[0]]]).values.shape[0] == 1
 
 
@@ -253,7 +287,7 @@ def test_names_of_any_characters(tmp_path, name):
         "combination": [{"name": f"{name}!", "how": "tree-coverage", "inputs": [name]}],
     }
     trees = sampled_trees()[:10]
-    train_ensemble(trees, make_description(tables), tmp_path, tagger=False)
+    train_ensemble(trees, make_config(tables), tmp_path, tagger=False)
     loaded = EnsembleParser.load(tmp_path)
     assert loaded.description["members"] == [f"{name}-1", f"{name}-2"]
     assert loaded.parse(trees[0].words(), trees[0].tags()).fallback is None

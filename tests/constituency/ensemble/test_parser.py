@@ -12,13 +12,13 @@ import pytest
 
 from eigentree.constituency.ensemble import parser as module
 from eigentree.constituency.ensemble.combine import Chains, Evidence
-from eigentree.constituency.ensemble.config import make_description
+from eigentree.constituency.ensemble.config import make_config
 from eigentree.constituency.ensemble.parser import EnsembleParser
-from eigentree.constituency.ensemble.predictions import Reading
-from eigentree.constituency.ensemble.stacking import Network, Query
+from eigentree.constituency.ensemble.predictions import Prediction
+from eigentree.constituency.ensemble.stacking import Query, Stacking
 from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.constituency.grammar.lpcfg import LPCFG
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.constituency.result import ParseResult
 from eigentree.constituency.training import train
 from eigentree.constituency.training_options import TrainingOptions
@@ -41,12 +41,14 @@ def ensemble(ensemble_folder) -> EnsembleParser:
     return EnsembleParser.load(ensemble_folder)
 
 
-def of_parsers(parsers: Sequence[Parser], tables: Any = COMBINED, **named: Any) -> EnsembleParser:
+def of_parsers(
+    parsers: Sequence[ConstituencyParser], tables: Any = COMBINED, **named: Any
+) -> EnsembleParser:
     """An ensemble of one family, from parsers with one backbone."""
-    plain = Parser(one_state(parsers[0].grammar.backbone), None, parsers[0].options)
+    plain = ConstituencyParser(one_state(parsers[0].grammar.backbone), None, parsers[0].options)
     grammars = [("one", parser.grammar) for parser in parsers]
-    network = Network(make_description(tables), {})
-    return EnsembleParser([plain], lambda _number: grammars, network, **named)
+    stacking = Stacking(make_config(tables), {})
+    return EnsembleParser([plain], lambda _number: grammars, stacking, **named)
 
 
 @cache
@@ -151,10 +153,10 @@ def test_lots_are_answered_as_they_come():
 
 
 def test_every_answer_is_that_of_each_combination(ensemble):
-    names = [each.name for each in ensemble.network.description.combination]
+    names = [each.name for each in ensemble.stacking.config.combination]
     found = list(ensemble.every_answer(SENTENCES))
-    for (readings, answers), result in zip(found, ensemble.parse_many(SENTENCES), strict=True):
-        assert list(readings) == ["additive", "dropout", "coarse"]
+    for (predictions, answers), result in zip(found, ensemble.parse_many(SENTENCES), strict=True):
+        assert list(predictions) == ["additive", "dropout", "coarse"]
         assert list(answers) == names
         assert answers["last"].tree == result.tree
         assert [each.confidence for each in result.brackets] == answers["last"].confidences
@@ -162,11 +164,11 @@ def test_every_answer_is_that_of_each_combination(ensemble):
 
 def with_last(ensemble: EnsembleParser, name: str) -> EnsembleParser:
     """The ensemble up to one of its combinations."""
-    description = ensemble.network.description
+    description = ensemble.stacking.config
     names = [each.name for each in description.combination]
     kept = description.combination[: names.index(name) + 1]
     described = description.model_copy(update={"combination": kept})
-    return replace(ensemble, network=Network(described, ensemble.network.rerankers))
+    return replace(ensemble, stacking=Stacking(described, ensemble.stacking.rerankers))
 
 
 @pytest.mark.parametrize("name", ["trees", "marginals", "first", "second", "last"])
@@ -191,11 +193,11 @@ def test_several_trees_are_those_of_the_last_combination(ensemble, name):
 
 def test_the_candidates_of_a_reranker_are_its_trees(ensemble):
     part = with_last(ensemble, "first")
-    combination = part.network.description.combination[-1]
-    for sentence, (readings, answers) in zip(
+    combination = part.stacking.config.combination[-1]
+    for sentence, (predictions, answers) in zip(
         SENTENCES[:10], part.every_answer(SENTENCES[:10]), strict=True
     ):
-        candidates = part.network.candidates(combination, Query(*sentence, readings, answers))
+        candidates = part.stacking.candidates(combination, Query(*sentence, predictions, answers))
         several = part.parse(*sentence, kbest=1000).alternatives
         assert {each.tree for each in several} == set(candidates.trees)
 
@@ -256,24 +258,24 @@ def test_tags_that_members_chose_differently_are_voted_on():
 
     trees = [parse_tree(f"(S ({tags[0]} a) (S ({tags[1]} b)))") for tags in ("AB", "AC", "BC")]
     evidence = Evidence(2, Chains())
-    readings = {
-        "one": Reading(trees[:2], np.array([0, 0, 1, -1]), evidence),
-        "two": Reading(trees[1:], np.array([1, 1, 1, 0]), evidence),
+    predictions = {
+        "one": Prediction(trees[:2], np.array([0, 0, 1, -1]), evidence),
+        "two": Prediction(trees[1:], np.array([1, 1, 1, 0]), evidence),
     }
     ensemble = of_parsers([parser])
     sentence = PreparedSentence(["a", "b"], None)
     # The first word is four times A and three times B, the second twice B and five times C.
-    assert ensemble._tags(sentence, readings) == ["A", "C"]
-    readings["two"] = Reading(trees[2:], np.array([0, 0, 0]), evidence)
-    assert ensemble._tags(sentence, readings) == ["A", "C"]  # by alphabet
-    nothing = {"one": Reading([], np.array([-1]), evidence)}
+    assert ensemble._tags(sentence, predictions) == ["A", "C"]
+    predictions["two"] = Prediction(trees[2:], np.array([0, 0, 0]), evidence)
+    assert ensemble._tags(sentence, predictions) == ["A", "C"]  # by alphabet
+    nothing = {"one": Prediction([], np.array([-1]), evidence)}
     assert ensemble._tags(sentence, nothing) == parser.flat(sentence).tags
 
 
 # What has to be given up ------------------------------------------------------------------
 
 
-def without_values(parser: Parser) -> Parser:
+def without_values(parser: ConstituencyParser) -> ConstituencyParser:
     grammar = parser.grammar
     nothing = np.zeros_like(grammar.parameters.root)
     parameters = grammar.parameters._replace(root=nothing)
@@ -304,15 +306,15 @@ def test_where_not_even_the_plain_grammar_has_a_tree_the_words_lie_flat(ensemble
 @pytest.mark.parametrize("most", [0, 40])
 def test_forests_of_a_lot_are_not_all_kept_at_a_time(ensemble, monkeypatch, most):
     expected = list(ensemble.parse_many(SENTENCES))
-    reader = module.Reader
+    reader = module.Predictor
     kept: list[list[int]] = []
 
     def watched(*given):
         made = reader(*given)
-        kept.append([desk.n_edges for desk in made._desks])
+        kept.append([sentence.n_edges for sentence in made._sentences])
         return made
 
-    monkeypatch.setattr(module, "Reader", watched)
+    monkeypatch.setattr(module, "Predictor", watched)
     monkeypatch.setattr(module, "MOST_EDGES", most)
     assert list(ensemble.parse_many(SENTENCES)) == expected
     assert len(kept) > 2 * len(ensemble.backbones)
@@ -379,7 +381,7 @@ def test_too_little_memory_for_anything(monkeypatch):
     def failing(*_given):
         raise MemoryError
 
-    monkeypatch.setattr(module, "Reader", failing)
+    monkeypatch.setattr(module, "Predictor", failing)
     with pytest.raises(MemoryError):
         any_length().parse(["a"] * 40)
 
@@ -418,7 +420,7 @@ def test_what_is_no_sentence_is_refused_as_a_parser_refuses_it(sentence):
 
 
 def test_how_it_was_trained_is_known(ensemble, ensemble_folder):
-    member = Parser.load(ensemble_folder / "members" / "coarse-1.egt")
+    member = ConstituencyParser.load(ensemble_folder / "members" / "coarse-1.egt")
     assert ensemble.cleaning == member.cleaning
     assert ensemble.options == member.options
     assert repr(any_length()) == "<EnsembleParser: 0 members, 1 combination, tagger>"
@@ -426,13 +428,13 @@ def test_how_it_was_trained_is_known(ensemble, ensemble_folder):
 
 def test_families_with_other_limits_get_pieces_that_all_can_parse():
     parser = any_length_parser()
-    plain = Parser(one_state(parser.grammar.backbone), None, parser.options)
-    shorter = Parser(plain.grammar, None, replace(parser.options, max_words=3))
+    plain = ConstituencyParser(one_state(parser.grammar.backbone), None, parser.options)
+    shorter = ConstituencyParser(plain.grammar, None, replace(parser.options, max_words=3))
     tables = {"family": [{"name": "one"}, {"name": "two"}]}
     ensemble = EnsembleParser(
         [plain, shorter],
         lambda number: [(("one", "two")[number], parser.grammar)],
-        Network(make_description(tables), {}),
+        Stacking(make_config(tables), {}),
         parser.tagger,
     )
     result = ensemble.parse(["a"] * 6)

@@ -13,10 +13,14 @@ from hypothesis import strategies as st
 
 from eigentree.constituency.ensemble.combine import Chains, Evidence
 from eigentree.constituency.ensemble.model_folder import is_made_from
-from eigentree.constituency.ensemble.prediction_cache import KIND, load_readings, save_readings
-from eigentree.constituency.ensemble.predictions import Reader, Reading
+from eigentree.constituency.ensemble.prediction_cache import (
+    KIND,
+    load_predictions,
+    save_predictions,
+)
+from eigentree.constituency.ensemble.predictions import Prediction, Predictor
 from eigentree.constituency.grammar.from_pcfg import one_state
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.errors import ModelFileError
 from eigentree.model_file import open_model, save_model
 from eigentree.sentence_input import PreparedSentence
@@ -36,13 +40,13 @@ FIRST = [
 SECOND = [parse_tree(text) for text in ("(S (NP (N b)))", "(NP (N b))", "(N b)", "(S (N b))")]
 
 
-def reading_of(trees, choice, chains, n_words, fallback=None) -> Reading:
+def reading_of(trees, choice, chains, n_words, fallback=None) -> Prediction:
     evidence = Evidence(n_words, chains)
     evidence.add_trees(trees, [choice.count(place) / 3 for place in range(len(trees))])
-    return Reading(list(trees), np.array(choice, dtype=np.int64), evidence, fallback)
+    return Prediction(list(trees), np.array(choice, dtype=np.int64), evidence, fallback)
 
 
-def by_hand(chains: Chains) -> list[Reading]:
+def by_hand(chains: Chains) -> list[Prediction]:
     return [
         reading_of(FIRST, [1, 0, -1, 2, 3], chains, 3, "tags"),
         reading_of([], [-1] * 5, chains, 2),
@@ -54,11 +58,11 @@ def by_hand(chains: Chains) -> list[Reading]:
 WORDS = [["a", "a", "a"], ["no", "tree"], ["b"], ["a", "a", "a"]]
 
 
-def of_members() -> tuple[list[Reading], list[list[str]]]:
+def of_members() -> tuple[list[Prediction], list[list[str]]]:
     parsers = members()
     trees = sampled_trees()[80:90]
-    plain = Parser(one_state(parsers[0].grammar.backbone), None, parsers[0].options)
-    reader = Reader([PreparedSentence(tree.words(), tree.tags()) for tree in trees], plain)
+    plain = ConstituencyParser(one_state(parsers[0].grammar.backbone), None, parsers[0].options)
+    reader = Predictor([PreparedSentence(tree.words(), tree.tags()) for tree in trees], plain)
     found = reader.read(of_family("one", parsers), Chains())
     return [each["one"] for each in found], [tree.words() for tree in trees]
 
@@ -71,7 +75,7 @@ def told(evidence: Evidence) -> dict[Any, Any]:
     }
 
 
-def check_same(found: list[Reading], kept: list[Reading], chains: Chains) -> None:
+def check_same(found: list[Prediction], kept: list[Prediction], chains: Chains) -> None:
     assert len(found) == len(kept)
     for new, old in zip(found, kept, strict=True):
         assert new.trees == old.trees
@@ -87,19 +91,19 @@ def check_same(found: list[Reading], kept: list[Reading], chains: Chains) -> Non
 
 @pytest.mark.parametrize("first_met", [[], [("VP",), (), ("X", "Y"), ("S", "S"), ("NP",)]])
 def test_what_was_kept_comes_back(tmp_path, first_met):
-    path = tmp_path / "readings.egt"
+    path = tmp_path / "predictions.egt"
     for kept, words in ((by_hand(Chains()), WORDS), of_members(), ([], [])):
-        save_readings(path, kept, "this")
+        save_predictions(path, kept, "this")
         chains = Chains()
         for chain in first_met:
             chains.number(chain)
-        check_same(load_readings(path, words, chains), kept, chains)
+        check_same(load_predictions(path, words, chains), kept, chains)
 
 
 def test_equal_nodes_come_back_as_one(tmp_path):
-    path = tmp_path / "readings.egt"
-    save_readings(path, by_hand(Chains()), "this")
-    one, _, three, four = load_readings(path, WORDS, Chains())
+    path = tmp_path / "predictions.egt"
+    save_predictions(path, by_hand(Chains()), "this")
+    one, _, three, four = load_predictions(path, WORDS, Chains())
     assert one.trees[1].children[0] is one.trees[0]
     assert one.trees[3].children[0] is one.trees[0].children[0]
     assert three.trees[0].children[0] is three.trees[1]
@@ -113,17 +117,17 @@ def test_a_node_that_stands_in_a_tree_twice(tmp_path):
     twice = parse_tree("(NP (D a) (N a))")
     tree = Tree("S", [twice, Tree("NP", [twice]), twice.children[0]])
     words = [["a"] * 5]
-    path = tmp_path / "readings.egt"
+    path = tmp_path / "predictions.egt"
     kept = [reading_of([tree], [0], Chains(), 5)]
-    save_readings(path, kept, "this")
+    save_predictions(path, kept, "this")
     chains = Chains()
-    check_same(load_readings(path, words, chains), kept, chains)
+    check_same(load_predictions(path, words, chains), kept, chains)
 
 
 def test_the_same_readings_give_the_same_bytes_whatever_nodes_they_share(tmp_path):
-    save_readings(tmp_path / "one", by_hand(Chains()), "this")
-    again = load_readings(tmp_path / "one", WORDS, Chains())
-    save_readings(tmp_path / "two", again, "this")
+    save_predictions(tmp_path / "one", by_hand(Chains()), "this")
+    again = load_predictions(tmp_path / "one", WORDS, Chains())
+    save_predictions(tmp_path / "two", again, "this")
     one, two = (open_model(tmp_path / name) for name in ("one", "two"))
     for name in ("nodes", "children", "roots"):
         assert np.array_equal(one.arrays[name], two.arrays[name])
@@ -134,16 +138,16 @@ def test_deep_trees(tmp_path):
     for _ in range(3000):
         deep = Tree("S", [deep])
     # As evidence its chain is long too; one that says nothing will do.
-    kept = [Reading([deep], np.zeros(1, dtype=np.int64), Evidence(1, Chains()))]
-    save_readings(tmp_path / "deep", kept, "this")
-    (found,) = load_readings(tmp_path / "deep", [["a"]], Chains())
+    kept = [Prediction([deep], np.zeros(1, dtype=np.int64), Evidence(1, Chains()))]
+    save_predictions(tmp_path / "deep", kept, "this")
+    (found,) = load_predictions(tmp_path / "deep", [["a"]], Chains())
     assert found.trees == [deep]
 
 
 def test_of_what_readings_were_made(tmp_path):
-    path = tmp_path / "readings.egt"
+    path = tmp_path / "predictions.egt"
     assert not is_made_from(path, KIND, "this")
-    save_readings(path, by_hand(Chains()), "this")
+    save_predictions(path, by_hand(Chains()), "this")
     assert is_made_from(path, KIND, "this")
     assert not is_made_from(path, KIND, "that")
     content = bytearray(path.read_bytes())
@@ -159,15 +163,15 @@ def test_of_what_readings_were_made(tmp_path):
 
 def parts(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     path = folder / "whole.egt"
-    save_readings(path, by_hand(Chains()), "this")
+    save_predictions(path, by_hand(Chains()), "this")
     file = open_model(path, kind=KIND)
     return file.header, {name: array.copy() for name, array in file.arrays.items()}
 
 
-def loaded(path: Path) -> list[Reading] | None:
+def loaded(path: Path) -> list[Prediction] | None:
     """None for a file that was refused in order."""
     try:
-        return load_readings(path, WORDS, Chains())
+        return load_predictions(path, WORDS, Chains())
     except ModelFileError as error:
         message = str(error)
     assert message.startswith(f"{path}: ")
@@ -175,17 +179,17 @@ def loaded(path: Path) -> list[Reading] | None:
     return None
 
 
-def check_sound(readings: list[Reading]) -> None:
-    """Whether readings, which may be wrong, can be used without harm."""
-    assert len(readings) == len(WORDS)
-    for reading, words in zip(readings, WORDS, strict=True):
-        assert all(tree.words() == words for tree in reading.trees)
-        assert np.all((reading.choice >= -1) & (reading.choice < len(reading.trees)))
-        assert len(reading.votes) == len(reading.trees)
-        start, end, chain = reading.evidence.columns()
+def check_sound(predictions: list[Prediction]) -> None:
+    """Whether predictions, which may be wrong, can be used without harm."""
+    assert len(predictions) == len(WORDS)
+    for prediction, words in zip(predictions, WORDS, strict=True):
+        assert all(tree.words() == words for tree in prediction.trees)
+        assert np.all((prediction.choice >= -1) & (prediction.choice < len(prediction.trees)))
+        assert len(prediction.votes) == len(prediction.trees)
+        start, end, chain = prediction.evidence.columns()
         assert np.all((start >= 0) & (start < end) & (end <= len(words)))
-        assert np.all((chain >= 0) & (chain < len(reading.evidence.chains.chains)))
-        assert np.all(reading.evidence.weight >= 0)
+        assert np.all((chain >= 0) & (chain < len(prediction.evidence.chains.chains)))
+        assert np.all(prediction.evidence.weight >= 0)
 
 
 ARRAYS = ["nodes", "children", "roots", "trees", "choice", "brackets", "key", "weight", "seen"]
@@ -261,11 +265,11 @@ def test_forged_headers_are_refused(tmp_path, key, value, message):
     path = tmp_path / "forged.egt"
     save_model(path, {**header, key: value}, arrays)
     with pytest.raises(ModelFileError, match=message):
-        load_readings(path, WORDS, Chains())
+        load_predictions(path, WORDS, Chains())
     del header[key]
     save_model(path, header, arrays)
     with pytest.raises(ModelFileError, match=f"its header's {key}: Field required"):
-        load_readings(path, WORDS, Chains())
+        load_predictions(path, WORDS, Chains())
 
 
 @pytest.mark.parametrize("name", ARRAYS)
@@ -273,8 +277,10 @@ def test_a_missing_array_is_named(tmp_path, name):
     header, arrays = parts(tmp_path)
     path = tmp_path / "less.egt"
     save_model(path, header, {other: arrays[other] for other in arrays if other != name})
-    with pytest.raises(ModelFileError, match=f"isn't a whole file of readings: it lacks '{name}'"):
-        load_readings(path, WORDS, Chains())
+    with pytest.raises(
+        ModelFileError, match=f"isn't a whole file of predictions: it lacks '{name}'"
+    ):
+        load_predictions(path, WORDS, Chains())
 
 
 @pytest.mark.parametrize(
@@ -290,7 +296,7 @@ def test_a_missing_array_is_named(tmp_path, name):
 def test_readings_of_other_sentences_are_refused(tmp_path, words):
     parts(tmp_path)
     with pytest.raises(ModelFileError, match="isn't a whole file of readings"):
-        load_readings(tmp_path / "whole.egt", words, Chains())
+        load_predictions(tmp_path / "whole.egt", words, Chains())
 
 
 def test_truncated_and_damaged_files_are_refused(tmp_path):

@@ -10,14 +10,14 @@ import pytest
 from eigentree.constituency.chart.inside_outside import inside_outside
 from eigentree.constituency.ensemble.combine import Chains, Evidence
 from eigentree.constituency.ensemble.predictions import (
-    Reader,
-    Reading,
+    Prediction,
+    Predictor,
     common_fallback,
-    joined_readings,
+    joined_predictions,
 )
 from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.constituency.grammar.lpcfg import LPCFG
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.sentence_input import PreparedSentence
 from eigentree.treebank.io.brackets import parse_tree
 from tests.constituency.ensemble.samples import members, of_family, sampled_trees
@@ -26,23 +26,25 @@ from tests.helpers import close
 HELD_OUT = sampled_trees()[80:92]
 
 
-def plain_of(parser: Parser) -> Parser:
-    return Parser(one_state(parser.grammar.backbone), None, parser.options)
+def plain_of(parser: ConstituencyParser) -> ConstituencyParser:
+    return ConstituencyParser(one_state(parser.grammar.backbone), None, parser.options)
 
 
 def read(sentences, parsers, chains=None):
-    reader = Reader(sentences, plain_of(parsers[0]))
+    reader = Predictor(sentences, plain_of(parsers[0]))
     return [each["one"] for each in reader.read(of_family("one", parsers), chains or Chains())]
 
 
-def without_values(parser: Parser) -> LPCFG:
+def without_values(parser: ConstituencyParser) -> LPCFG:
     """The same grammar, but no tree has a value."""
     grammar = parser.grammar
     nothing = np.zeros_like(grammar.parameters.root)
     return LPCFG(grammar.backbone, grammar.parameters._replace(root=nothing), grammar.signed)
 
 
-def alone_evidence(sentence: PreparedSentence, parser: Parser, chains: Chains) -> Evidence:
+def alone_evidence(
+    sentence: PreparedSentence, parser: ConstituencyParser, chains: Chains
+) -> Evidence:
     pruning = next(parser.prunings(sentence))
     forest = pruning.pruned.forest
     marginals = inside_outside(forest, parser.grammar)
@@ -59,15 +61,17 @@ def test_each_member_gives_its_own_tree(method, tagged):
     sentences = [
         PreparedSentence(tree.words(), tree.tags() if tagged else None) for tree in HELD_OUT
     ]
-    readings = read(sentences, parsers)
-    for sentence, reading in zip(sentences, readings, strict=True):
+    predictions = read(sentences, parsers)
+    for sentence, prediction in zip(sentences, predictions, strict=True):
         alone = [parser.parse(sentence.words, sentence.tags) for parser in parsers]
-        assert [reading.trees[place] for place in reading.choice] == [each.tree for each in alone]
-        assert len(set(reading.trees)) == len(reading.trees) == max(reading.choice) + 1
-        assert reading.votes.sum() == reading.members == len(parsers)
-        assert {each.fallback for each in alone} == {reading.fallback}
+        assert [prediction.trees[place] for place in prediction.choice] == [
+            each.tree for each in alone
+        ]
+        assert len(set(prediction.trees)) == len(prediction.trees) == max(prediction.choice) + 1
+        assert prediction.votes.sum() == prediction.members == len(parsers)
+        assert {each.fallback for each in alone} == {prediction.fallback}
     if method == "clustering":
-        assert any(len(reading.trees) > 1 for reading in readings)
+        assert any(len(prediction.trees) > 1 for prediction in predictions)
 
 
 def test_members_may_decode_without_rules():
@@ -76,9 +80,9 @@ def test_members_may_decode_without_rules():
         for parser in members("spectral")
     ]
     sentences = [PreparedSentence(tree.words(), tree.tags()) for tree in HELD_OUT]
-    for sentence, reading in zip(sentences, read(sentences, parsers), strict=True):
+    for sentence, prediction in zip(sentences, read(sentences, parsers), strict=True):
         alone = [parser.parse(sentence.words, sentence.tags).tree for parser in parsers]
-        assert [reading.trees[place] for place in reading.choice] == alone
+        assert [prediction.trees[place] for place in prediction.choice] == alone
 
 
 @pytest.mark.parametrize(
@@ -88,13 +92,13 @@ def test_evidence_is_the_sum_of_the_members_marginals_cut_to_1(method, sigma):
     parsers = members(method, sigma=sigma)
     sentences = [PreparedSentence(tree.words(), tree.tags()) for tree in HELD_OUT]
     chains = Chains()
-    for sentence, reading in zip(sentences, read(sentences, parsers, chains), strict=True):
+    for sentence, prediction in zip(sentences, read(sentences, parsers, chains), strict=True):
         expected = Evidence(len(sentence.words), chains)
         for parser in parsers:
             expected.add(alone_evidence(sentence, parser, chains))
-        assert reading.evidence.total == len(parsers)
-        assert np.array_equal(reading.evidence.key, expected.key)
-        assert close(reading.evidence.weight, expected.weight, rtol=1e-12, atol=1e-15)
+        assert prediction.evidence.total == len(parsers)
+        assert np.array_equal(prediction.evidence.key, expected.key)
+        assert close(prediction.evidence.weight, expected.weight, rtol=1e-12, atol=1e-15)
 
 
 def test_some_signed_marginals_have_to_be_cut():
@@ -112,7 +116,7 @@ def test_families_are_read_apart_and_in_any_order():
     one, two, three = members()
     sentences = [PreparedSentence(tree.words(), tree.tags()) for tree in HELD_OUT]
     asked = [("b", two.grammar), ("a", one.grammar), ("b", three.grammar)]
-    reader = Reader(sentences, plain_of(one))
+    reader = Predictor(sentences, plain_of(one))
     found = reader.read(asked, Chains())
     for both, a, b in zip(
         found, read(sentences, [one]), read(sentences, [two, three]), strict=True
@@ -126,18 +130,18 @@ def test_families_are_read_apart_and_in_any_order():
     assert all(list(new) == ["a"] for new in again)
 
 
-def same(one: Reading, other: Reading) -> bool:
-    """Whether two readings say the same, whatever the numbers of their chains."""
+def same(one: Prediction, other: Prediction) -> bool:
+    """Whether two predictions say the same, whatever the numbers of their chains."""
     evidence = [
         {
-            (start, end, reading.evidence.chains.chains[chain]): weight
+            (start, end, prediction.evidence.chains.chains[chain]): weight
             for start, end, chain, weight in zip(
-                *(column.tolist() for column in reading.evidence.columns()),
-                reading.evidence.weight.tolist(),
+                *(column.tolist() for column in prediction.evidence.columns()),
+                prediction.evidence.weight.tolist(),
                 strict=True,
             )
         }
-        for reading in (one, other)
+        for prediction in (one, other)
     ]
     return (
         one.trees == other.trees
@@ -153,7 +157,7 @@ def test_members_that_find_no_tree_give_nothing():
     tree = HELD_OUT[0]
     sentence = PreparedSentence(tree.words(), tree.tags())
     asked = [("a", without_values(one)), ("a", two.grammar), ("b", without_values(two))]
-    (found,) = Reader([sentence], plain_of(one)).read(asked, Chains())
+    (found,) = Predictor([sentence], plain_of(one)).read(asked, Chains())
     (alone,) = read([sentence], [two])
     assert found["a"].choice.tolist() == [-1, 0]
     assert found["a"].votes.tolist() == [1]
@@ -165,20 +169,20 @@ def test_members_that_find_no_tree_give_nothing():
 def test_sentences_without_any_tree():
     """One word that no whole tree of the grammar can be."""
     parsers = members()
-    (reading,) = read([PreparedSentence(["fox"], ["N"])], parsers)
+    (prediction,) = read([PreparedSentence(["fox"], ["N"])], parsers)
     assert parsers[0].parse(["fox"], ["N"]).fallback == "flat"
-    assert reading.choice.tolist() == [-1] * 3
-    assert reading.fallback is None
-    assert (reading.trees, reading.evidence.total) == ([], 0.0)
+    assert prediction.choice.tolist() == [-1] * 3
+    assert prediction.fallback is None
+    assert (prediction.trees, prediction.evidence.total) == ([], 0.0)
 
 
 def test_what_is_given_up_is_told_and_tags_that_were_given_stay():
     parsers = members()
     tree = HELD_OUT[0]
     tags = ["?", *tree.tags()[1:]]
-    (reading,) = read([PreparedSentence(tree.words(), tags)], parsers)
-    assert reading.fallback == "tags"
-    assert {tuple(each.tags()) for each in reading.trees} == {tuple(tags)}
+    (prediction,) = read([PreparedSentence(tree.words(), tags)], parsers)
+    assert prediction.fallback == "tags"
+    assert {tuple(each.tags()) for each in prediction.trees} == {tuple(tags)}
 
 
 def test_what_one_family_did_without_was_not_given_up():
@@ -203,7 +207,9 @@ def test_what_one_family_did_without_was_not_given_up():
 
 def test_no_sentences_and_no_members():
     assert read([], members()) == []
-    (found,) = Reader([PreparedSentence(["a"], ["D"])], plain_of(members()[0])).read([], Chains())
+    (found,) = Predictor([PreparedSentence(["a"], ["D"])], plain_of(members()[0])).read(
+        [], Chains()
+    )
     assert found == {}
 
 
@@ -212,9 +218,9 @@ def test_the_options_of_the_plain_parser_decide_how_members_decode():
         replace(parser, options=replace(parser.options, objective="spans")) for parser in members()
     ]
     sentences = [PreparedSentence(tree.words(), tree.tags()) for tree in HELD_OUT]
-    for sentence, reading in zip(sentences, read(sentences, parsers), strict=True):
+    for sentence, prediction in zip(sentences, read(sentences, parsers), strict=True):
         alone = [parser.parse(sentence.words, sentence.tags).tree for parser in parsers]
-        assert [reading.trees[place] for place in reading.choice] == alone
+        assert [prediction.trees[place] for place in prediction.choice] == alone
 
 
 ONE, TWO, THREE = (
@@ -222,11 +228,11 @@ ONE, TWO, THREE = (
 )
 
 
-def reading_of(trees, choice, chains, fallback=None) -> Reading:
+def reading_of(trees, choice, chains, fallback=None) -> Prediction:
     evidence = Evidence(2, chains)
     votes = [choice.count(place) for place in range(len(trees))]
     evidence.add_trees(trees, votes)
-    return Reading(trees, np.array(choice, dtype=np.int64), evidence, fallback)
+    return Prediction(trees, np.array(choice, dtype=np.int64), evidence, fallback)
 
 
 def test_groups_are_joined_in_their_order():
@@ -236,7 +242,7 @@ def test_groups_are_joined_in_their_order():
         reading_of([], [-1], chains, "tags"),
         reading_of([THREE, ONE], [1, 0, -1, 1], chains, "tags"),
     ]
-    joined = joined_readings(groups)
+    joined = joined_predictions(groups)
     assert joined.trees == [TWO, ONE, THREE]
     assert joined.choice.tolist() == [0, 1, -1, 0, -1, 1, 2, -1, 1]
     assert joined.votes.tolist() == [2, 3, 1]
@@ -257,7 +263,7 @@ def test_joined_groups_are_one_reading_of_all_members():
     chains = Chains()
     parts = [read(sentences, parsers[:2], chains), read(sentences, parsers[2:], chains)]
     for whole, *groups in zip(read(sentences, parsers, chains), *parts, strict=True):
-        joined = joined_readings(groups)
+        joined = joined_predictions(groups)
         assert joined.trees == whole.trees
         assert joined.choice.tolist() == whole.choice.tolist()
         assert np.array_equal(joined.evidence.key, whole.evidence.key)

@@ -1,4 +1,4 @@
-"""Networks of combinations: against the combinations by themselves, on readings by hand."""
+"""Networks of combinations: against the combinations by themselves, on predictions by hand."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 
 from eigentree.constituency.ensemble.combine import Chains, Evidence, combine
-from eigentree.constituency.ensemble.config import Description, make_description
-from eigentree.constituency.ensemble.features import FeatureOptions, FeatureTable
+from eigentree.constituency.ensemble.config import EnsembleConfig, make_config
+from eigentree.constituency.ensemble.features import FeatureTable, RerankerFeatureOptions
 from eigentree.constituency.ensemble.maxent import MaxEnt
-from eigentree.constituency.ensemble.predictions import Reading
+from eigentree.constituency.ensemble.predictions import Prediction
 from eigentree.constituency.ensemble.reranker import Reranker
 from eigentree.constituency.ensemble.stacking import (
     LEAST_SHARE,
-    Network,
     Query,
+    Stacking,
     ranked,
     shares_of,
 )
@@ -34,31 +34,33 @@ OTHER = parse_tree("(T (A a) (X (B b) (C c)))")
 HOLLOW = parse_tree("(S (Y (A a)) (B b) (C c))")
 
 
-def described(*combinations: dict[str, Any]) -> Description:
+def described(*combinations: dict[str, Any]) -> EnsembleConfig:
     families = [{"name": name} for name in ("one", "two", "three")]
-    return make_description({"family": families, "combination": list(combinations)})
+    return make_config({"family": families, "combination": list(combinations)})
 
 
-def reading(trees, choice, marginals, chains) -> Reading:
+def prediction(trees, choice, marginals, chains) -> Prediction:
     """Members with these trees, whose marginals are those of other trees."""
     evidence = Evidence(3, chains)
     evidence.add_trees([tree for tree, _ in marginals], [weight for _, weight in marginals])
-    return Reading(trees, np.array(choice, dtype=np.int64), evidence)
+    return Prediction(trees, np.array(choice, dtype=np.int64), evidence)
 
 
 @pytest.fixture
-def readings() -> dict[str, Reading]:
+def predictions() -> dict[str, Prediction]:
     chains = Chains()
     return {
-        "one": reading([LEFT, RIGHT], [0, 0, 1, -1], [(LEFT, 1.5), (RIGHT, 1.5)], chains),
-        "two": reading([RIGHT, OTHER], [0, 1], [(RIGHT, 0.5), (OTHER, 1.0), (FLAT, 0.5)], chains),
-        "three": reading([], [-1], [], chains),
+        "one": prediction([LEFT, RIGHT], [0, 0, 1, -1], [(LEFT, 1.5), (RIGHT, 1.5)], chains),
+        "two": prediction(
+            [RIGHT, OTHER], [0, 1], [(RIGHT, 0.5), (OTHER, 1.0), (FLAT, 0.5)], chains
+        ),
+        "three": prediction([], [-1], [], chains),
     }
 
 
-def answers(readings, *combinations, rerankers=None, names=None):
-    network = Network(described(*combinations), rerankers or {})
-    (found,) = network.answers([Query(WORDS, TAGS, readings, {})], "ROOT", names)
+def answers(predictions, *combinations, rerankers=None, names=None):
+    stacking = Stacking(described(*combinations), rerankers or {})
+    (found,) = stacking.answers([Query(WORDS, TAGS, predictions, {})], "ROOT", names)
     return found
 
 
@@ -68,31 +70,31 @@ def votes_of(trees, weights) -> Evidence:
     return evidence
 
 
-def test_tree_coverage_counts_the_members_of_families(readings):
+def test_tree_coverage_counts_the_members_of_families(predictions):
     found = answers(
-        readings, {"name": "all", "how": "tree-coverage", "inputs": ["one", "two", "three"]}
+        predictions, {"name": "all", "how": "tree-coverage", "inputs": ["one", "two", "three"]}
     )
     expected = combine(votes_of([LEFT, RIGHT, OTHER], [2, 2, 1]), WORDS, TAGS, root="ROOT")
     assert found == {"all": expected}
     assert found["all"].tree == RIGHT
 
 
-def test_marginal_coverage_adds_the_marginals_of_its_families(readings):
-    found = answers(readings, {"name": "some", "inputs": ["two", "three"], "price": 0.2})
+def test_marginal_coverage_adds_the_marginals_of_its_families(predictions):
+    found = answers(predictions, {"name": "some", "inputs": ["two", "three"], "price": 0.2})
     expected = votes_of([RIGHT, OTHER, FLAT], [0.5, 1.0, 0.5])
     assert found["some"] == combine(expected, WORDS, TAGS, root="ROOT", price=0.2)
 
 
-def test_the_price_decides_which_brackets_are_worth_it(readings):
+def test_the_price_decides_which_brackets_are_worth_it(predictions):
     given = {"name": "one", "how": "tree-coverage", "inputs": ["one"]}
     given["name"] = "all"
-    assert answers(readings, given)["all"].tree == LEFT
-    assert answers(readings, {**given, "price": 0.9})["all"].tree == FLAT
+    assert answers(predictions, given)["all"].tree == LEFT
+    assert answers(predictions, {**given, "price": 0.9})["all"].tree == FLAT
 
 
-def test_combinations_of_combinations_have_one_vote_each(readings):
+def test_combinations_of_combinations_have_one_vote_each(predictions):
     found = answers(
-        readings,
+        predictions,
         {"name": "l", "how": "tree-coverage", "inputs": ["one"]},
         {"name": "m", "inputs": ["two"]},
         {"name": "both", "how": "tree-coverage", "inputs": ["l", "m", "three"]},
@@ -105,14 +107,14 @@ def test_combinations_of_combinations_have_one_vote_each(readings):
     assert found["more"] == combine(more, WORDS, TAGS, root="ROOT")
 
 
-def test_only_what_is_needed_is_answered(readings):
+def test_only_what_is_needed_is_answered(predictions):
     combinations = (
         {"name": "l", "how": "tree-coverage", "inputs": ["one"]},
         {"name": "m", "inputs": ["two"]},
         {"name": "n", "how": "tree-coverage", "inputs": ["l"]},
         {"name": "last", "how": "tree-coverage", "inputs": ["m"]},
     )
-    every = answers(readings, *combinations)
+    every = answers(predictions, *combinations)
     for names, expected in (
         (["last"], {"m", "last"}),
         (["n"], {"l", "n"}),
@@ -120,14 +122,14 @@ def test_only_what_is_needed_is_answered(readings):
         ([], set()),
         (None, {"l", "m", "n", "last"}),
     ):
-        found = answers(readings, *combinations, names=names)
+        found = answers(predictions, *combinations, names=names)
         assert found == {name: every[name] for name in expected}
 
 
-def test_families_that_nobody_asks_for_are_not_read(readings):
-    del readings["three"]
+def test_families_that_nobody_asks_for_are_not_read(predictions):
+    del predictions["three"]
     found = answers(
-        readings,
+        predictions,
         {"name": "l", "inputs": ["one"]},
         {"name": "m", "inputs": ["three"]},
         names=["l"],
@@ -135,8 +137,8 @@ def test_families_that_nobody_asks_for_are_not_read(readings):
     assert list(found) == ["l"]
 
 
-def test_without_any_tree_the_root_is_flat(readings):
-    empty = {name: readings["three"] for name in readings}
+def test_without_any_tree_the_root_is_flat(predictions):
+    empty = {name: predictions["three"] for name in predictions}
     for how in ("tree-coverage", "marginal-coverage", "maxent"):
         found = answers(empty, {"name": "all", "how": how, "inputs": ["one", "two"]})
         assert found["all"].tree == parse_tree("(ROOT (A a) (B b) (C c))")
@@ -147,33 +149,35 @@ def test_without_any_tree_the_root_is_flat(readings):
 MAXENT: dict[str, Any] = {"name": "best", "how": "maxent", "inputs": ["one", "two", "three"]}
 
 
-def reranker(network: Network, name: str, **weights: float) -> Reranker:
+def reranker(stacking: Stacking, name: str, **weights: float) -> Reranker:
     """One that knows no feature and has these weights of columns."""
-    (combination,) = (each for each in network.description.combination if each.name == name)
-    names = network.column_names(combination)
+    (combination,) = (each for each in stacking.config.combination if each.name == name)
+    names = stacking.column_names(combination)
     dense = np.array([weights.get(column.replace(" ", "_"), 0.0) for column in names])
     model = MaxEnt(np.zeros(0), dense, np.ones(len(names)), 0.0, 0, True)
-    table = FeatureTable(np.zeros(0, dtype=np.uint64), FeatureOptions(), head_rules("rightmost"))
+    table = FeatureTable(
+        np.zeros(0, dtype=np.uint64), RerankerFeatureOptions(), head_rules("rightmost")
+    )
     return Reranker(table, model, tuple(names))
 
 
-def columns_of(readings, *combinations, above=None):
-    network = Network(described(*combinations), {})
-    combination = network.description.combination[-1]
-    found = network.candidates(combination, Query(WORDS, TAGS, readings, above or {}))
-    names = network.column_names(combination)
+def columns_of(predictions, *combinations, above=None):
+    stacking = Stacking(described(*combinations), {})
+    combination = stacking.config.combination[-1]
+    found = stacking.candidates(combination, Query(WORDS, TAGS, predictions, above or {}))
+    names = stacking.column_names(combination)
     assert found.columns.shape == (len(found.trees), len(names))
     return found.trees, dict(zip(names, found.columns.T.tolist(), strict=True))
 
 
-def test_candidates_are_distinct_and_in_the_order_of_the_inputs(readings):
-    assert columns_of(readings, MAXENT)[0] == [LEFT, RIGHT, OTHER]
+def test_candidates_are_distinct_and_in_the_order_of_the_inputs(predictions):
+    assert columns_of(predictions, MAXENT)[0] == [LEFT, RIGHT, OTHER]
     turned = {**MAXENT, "inputs": ["two", "one"]}
-    assert columns_of(readings, turned)[0] == [RIGHT, OTHER, LEFT]
+    assert columns_of(predictions, turned)[0] == [RIGHT, OTHER, LEFT]
 
 
-def test_columns_of_votes(readings):
-    _, columns = columns_of(readings, MAXENT)
+def test_columns_of_votes(predictions):
+    _, columns = columns_of(predictions, MAXENT)
     assert columns["brackets"] == [2.0, 2.0, 2.0]
     assert close(columns["votes: one"], [2 / 3, 1 / 3, 0.0], rtol=1e-15)
     assert columns["votes: two"] == [0.0, 0.5, 0.5]
@@ -181,8 +185,8 @@ def test_columns_of_votes(readings):
     assert close(columns["mean votes"], [2 / 9, 5 / 18, 1 / 6], rtol=1e-15)
 
 
-def test_columns_of_marginals(readings):
-    _, columns = columns_of(readings, MAXENT)
+def test_columns_of_marginals(predictions):
+    _, columns = columns_of(predictions, MAXENT)
     # By hand: the shares of S over all and X over two words, then T.
     one = [[1.0, 0.5], [1.0, 0.5], [0.0, 0.5]]
     two = [[0.5, 0.0], [0.5, 0.75], [0.5, 0.75]]
@@ -199,11 +203,11 @@ def test_columns_of_marginals(readings):
     assert close(columns["least share"], [min(row) for row in both], rtol=1e-12)
 
 
-def test_trees_of_combinations_are_candidates_too(readings):
+def test_trees_of_combinations_are_candidates_too(predictions):
     cover = {"name": "cover", "how": "tree-coverage", "inputs": ["two"], "price": 1.0}
     combinations = (cover, {**MAXENT, "inputs": ["cover", "one"]})
-    above = answers(readings, cover)
-    trees, columns = columns_of(readings, *combinations, above=above)
+    above = answers(predictions, cover)
+    trees, columns = columns_of(predictions, *combinations, above=above)
     assert trees == [above["cover"].tree, LEFT, RIGHT]
     assert columns["votes: cover"] == [1.0, 0.0, 0.0]
     assert close(columns["votes: one"], [0.0, 2 / 3, 1 / 3], rtol=1e-15)
@@ -212,30 +216,30 @@ def test_trees_of_combinations_are_candidates_too(readings):
     assert "log shares: three" not in columns
 
 
-def test_a_candidate_of_several_inputs_has_all_their_votes(readings):
+def test_a_candidate_of_several_inputs_has_all_their_votes(predictions):
     cover = {"name": "cover", "how": "tree-coverage", "inputs": ["one"]}
-    above = answers(readings, cover)
+    above = answers(predictions, cover)
     assert above["cover"].tree == LEFT
     combinations = (cover, {**MAXENT, "inputs": ["one", "cover"]})
-    trees, columns = columns_of(readings, *combinations, above=above)
+    trees, columns = columns_of(predictions, *combinations, above=above)
     assert trees == [LEFT, RIGHT]
     assert columns["votes: cover"] == [1.0, 0.0]
     assert close(columns["votes: one"], [2 / 3, 1 / 3], rtol=1e-15)
 
 
-def test_several_trees_of_a_combination_are_candidates_with_falling_votes(readings):
+def test_several_trees_of_a_combination_are_candidates_with_falling_votes(predictions):
     cover = {"name": "cover", "inputs": ["two"], "best": 3}
-    above = answers(readings, cover)
+    above = answers(predictions, cover)
     # S has half of the weight, as has T, and X three quarters.
     trees = [above["cover"].tree, *(each.tree for each in above["cover"].others)]
     assert trees == [RIGHT, OTHER, FLAT]
     combinations = (cover, {**MAXENT, "inputs": ["one", "cover"]})
-    found, columns = columns_of(readings, *combinations, above=above)
+    found, columns = columns_of(predictions, *combinations, above=above)
     assert found == [LEFT, RIGHT, OTHER, FLAT]
     assert close(columns["votes: cover"], [0.0, 1.0, 1 / 2, 1 / 3], rtol=1e-15)
     # Tree coverage counts the best only.
     last = {"name": "last", "how": "tree-coverage", "inputs": ["cover"]}
-    assert answers(readings, cover, last)["last"].tree == RIGHT
+    assert answers(predictions, cover, last)["last"].tree == RIGHT
 
 
 def confidences(tree: Tree, evidence: Evidence) -> list[float]:
@@ -277,13 +281,13 @@ def test_phrases_over_phrases_with_one_label():
         ({}, LEFT),  # the first of equal ones
     ],
 )
-def test_a_reranker_chooses_among_the_candidates(readings, weights, expected):
-    network = Network(described(MAXENT), {})
-    rerankers = {"best": reranker(network, "best", **weights)}
-    found = answers(readings, MAXENT, rerankers=rerankers)["best"]
+def test_a_reranker_chooses_among_the_candidates(predictions, weights, expected):
+    stacking = Stacking(described(MAXENT), {})
+    rerankers = {"best": reranker(stacking, "best", **weights)}
+    found = answers(predictions, MAXENT, rerankers=rerankers)["best"]
     assert found.tree == expected
-    evidence = Evidence(3, readings["one"].evidence.chains)
-    for each in readings.values():
+    evidence = Evidence(3, predictions["one"].evidence.chains)
+    for each in predictions.values():
         evidence.add(each.evidence)
     assert found.confidences == confidences(expected, evidence)
     assert len(found.confidences) == len(expected.spans())
@@ -300,23 +304,23 @@ def test_confidences_of_a_chosen_tree_stand_in_the_order_of_its_spans():
     assert confidences(RIGHT, evidence) == [1.0, 1.0]
 
 
-def test_rerankers_above_rerankers(readings):
+def test_rerankers_above_rerankers(predictions):
     second = {"name": "second", "how": "maxent", "inputs": ["best", "two"]}
-    network = Network(described(MAXENT, second), {})
+    stacking = Stacking(described(MAXENT, second), {})
     rerankers = {
-        "best": reranker(network, "best", **{"votes:_one": 1.0}),
-        "second": reranker(network, "second", **{"votes:_best": 1.0}),
+        "best": reranker(stacking, "best", **{"votes:_one": 1.0}),
+        "second": reranker(stacking, "second", **{"votes:_best": 1.0}),
     }
-    found = answers(readings, MAXENT, second, rerankers=rerankers)
+    found = answers(predictions, MAXENT, second, rerankers=rerankers)
     assert [found[name].tree for name in ("best", "second")] == [LEFT, LEFT]
-    rerankers["second"] = reranker(network, "second", **{"votes:_two": 1.0, "votes:_best": -1.0})
-    assert answers(readings, MAXENT, second, rerankers=rerankers)["second"].tree == RIGHT
+    rerankers["second"] = reranker(stacking, "second", **{"votes:_two": 1.0, "votes:_best": -1.0})
+    assert answers(predictions, MAXENT, second, rerankers=rerankers)["second"].tree == RIGHT
 
 
 def test_rerankers_of_other_columns_are_refused():
-    network = Network(described(MAXENT), {})
-    fitting = reranker(network, "best")
+    stacking = Stacking(described(MAXENT), {})
+    fitting = reranker(stacking, "best")
     fewer = {**MAXENT, "inputs": ["one", "two"]}
     with pytest.raises(ModelFileError, match="the reranker 'best' was trained on other numbers"):
-        Network(described(fewer), {"best": fitting})
-    assert Network(described(MAXENT), {"best": fitting}).rerankers == {"best": fitting}
+        Stacking(described(fewer), {"best": fitting})
+    assert Stacking(described(MAXENT), {"best": fitting}).rerankers == {"best": fitting}

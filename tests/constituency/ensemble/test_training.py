@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from eigentree.constituency.ensemble import training as training
-from eigentree.constituency.ensemble.config import Description, make_description
+from eigentree.constituency.ensemble.config import EnsembleConfig, make_config
 from eigentree.constituency.ensemble.parser import EnsembleParser
-from eigentree.constituency.ensemble.stacking import Network
+from eigentree.constituency.ensemble.stacking import Stacking
 from eigentree.constituency.ensemble.training import train_ensemble
 from eigentree.constituency.grammar.pcfg import equal_backbones
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.errors import EigentreeError, SettingsError
 from eigentree.model_file import open_model
 from eigentree.treebank.tree import Tree, fold
@@ -42,12 +42,12 @@ SMALL: dict[str, Any] = {
 TREES = sampled_trees()[:45]
 
 
-def small(**changes: Any) -> Description:
-    return make_description({**SMALL, **changes})
+def small(**changes: Any) -> EnsembleConfig:
+    return make_config({**SMALL, **changes})
 
 
 def train_small(
-    folder: Path, trees: Sequence[Tree] = TREES, description: Description | None = None, **named
+    folder: Path, trees: Sequence[Tree] = TREES, description: EnsembleConfig | None = None, **named
 ) -> EnsembleParser:
     return train_ensemble(trees, description or small(), folder, tagger=False, **named)
 
@@ -89,7 +89,7 @@ def test_more_processes_write_the_same_bytes(tmp_path, ensemble_folder):
 
 
 def test_members_tell_how_often_symbols_were_seen(small_folder):
-    member = Parser.load(small_folder / "members/additive-1-1.egt")
+    member = ConstituencyParser.load(small_folder / "members/additive-1-1.egt")
     symbols = member.grammar.backbone.symbols.symbols
     pairs = zip(symbols, member.description["symbol_counts"], strict=True)
     n_tags = sum(number for symbol, number in pairs if symbol.kind == "preterminal")
@@ -99,13 +99,13 @@ def test_members_tell_how_often_symbols_were_seen(small_folder):
 def test_what_a_folder_holds(ensemble_folder):
     names = set(contents(ensemble_folder))
     members = {f"members/{each.name}.egt" for each in described().members()}
-    readings = {
+    predictions = {
         f"work/fold-{number}/{family.name}-1.egt"
         for number in (1, 2)
         for family in described().family
     }
     rerankers = {"rerankers/first.egt", "rerankers/second.egt"}
-    assert names == {"ensemble.egt", *members, *readings, *rerankers}
+    assert names == {"ensemble.egt", *members, *predictions, *rerankers}
 
 
 def test_work_that_is_done_is_not_done_again(tmp_path, small_folder, learned):
@@ -349,7 +349,7 @@ def test_members_are_asked_about_each_tree_once_and_have_not_seen_it(tmp_path, m
     trees = with_own_words(TREES)
     seen: list[set[str]] = []
     asked: list[str] = []
-    prepare, reader = training.prepare, training.Reader
+    prepare, reader = training.prepare, training.Predictor
 
     def noting_prepare(given, options):
         seen.append({word for tree in given for word in tree.words()})
@@ -363,7 +363,7 @@ def test_members_are_asked_about_each_tree_once_and_have_not_seen_it(tmp_path, m
         return reader(sentences, plain)
 
     monkeypatch.setattr(training, "prepare", noting_prepare)
-    monkeypatch.setattr(training, "Reader", noting_reader)
+    monkeypatch.setattr(training, "Predictor", noting_reader)
     train_small(tmp_path, trees)
     assert sorted(asked) == sorted(word for tree in trees for word in tree.words())
     # All of the treebank to settle its options and for the members, and all but a fold.
@@ -375,7 +375,7 @@ def test_members_are_asked_about_each_tree_once_and_have_not_seen_it(tmp_path, m
 def test_no_reranker_learns_from_answers_of_one_that_has_seen_the_sentence(tmp_path, monkeypatch):
     trees = with_own_words(TREES)
     first_word = {tree.words()[0]: tree for tree in trees}
-    train_reranker, answer = training.train_reranker, Network.answer
+    train_reranker, answer = training.train_reranker, Stacking.answer
     learned_from: list[tuple[Any, set[str]]] = []
     answered: list[str] = []
 
@@ -396,7 +396,7 @@ def test_no_reranker_learns_from_answers_of_one_that_has_seen_the_sentence(tmp_p
         return answer(self, combination, queries, *arguments)
 
     monkeypatch.setattr(training, "train_reranker", noting_train)
-    monkeypatch.setattr(Network, "answer", noting_answer)
+    monkeypatch.setattr(Stacking, "answer", noting_answer)
     train_small(tmp_path, trees)
     assert sorted(answered) == sorted(first_word)
     # Those that are kept, first and last, learn from all.
@@ -480,7 +480,9 @@ def test_trees_without_choice_teach_no_reranker(tmp_path):
 
 
 def grammars(folder: Path) -> dict[str, Any]:
-    return {path.stem: Parser.load(path).grammar for path in (folder / "members").iterdir()}
+    return {
+        path.stem: ConstituencyParser.load(path).grammar for path in (folder / "members").iterdir()
+    }
 
 
 def test_families_of_several_backbones(ensemble_folder):
@@ -504,10 +506,12 @@ def test_members_without_latent_states_among_others(tmp_path):
     ensemble = train_small(tmp_path, description=description)
     found = grammars(tmp_path)
     assert found["plain-1"].backbone.n_rules < found["additive-0.5-1"].backbone.n_rules
-    ((readings, _),) = ensemble.every_answer([(TREES[0].words(), TREES[0].tags())])
-    assert readings["plain"].members == 1
-    assert readings["plain"].trees == [
-        Parser.load(tmp_path / "members/plain-1.egt").parse(TREES[0].words(), TREES[0].tags()).tree
+    ((predictions, _),) = ensemble.every_answer([(TREES[0].words(), TREES[0].tags())])
+    assert predictions["plain"].members == 1
+    assert predictions["plain"].trees == [
+        ConstituencyParser.load(tmp_path / "members/plain-1.egt")
+        .parse(TREES[0].words(), TREES[0].tags())
+        .tree
     ]
 
 
@@ -533,7 +537,7 @@ def test_what_an_ensemble_says_about_itself(ensemble_folder):
     assert header["about"]["seed"] == 1
     assert header["about"]["trees"] == 60
     assert header["about"]["words"] == sum(len(tree.words()) for tree in trees)
-    assert make_description(header["description"]) == described()
+    assert make_config(header["description"]) == described()
     member = open_model(ensemble_folder / "members/dropout-0.3-2.egt").header["description"]
     assert member["noise"] == {"scheme": "dropout", "sigma": 0.3}
     assert member["member"] == "dropout-0.3-2"

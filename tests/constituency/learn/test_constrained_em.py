@@ -28,7 +28,7 @@ from eigentree.constituency.learn.constrained_em import (
 from eigentree.constituency.learn.counting import count_pcfg
 from eigentree.constituency.learn.em_arrays import Values
 from eigentree.constituency.learn.em_layout import lay_out
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.constituency.preparation import prepare
 from eigentree.constituency.retraining import retrain
 from eigentree.constituency.training_options import TrainingOptions, TreebankOptions
@@ -74,8 +74,10 @@ def thinned(tree: Tree, share: float, rng: random.Random, blank: float = 0.0) ->
     return fold(tree, build)[0]
 
 
-def trained(texts=TEXTS, **settings) -> Parser:
-    return Parser.train([parse_tree(text) for text in texts], settings=KNOW_ALL, **settings)
+def trained(texts=TEXTS, **settings) -> ConstituencyParser:
+    return ConstituencyParser.train(
+        [parse_tree(text) for text in texts], settings=KNOW_ALL, **settings
+    )
 
 
 # Against lists of all trees ---------------------------------------------------------------
@@ -261,7 +263,7 @@ def test_complete_trees_are_counted_as_expectation_maximisation_does():
         method="em", treebank=KNOW_ALL.treebank, unseen=None, tagger=False
     ).with_shortcuts(None, 2)
     trees = [parse_tree(text) for text in TEXTS * 4]
-    grammar = Parser.train(trees, settings=settings, seed=3).grammar
+    grammar = ConstituencyParser.train(trees, settings=settings, seed=3).grammar
     finder = ForestFinder(grammar, 0.0, ("",))
     forests = [finder(tree) for tree in trees]
     start = Start.of(grammar, trees, forests, 1.0)
@@ -289,7 +291,7 @@ def test_complete_trees_are_counted_as_expectation_maximisation_does():
 @pytest.mark.parametrize("weight", [1e-3, 1.0])
 def test_the_objective_never_falls(method, weight):
     trees = demo_trees()
-    initial = Parser.train(trees[:250], method=method, states=3)
+    initial = ConstituencyParser.train(trees[:250], method=method, states=3)
     rng = random.Random(1)
     partial = [thinned(tree, 0.6, rng, 0.1) for tree in trees[250:350]]
     options = ConstrainedEMOptions(iterations=6, weight=weight)
@@ -306,7 +308,7 @@ def test_the_objective_never_falls(method, weight):
 
 def test_each_state_has_choices_of_1_in_sum():
     trees = demo_trees()
-    initial = Parser.train(trees[:60], method="em", states=2)
+    initial = ConstituencyParser.train(trees[:60], method="em", states=2)
     grammar = learn_constrained_em(
         initial.grammar, trees[60:120], ConstrainedEMOptions(iterations=2)
     ).trace.model
@@ -327,7 +329,7 @@ def test_each_state_has_choices_of_1_in_sum():
 
 def test_any_number_of_threads_gives_the_same_model(monkeypatch):
     monkeypatch.setattr("eigentree.constituency.learn.constrained_em.BATCH", 7)
-    initial = Parser.train(demo_trees()[:60], method="em", states=2)
+    initial = ConstituencyParser.train(demo_trees()[:60], method="em", states=2)
     partial = [thinned(tree, 0.5, random.Random(2)) for tree in demo_trees()[60:100]]
     one, three = (
         learn_constrained_em(
@@ -340,7 +342,7 @@ def test_any_number_of_threads_gives_the_same_model(monkeypatch):
 
 
 def test_the_best_judged_iteration_is_kept():
-    initial = Parser.train(demo_trees()[:60], method="pcfg")
+    initial = ConstituencyParser.train(demo_trees()[:60], method="pcfg")
     answers = iter([0.1, 0.3, 0.2])
     judged = []
 
@@ -356,7 +358,7 @@ def test_the_best_judged_iteration_is_kept():
     assert [row.score for row in found.trace.record] == [0.1, 0.3, 0.2]
 
 
-def log_likelihood(parser: Parser, trees: list[Tree]) -> float:
+def log_likelihood(parser: ConstituencyParser, trees: list[Tree]) -> float:
     backbone, total = parser.grammar.backbone, 0.0
     for tree in trees:
         tags = backbone.tag_numbers(tree.tags())
@@ -370,7 +372,7 @@ def log_likelihood(parser: Parser, trees: list[Tree]) -> float:
 def test_partial_trees_improve_a_model_of_a_known_grammar():
     trees = [unbinarise(tree) for tree in sample_trees(attachment_grammar(), 700, seed=5)]
     held_out = trees[500:]
-    initial = Parser.train(trees[:20], settings=KNOW_ALL, method="pcfg")
+    initial = ConstituencyParser.train(trees[:20], settings=KNOW_ALL, method="pcfg")
     rng = random.Random(0)
     partial = [thinned(tree, 0.6, rng) for tree in trees[20:100]]
     found = retrain(initial, partial, ConstrainedEMOptions())
@@ -378,7 +380,7 @@ def test_partial_trees_improve_a_model_of_a_known_grammar():
     gain = log_likelihood(found.parser, held_out) - log_likelihood(initial, held_out)
     assert gain > 0.05 * len(held_out)
     # More brackets help more, and all of them most.
-    supervised = Parser.train(trees[:100], settings=KNOW_ALL, method="pcfg")
+    supervised = ConstituencyParser.train(trees[:100], settings=KNOW_ALL, method="pcfg")
     assert log_likelihood(supervised, held_out) > log_likelihood(initial, held_out) + gain / 2
 
 
@@ -442,7 +444,7 @@ def test_the_verb_tells_what_it_leaves_out_and_writes_a_model(tmp_path):
     assert "kept" in err
     assert "F1" in err
     first = better.read_bytes()
-    found = Parser.load(better)
+    found = ConstituencyParser.load(better)
     assert found.description["retraining"]["unfit"] == 1
     assert len(found.description["retraining"]["record"]) == 3
     code, out, _ = run_verb("inspect", better)

@@ -22,7 +22,7 @@ from eigentree.constituency.grammar.kruskal import (
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.learn.decomposition import DecompositionOptions, decompose_each, slices
 from eigentree.constituency.options import ParserOptions
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.errors import GrammarError, SettingsError, TensorError
 from eigentree.linalg.multilinear import SparseTensor
 from eigentree.treebank.io.brackets import parse_tree
@@ -125,15 +125,15 @@ def test_bounds_of_large_numbers_and_their_limits():
 
 
 @pytest.fixture(scope="module")
-def plain() -> Parser:
-    return Parser.train(demo_trees(), method="pcfg")
+def plain() -> ConstituencyParser:
+    return ConstituencyParser.train(demo_trees(), method="pcfg")
 
 
 def sentences() -> Iterator[tuple[list[str], list[str]]]:
     return ((tree.words(), tree.tags()) for tree in read_treebank(HELD_OUT).trees)
 
 
-def test_a_form_of_full_rank_parses_as_the_rules_do(plain: Parser):
+def test_a_form_of_full_rank_parses_as_the_rules_do(plain: ConstituencyParser):
     options = DecompositionOptions(rank=10_000, method="slices")
     found = plain.in_kruskal_form(options)
     described = found.description["decomposition"]
@@ -151,14 +151,16 @@ def test_a_form_of_full_rank_parses_as_the_rules_do(plain: Parser):
 @pytest.mark.parametrize(
     ("method", "single"), [("apr", False), ("apr", True), ("als", False), ("hals", False)]
 )
-def test_parsers_in_kruskal_form_are_kept_in_files(plain: Parser, tmp_path, method, single):
+def test_parsers_in_kruskal_form_are_kept_in_files(
+    plain: ConstituencyParser, tmp_path, method, single
+):
     options = DecompositionOptions(rank=12, method=method, single=single, iterations=20)
     found = plain.in_kruskal_form(options, seed=3)
     again = plain.in_kruskal_form(options, seed=3)
     found.save(tmp_path / "one.egt")
     again.save(tmp_path / "two.egt")
     assert (tmp_path / "one.egt").read_bytes() == (tmp_path / "two.egt").read_bytes()
-    loaded = Parser.load(tmp_path / "one.egt")
+    loaded = ConstituencyParser.load(tmp_path / "one.egt")
     assert loaded.kruskal.weights.dtype == (np.float32 if single else np.float64)
     results = list(found.parse_many(sentences()))
     assert list(loaded.parse_many(sentences())) == results
@@ -189,14 +191,14 @@ def test_options_and_negative_values_are_refused():
         demo_parser().in_kruskal_form(DecompositionOptions(rank=2))
 
 
-def test_more_components_than_entries_are_not_made(plain: Parser):
+def test_more_components_than_entries_are_not_made(plain: ConstituencyParser):
     entries = len(rule_tensor(plain.grammar).values)
     found = plain.in_kruskal_form(DecompositionOptions(10**9, "hals", iterations=1))
     assert found.kruskal is not None
     assert found.kruskal.rank == found.description["decomposition"]["rank"] == entries
 
 
-def test_multiplications_are_those_of_the_loops(plain: Parser):
+def test_multiplications_are_those_of_the_loops(plain: ConstituencyParser):
     form = plain.in_kruskal_form(DecompositionOptions(rank=5, method="slices")).kruskal
     assert isinstance(form, KruskalGrammar)
     n = 7
@@ -249,7 +251,7 @@ def test_a_higher_rank_is_nearer(rng: np.random.Generator):
 
 
 def test_a_grammar_without_rules_is_refused():
-    words = Parser.train([parse_tree("(S (A a))")], method="pcfg")
+    words = ConstituencyParser.train([parse_tree("(S (A a))")], method="pcfg")
     with pytest.raises(GrammarError, match="no binary rules to decompose"):
         words.in_kruskal_form()
 
@@ -269,7 +271,7 @@ def test_too_high_a_rank_for_each_rule_is_refused_with_the_highest(rng: np.rando
     assert np.any(found.parameters.n_samples == most)
 
 
-def test_what_has_no_full_tensors_is_refused(plain: Parser):
+def test_what_has_no_full_tensors_is_refused(plain: ConstituencyParser):
     with pytest.raises(GrammarError, match="no rule has a full tensor that a form of rank 4"):
         plain.in_kruskal_form(DecompositionOptions(rank=4, each=True))
     with pytest.raises(SettingsError, match="in double precision, by apr, als or hals"):

@@ -10,10 +10,10 @@ from eigentree.cli._parsing import InputErrors, InputFormat, InputSentence, file
 
 if TYPE_CHECKING:
     from eigentree.constituency.ensemble.parser import EnsembleParser
-    from eigentree.constituency.parser import Parser
+    from eigentree.constituency.parser import ConstituencyParser
 
 
-def known_names(parser: Parser | EnsembleParser, input_format: InputFormat) -> set[str]:
+def known_names(parser: ConstituencyParser | EnsembleParser, input_format: InputFormat) -> set[str]:
     """The names a format refers to: labels of phrases, or tags that may have weights."""
     from eigentree.constituency.chart.decode import phrase_chains
 

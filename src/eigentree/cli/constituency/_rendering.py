@@ -28,7 +28,7 @@ def in_lines(
     order: Literal["objective", "value"],
 ) -> str:
     """The best trees of a sentence, one per line, each after the number that ranks it."""
-    from eigentree.serialise import wrapped
+    from eigentree.constituency.result import wrapped
     from eigentree.treebank.io.brackets import format_tree
 
     lines = []
@@ -72,12 +72,9 @@ def in_json(
     line: int | None = None,
 ) -> str:
     """A parse as one line of JSON; the fall-back of an unreadable sentence is ``unreadable``."""
-    from eigentree.serialise import parse_record
-
     record = {
         **({} if number is None else {"number": number}),
-        **parse_record(
-            result,
+        **result.to_dict(
             wrapper,
             root_name,
             several=several,

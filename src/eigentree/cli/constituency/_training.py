@@ -9,7 +9,7 @@ from eigentree.cli._output import warn_of_compilation
 from eigentree.errors import TreebankFormatError, counted
 
 if TYPE_CHECKING:
-    from eigentree.constituency.parser import Parser
+    from eigentree.constituency.parser import ConstituencyParser
     from eigentree.treebank.cleaning import CleaningOptions
     from eigentree.treebank.reader import Treebank
     from eigentree.treebank.tree import Tree
@@ -73,7 +73,9 @@ def report_iterations(run: dict[str, Any], n_trees: int, quiet: bool) -> None:
         )
 
 
-def score_on(parser: Parser, dev: str, pairs: list[tuple[Tree, Tree]], quiet: bool) -> None:
+def score_on(
+    parser: ConstituencyParser, dev: str, pairs: list[tuple[Tree, Tree]], quiet: bool
+) -> None:
     """Parse the held-out trees with gold tags, and with the tagger's, and report both scores."""
     from eigentree.evaluation.parseval import score
     from eigentree.evaluation.settings import EVALB_COLLINS

@@ -55,12 +55,12 @@ def decompose(
     memory; the rank is then that of one rule, such as 4.
     """
     from eigentree.constituency.learn.decomposition import DecompositionOptions
-    from eigentree.constituency.parser import Parser
+    from eigentree.constituency.parser import ConstituencyParser
 
     model, _ = model_and_files(model, arguments or [], "")
     options = DecompositionOptions(rank, method, iterations, restarts, single, each)
     check_writable(output, [])
-    parser = Parser.load(model)
+    parser = ConstituencyParser.load(model)
     with Stages(quiet) as stages:
         decomposed = parser.in_kruskal_form(options, seed=seed, processes=jobs, progress=stages)
     decomposed.save(output)

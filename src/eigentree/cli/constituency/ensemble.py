@@ -37,7 +37,7 @@ from eigentree.cli.constituency._training import cleaning_settings, dev_trees_of
 from eigentree.errors import SettingsError, TreebankFormatError, counted
 
 if TYPE_CHECKING:
-    from eigentree.constituency.ensemble.config import Combination, Description
+    from eigentree.constituency.ensemble.config import Combination, EnsembleConfig
     from eigentree.constituency.ensemble.parser import EnsembleParser
     from eigentree.constituency.ensemble.reranker import Reranker
     from eigentree.treebank.cleaning import CleaningOptions
@@ -143,11 +143,11 @@ def _check_folder(folder: Path) -> None:
     from eigentree.constituency.ensemble.model_folder import (
         index_path,
         member_path,
-        readings_path,
+        predictions_path,
         reranker_path,
     )
 
-    of_fold = readings_path(folder, 0, "any").parent
+    of_fold = predictions_path(folder, 0, "any").parent
     parts = (member_path(folder, "any"), reranker_path(folder, "any"), of_fold)
     for path in (folder, *(part.parent for part in parts), of_fold):
         if path.exists() and not path.is_dir():
@@ -161,16 +161,16 @@ def _check_folder(folder: Path) -> None:
         )
 
 
-def _described(path: str | None, cleaning_given: dict[str, Any]) -> Description:
-    from eigentree.constituency.ensemble.config import DEFAULT, make_description
+def _described(path: str | None, cleaning_given: dict[str, Any]) -> EnsembleConfig:
+    from eigentree.constituency.ensemble.config import DEFAULT, make_config
     from eigentree.constituency.settings import merged, read_tables
 
     tables = read_tables(DEFAULT if path is None else path)
     given = {"treebank": {"cleaning": cleaning_given}} if cleaning_given else {}
-    return make_description(merged([tables, given]), path or "the bundled description")
+    return make_config(merged([tables, given]), path or "the bundled description")
 
 
-def _cleaning_of(described: Description, given: dict[str, Any]) -> CleaningOptions:
+def _cleaning_of(described: EnsembleConfig, given: dict[str, Any]) -> CleaningOptions:
     """How trees are cleaned; it must be the same for all members."""
     members = described.members()
     cleaning = members[0].options.treebank.cleaning
@@ -188,7 +188,7 @@ def _cleaning_of(described: Description, given: dict[str, Any]) -> CleaningOptio
     return cleaning
 
 
-def _resumption(folder: Path, described: Description) -> dict[str, str]:
+def _resumption(folder: Path, described: EnsembleConfig) -> dict[str, str]:
     """The message for a folder with finished members, by the stage at whose beginning it is."""
     from eigentree.constituency.ensemble.model_folder import member_path
 
@@ -212,7 +212,7 @@ def _interruptible(folder: Path, quiet: bool) -> Iterator[None]:
         raise
 
 
-def _report_folder(folder: Path, described: Description, quiet: bool) -> None:
+def _report_folder(folder: Path, described: EnsembleConfig, quiet: bool) -> None:
     size, work = _sizes(folder, described)
     parts = [
         counted(len(described.members()), "member"),
@@ -227,7 +227,7 @@ def _report_folder(folder: Path, described: Description, quiet: bool) -> None:
         )
 
 
-def _sizes(folder: Path, described: Description) -> tuple[int, int]:
+def _sizes(folder: Path, described: EnsembleConfig) -> tuple[int, int]:
     """Bytes of the ensemble's own files, and of those in ``work``."""
     from eigentree.constituency.ensemble.model_folder import index_path, member_path, reranker_path
 
@@ -277,7 +277,7 @@ def _scores(
     from eigentree.evaluation.settings import EVALB_COLLINS
     from eigentree.sentence_input import PreparedSentence
 
-    described = parser.network.description
+    described = parser.stacking.config
     names: dict[str, list[str]] = {family.name: [] for family in described.family}
     for member in described.members():
         names[member.family].append(member.name)
@@ -319,7 +319,7 @@ def _scores(
     ]
 
 
-def _is_last(name: str, described: Description) -> str:
+def _is_last(name: str, described: EnsembleConfig) -> str:
     return f"{name}, the ensemble" if name == described.combination[-1].name else name
 
 
@@ -332,7 +332,7 @@ def describe(path: str) -> dict[str, Any]:
 
     folder = Path(path)
     parser = EnsembleParser.load(folder, low_memory=True, verify=False)
-    described = parser.network.description
+    described = parser.stacking.config
     about = dict(parser.description)
     about.pop("members")
     members = _members(parser, folder)
@@ -347,7 +347,7 @@ def describe(path: str) -> dict[str, Any]:
         "tagger": None if parser.tagger is None else {"tags": len(parser.tagger.tagset)},
         "members": members,
         "combinations": [
-            _combination(each, parser.network.rerankers.get(each.name))
+            _combination(each, parser.stacking.rerankers.get(each.name))
             for each in described.combination
         ],
     }
@@ -364,7 +364,7 @@ def _members(parser: EnsembleParser, folder: Path) -> list[dict[str, Any]]:
             sizes_of.setdefault(family, []).append(sizes)
     waiting = {family: iter(sizes) for family, sizes in sizes_of.items()}
     members = []
-    for member in parser.network.description.members():
+    for member in parser.stacking.config.members():
         states, parameters = next(waiting[member.family])
         members.append(
             {

@@ -14,7 +14,7 @@ from eigentree.errors import SettingsError, counted
 
 if TYPE_CHECKING:
     from eigentree.constituency.grammar.kruskal import KruskalGrammar
-    from eigentree.constituency.parser import Parser
+    from eigentree.constituency.parser import ConstituencyParser
     from eigentree.linalg.multilinear import SparseTensor
 
 NO_KRUSKAL_FORM = "--measure requires a model in Kruskal form, written by eigentree decompose"
@@ -43,16 +43,16 @@ def describe(path: str, *, measure: bool = False) -> dict[str, Any]:
     SettingsError
         When there is nothing to measure.
     """
-    from eigentree.constituency.parser import Parser
+    from eigentree.constituency.parser import ConstituencyParser
 
-    parser = Parser.load(path)
+    parser = ConstituencyParser.load(path)
     report = _describe(parser, path)
     if measure:
         _add_measured(parser, report["kruskal"])
     return report
 
 
-def _describe(parser: Parser, path: str) -> dict[str, Any]:
+def _describe(parser: ConstituencyParser, path: str) -> dict[str, Any]:
     import numpy as np
 
     grammar = parser.grammar
@@ -159,7 +159,7 @@ def _bounds(form: KruskalGrammar, tensor: SparseTensor, error: float) -> dict[st
     }
 
 
-def _add_measured(parser: Parser, costs: dict[str, Any] | None) -> None:
+def _add_measured(parser: ConstituencyParser, costs: dict[str, Any] | None) -> None:
     """Time both charts on sentences of random words, and add the ratios."""
     import numpy as np
 

@@ -46,7 +46,7 @@ from eigentree.errors import SettingsError
 
 if TYPE_CHECKING:
     from eigentree.constituency.ensemble.parser import EnsembleParser
-    from eigentree.constituency.parser import Parser
+    from eigentree.constituency.parser import ConstituencyParser
     from eigentree.constituency.result import ParseResult
 
 # A marginal this close to 0 or 1 is a rounded one, not one of a signed grammar's values.
@@ -214,7 +214,7 @@ def parse(
 
 
 @dataclass(frozen=True)
-class _Constituency(Product["Parser | EnsembleParser"]):
+class _Constituency(Product["ConstituencyParser | EnsembleParser"]):
     """How a constituency parser, or an ensemble, parses and prints."""
 
     model: str
@@ -239,14 +239,14 @@ class _Constituency(Product["Parser | EnsembleParser"]):
     lean: bool
     quiet: bool
 
-    def open(self, *, verify: bool = True) -> Parser | EnsembleParser:
+    def open(self, *, verify: bool = True) -> ConstituencyParser | EnsembleParser:
         if Path(self.model).is_dir():
             return self._open_ensemble(verify=verify)
-        from eigentree.constituency.parser import Parser
+        from eigentree.constituency.parser import ConstituencyParser
 
         if self.lean:
             raise SettingsError(f"--lean requires an ensemble; {self.model} is not its folder")
-        parser = Parser.load(self.model, verify=verify)
+        parser = ConstituencyParser.load(self.model, verify=verify)
         options = changed(
             parser.options,
             objective=self.objective,
@@ -282,14 +282,14 @@ class _Constituency(Product["Parser | EnsembleParser"]):
         ]
         return replace(parser, backbones=backbones)
 
-    def batch_size(self, parser: Parser | EnsembleParser) -> int:
+    def batch_size(self, parser: ConstituencyParser | EnsembleParser) -> int:
         return getattr(parser, "lot", 1)
 
     def waits(self, files: list[str]) -> bool:
         return self.lean or super().waits(files)
 
     def read(
-        self, parser: Parser | EnsembleParser, files: list[str], errors: InputErrors
+        self, parser: ConstituencyParser | EnsembleParser, files: list[str], errors: InputErrors
     ) -> Iterator[InputSentence]:
         warn_of_compilation("parsing", quiet=self.quiet)
         if self.columns and not parser.calibrations:
@@ -313,7 +313,7 @@ class _Constituency(Product["Parser | EnsembleParser"]):
         return with_constraints(sentences, self.constraints, errors)
 
     def render(
-        self, parser: Parser | EnsembleParser, batch: list[InputSentence]
+        self, parser: ConstituencyParser | EnsembleParser, batch: list[InputSentence]
     ) -> Iterator[Rendered]:
         from eigentree.constituency.result import mark_dropped
 
@@ -341,10 +341,13 @@ class _Constituency(Product["Parser | EnsembleParser"]):
             )
 
     def _text(
-        self, parser: Parser | EnsembleParser, sentence: InputSentence, result: ParseResult
+        self,
+        parser: ConstituencyParser | EnsembleParser,
+        sentence: InputSentence,
+        result: ParseResult,
     ) -> str:
         from eigentree.cli.constituency import _rendering
-        from eigentree.serialise import in_brackets
+        from eigentree.constituency.result import in_brackets
 
         root_name = parser.cleaning.root_name
         number = sentence.number if self.by_confidence else None
@@ -363,7 +366,7 @@ class _Constituency(Product["Parser | EnsembleParser"]):
         text = in_brackets(result, parser.wrapper, root_name)
         return _rendering.in_columns(text, result, number) if self.columns else text
 
-    def sink(self, parser: Parser | EnsembleParser) -> Sink:
+    def sink(self, parser: ConstituencyParser | EnsembleParser) -> Sink:
         return partial(self._write, signed=parser.signed)
 
     @contextmanager

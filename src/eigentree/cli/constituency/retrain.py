@@ -67,7 +67,7 @@ def retrain(
     label is informative.  Trees are cleaned as in the first training.
     """
     from eigentree.constituency.learn.constrained_em import ConstrainedEMOptions
-    from eigentree.constituency.parser import Parser
+    from eigentree.constituency.parser import ConstituencyParser
     from eigentree.constituency.retraining import retrain as learn
     from eigentree.treebank.reader import read_treebank
 
@@ -75,7 +75,7 @@ def retrain(
     options = changed(
         ConstrainedEMOptions(), iterations=iterations, weight=weight, threshold=threshold
     )
-    parser = Parser.load(model)
+    parser = ConstituencyParser.load(model)
     treebank = read_treebank(files, cleaning=parser.cleaning, on_error=on_error)
     report_treebank(treebank, quiet)
     if not treebank.trees:

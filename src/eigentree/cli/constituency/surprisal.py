@@ -40,7 +40,7 @@ from eigentree.errors import EigentreeError, SettingsError
 
 if TYPE_CHECKING:
     from eigentree.constituency.chart.prefix import Surprisal
-    from eigentree.constituency.parser import Parser
+    from eigentree.constituency.parser import ConstituencyParser
 
 InputFormat = Literal["raw", "tokens", "tagged", "conllu", "trees"]
 COLUMNS = (
@@ -115,7 +115,7 @@ def surprisal(
 
 
 @dataclass(frozen=True)
-class _Surprisals(Product["Parser"]):
+class _Surprisals(Product["ConstituencyParser"]):
     """How surprisals are computed and printed."""
 
     doing: ClassVar[str] = "summing"
@@ -130,13 +130,13 @@ class _Surprisals(Product["Parser"]):
     max_words: int
     quiet: bool
 
-    def open(self, *, verify: bool = True) -> Parser:
-        from eigentree.constituency.parser import Parser
+    def open(self, *, verify: bool = True) -> ConstituencyParser:
+        from eigentree.constituency.parser import ConstituencyParser
 
-        return Parser.load(self.model, verify=verify)
+        return ConstituencyParser.load(self.model, verify=verify)
 
     def read(
-        self, parser: Parser, files: list[str], errors: InputErrors
+        self, parser: ConstituencyParser, files: list[str], errors: InputErrors
     ) -> Iterator[InputSentence]:
         warn_of_compilation("prefixes", quiet=self.quiet)
         if parser.grammar.signed:
@@ -155,7 +155,7 @@ class _Surprisals(Product["Parser"]):
         )
         return reported(sentences, errors)
 
-    def render(self, parser: Parser, batch: list[InputSentence]) -> Iterator[Rendered]:
+    def render(self, parser: ConstituencyParser, batch: list[InputSentence]) -> Iterator[Rendered]:
         for sentence in batch:
             place, words = sentence.place, sentence.words
             if not words:
@@ -177,7 +177,7 @@ class _Surprisals(Product["Parser"]):
             rows = "".join(_rows(sentence.number, found))
             yield Rendered(rows, f"{place}: {remark}" if remark else "")
 
-    def sink(self, parser: Parser) -> Sink:  # noqa: ARG002 - the same for all parsers
+    def sink(self, parser: ConstituencyParser) -> Sink:  # noqa: ARG002 - the same for all parsers
         return _with_header
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eigentree.constituency.grammar.arrays import Candidates, RuleIndex
+from eigentree.constituency.grammar.arrays import LexicalCandidates, RuleIndex
 from eigentree.types import Flags, Floats, Ints, Longs
 
 # The exponent of a span without any item.
@@ -119,7 +119,7 @@ class Leaves(NamedTuple):
     entry: Ints
 
     @classmethod
-    def of(cls, words: Sequence[Candidates]) -> Leaves:
+    def of(cls, words: Sequence[LexicalCandidates]) -> Leaves:
         sizes = [len(candidates.symbol) for candidates in words]
         return cls(
             np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32),

@@ -2,7 +2,7 @@
 
 A description is a small TOML file.  A *family* is a number of models that differ in their noise
 alone; a *combination* makes one tree a sentence out of those of its inputs, which are families
-or other combinations, so that combinations form a network without cycles.  The last one is
+or other combinations, so that combinations form a stacking without cycles.  The last one is
 what the ensemble answers::
 
     [[family]]
@@ -207,7 +207,7 @@ class Member(NamedTuple):
         return int.from_bytes(digest[:4], "little") >> 1
 
 
-class Description(WithSettings):
+class EnsembleConfig(WithSettings):
     """An ensemble's members and combinations.
 
     Attributes
@@ -247,7 +247,7 @@ class Description(WithSettings):
         return {**given, "combination": [{"name": "all", "inputs": inputs}]}
 
     @model_validator(mode="after")
-    def _names_agree(self) -> Description:
+    def _names_agree(self) -> EnsembleConfig:
         names = [family.name for family in self.family]
         families, known_names = set(names), set(names)
         for combination in self.combination:
@@ -342,7 +342,7 @@ class Description(WithSettings):
         return set().union(*(self.needed_by(each) for each in combination.inputs))
 
 
-def make_description(given: Mapping[str, Any], name: str = "ensemble") -> Description:
+def make_config(given: Mapping[str, Any], name: str = "ensemble") -> EnsembleConfig:
     """Check the tables of a description.
 
     Parameters
@@ -358,16 +358,16 @@ def make_description(given: Mapping[str, Any], name: str = "ensemble") -> Descri
         With the key, its value and what would be right.
     """
     try:
-        description = Description.model_validate(dict(given))
+        description = EnsembleConfig.model_validate(dict(given))
         description.members()  # finds settings that no learner takes
     except ValidationError as error:
-        refuse(error, f"{name}: ", Description, "an ensemble")
+        refuse(error, f"{name}: ", EnsembleConfig, "an ensemble")
     except SettingsError as error:
         raise SettingsError(f"{name}: {error}") from None
     return description
 
 
-def read_description(path: str | Path) -> Description:
+def read_ensemble_config(path: str | Path) -> EnsembleConfig:
     """Read the description of an ensemble from a TOML file.
 
     Raises
@@ -375,4 +375,4 @@ def read_description(path: str | Path) -> Description:
     SettingsError
         With the file, the key, its value and what would be right.
     """
-    return make_description(read_tables(path), str(path))
+    return make_config(read_tables(path), str(path))

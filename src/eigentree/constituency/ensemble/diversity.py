@@ -25,7 +25,7 @@ from eigentree.treebank.tree import Tree
 from eigentree.types import Floats, Longs
 
 
-class Candidates(NamedTuple):
+class TreeLists(NamedTuple):
     """The distinct trees of each sentence.
 
     Attributes
@@ -40,7 +40,7 @@ class Candidates(NamedTuple):
     choice: Longs
 
     @classmethod
-    def of(cls, outputs: Sequence[Sequence[Tree]]) -> Candidates:
+    def of(cls, outputs: Sequence[Sequence[Tree]]) -> TreeLists:
         """Those of the members' trees, one sequence a member, all over the same sentences."""
         numbers: list[dict[Tree, int]] = [{} for _ in outputs[0]]
         choice = [
@@ -121,7 +121,7 @@ class Diversity(NamedTuple):
     distinct: float
 
 
-def diversity(candidates: Candidates, options: ParsevalOptions = EVALB_COLLINS) -> Diversity:
+def diversity(candidates: TreeLists, options: ParsevalOptions = EVALB_COLLINS) -> Diversity:
     """How much the trees of members differ.
 
     Parameters

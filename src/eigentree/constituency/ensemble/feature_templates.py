@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from eigentree.constituency.ensemble.shared_parts import AFTER, BEFORE, NONE, Pieces, binned
+from eigentree.constituency.ensemble.shared_parts import AFTER, BEFORE, NONE, SharedParts, binned
 from eigentree.types import Longs
 
 
@@ -56,39 +56,40 @@ class Schema(NamedTuple):
     """
 
     piece: Literal["node", "context"]
-    blocks: Callable[[Pieces], Iterator[Block]]
+    blocks: Callable[[SharedParts], Iterator[Block]]
 
 
-def _rule(p: Pieces) -> Iterator[Block]:
+def _rule(p: SharedParts) -> Iterator[Block]:
     yield Block(p.phrases, (p.rule[p.phrases],))
 
 
-def _rule_parent(p: Pieces) -> Iterator[Block]:
+def _rule_parent(p: SharedParts) -> Iterator[Block]:
     yield Block(p.over_phrases, (p.rule[p.node[p.over_phrases]], p.above[p.over_phrases]))
 
 
-def _rule_grandparent(p: Pieces) -> Iterator[Block]:
+def _rule_grandparent(p: SharedParts) -> Iterator[Block]:
     yield Block(
         p.over_phrases,
         (p.rule[p.node[p.over_phrases]], p.above[p.over_phrases], p.two_above[p.over_phrases]),
     )
 
 
-def _rule_head_word(p: Pieces) -> Iterator[Block]:
+def _rule_head_word(p: SharedParts) -> Iterator[Block]:
     yield Block(p.phrases, (p.rule[p.phrases], p.head_word[p.phrases]))
 
 
-def _rule_head_tag(p: Pieces) -> Iterator[Block]:
+def _rule_head_tag(p: SharedParts) -> Iterator[Block]:
     yield Block(p.phrases, (p.rule[p.phrases], p.head_tag[p.phrases]))
 
 
-def _rule_function_words(p: Pieces) -> Iterator[Block]:
+def _rule_function_words(p: SharedParts) -> Iterator[Block]:
     found = np.flatnonzero(p.function_rule != NONE)
     yield Block(found, (p.function_rule[found],))
 
 
 def _heads(
-    p: Pieces, *pairs: tuple[str, Callable[[Pieces], Longs], Callable[[Pieces], Longs]]
+    p: SharedParts,
+    *pairs: tuple[str, Callable[[SharedParts], Longs], Callable[[SharedParts], Longs]],
 ) -> Iterator[Block]:
     """A phrase, a child that isn't its head, the side, and something of both heads."""
     row = np.flatnonzero(p.place != p.head[p.parent])
@@ -99,54 +100,54 @@ def _heads(
         yield Block(phrase, columns, variant)
 
 
-def _word_of_head(p: Pieces) -> Longs:
+def _word_of_head(p: SharedParts) -> Longs:
     return p.head_word
 
 
-def _tag_of_head(p: Pieces) -> Longs:
+def _tag_of_head(p: SharedParts) -> Longs:
     return p.head_tag
 
 
-def _heads_words(p: Pieces) -> Iterator[Block]:
+def _heads_words(p: SharedParts) -> Iterator[Block]:
     yield from _heads(p, ("", _word_of_head, _word_of_head))
 
 
-def _heads_tags(p: Pieces) -> Iterator[Block]:
+def _heads_tags(p: SharedParts) -> Iterator[Block]:
     yield from _heads(p, ("", _tag_of_head, _tag_of_head))
 
 
-def _heads_mixed(p: Pieces) -> Iterator[Block]:
+def _heads_mixed(p: SharedParts) -> Iterator[Block]:
     yield from _heads(
         p, ("word-tag", _word_of_head, _tag_of_head), ("tag-word", _tag_of_head, _word_of_head)
     )
 
 
-def _projections(p: Pieces) -> Iterator[Block]:
+def _projections(p: SharedParts) -> Iterator[Block]:
     yield Block(p.maximal, (p.projections[p.node[p.maximal]], p.above[p.maximal]))
 
 
-def _word_projections(p: Pieces) -> Iterator[Block]:
+def _word_projections(p: SharedParts) -> Iterator[Block]:
     node = p.node[p.maximal]
     yield Block(p.maximal, (p.head_word[node], p.projections[node]))
 
 
-def _head_trees(p: Pieces) -> Iterator[Block]:
+def _head_trees(p: SharedParts) -> Iterator[Block]:
     tops = np.intersect1d(p.maximal, p.over_phrases)
     yield Block(tops, (p.head_tree[p.node[tops]],))
 
 
-def _word_tag(p: Pieces) -> Iterator[Block]:
+def _word_tag(p: SharedParts) -> Iterator[Block]:
     yield Block(p.words, (p.head_word[p.words], p.label[p.words]))
 
 
-def _word_ancestors(p: Pieces) -> Iterator[Block]:
+def _word_ancestors(p: SharedParts) -> Iterator[Block]:
     row, node = p.over_words, p.node[p.over_words]
     columns = p.head_word[node], p.label[node], p.above[row]
     yield Block(row, columns, "parent")
     yield Block(row, (*columns, p.two_above[row]), "grandparent")
 
 
-def _windows(p: Pieces, n: int) -> Block:
+def _windows(p: SharedParts, n: int) -> Block:
     """Every n neighbouring children, with their phrase and where its head is.
 
     From two on, an edge of the phrase counts as a child.
@@ -166,19 +167,19 @@ def _windows(p: Pieces, n: int) -> Block:
     return Block(owner[first], (p.label[owner[first]], where, *window))
 
 
-def _siblings_1(p: Pieces) -> Iterator[Block]:
+def _siblings_1(p: SharedParts) -> Iterator[Block]:
     yield _windows(p, 1)
 
 
-def _siblings_2(p: Pieces) -> Iterator[Block]:
+def _siblings_2(p: SharedParts) -> Iterator[Block]:
     yield _windows(p, 2)
 
 
-def _siblings_3(p: Pieces) -> Iterator[Block]:
+def _siblings_3(p: SharedParts) -> Iterator[Block]:
     yield _windows(p, 3)
 
 
-def _bigram_trees(p: Pieces) -> Iterator[Block]:
+def _bigram_trees(p: SharedParts) -> Iterator[Block]:
     """The labels between two neighbouring words, up and down again."""
     phrase, left, right = p.parent[p.beside], p.child[p.beside], p.child[p.beside + 1]
     columns = p.right_spine[left], p.label[phrase], p.left_spine[right]
@@ -187,7 +188,7 @@ def _bigram_trees(p: Pieces) -> Iterator[Block]:
     yield Block(phrase, (*columns, p.word[p.start[right]]), "right word")
 
 
-def _borders(p: Pieces) -> Iterator[Block]:
+def _borders(p: SharedParts) -> Iterator[Block]:
     """Two neighbours in a phrase, and what is where they touch."""
     phrase, left, right = p.parent[p.beside], p.child[p.beside], p.child[p.beside + 1]
     labels = p.label[left], p.label[right]
@@ -196,22 +197,22 @@ def _borders(p: Pieces) -> Iterator[Block]:
     yield Block(phrase, (*labels, p.last_tag[left], p.first_tag[right]), "tags")
 
 
-def _splits(p: Pieces) -> Iterator[Block]:
+def _splits(p: SharedParts) -> Iterator[Block]:
     """A phrase and the words around a point where it splits."""
     phrase, left, right = p.parent[p.beside], p.child[p.beside], p.child[p.beside + 1]
     yield Block(phrase, (p.label[phrase], p.word[p.end[left] - 1]), "left word")
     yield Block(phrase, (p.label[phrase], p.word[p.start[right]]), "right word")
 
 
-def _labels(p: Pieces) -> Iterator[Block]:
+def _labels(p: SharedParts) -> Iterator[Block]:
     yield Block(p.phrases, (p.label[p.phrases],))
 
 
-def _span_width(p: Pieces) -> Iterator[Block]:
+def _span_width(p: SharedParts) -> Iterator[Block]:
     yield Block(p.phrases, (p.label[p.phrases], p.width[p.phrases]))
 
 
-def _span_words(p: Pieces) -> Iterator[Block]:
+def _span_words(p: SharedParts) -> Iterator[Block]:
     label, width = p.label[p.phrases], p.width[p.phrases]
     first, last = p.word[p.start[p.phrases]], p.word[p.end[p.phrases] - 1]
     for name, word in (("first", first), ("last", last)):
@@ -220,14 +221,14 @@ def _span_words(p: Pieces) -> Iterator[Block]:
     yield Block(p.phrases, (label, first, last), "both")
 
 
-def _span_tags(p: Pieces) -> Iterator[Block]:
+def _span_tags(p: SharedParts) -> Iterator[Block]:
     label, width = p.label[p.phrases], p.width[p.phrases]
     first, last = p.first_tag[p.phrases], p.last_tag[p.phrases]
     yield Block(p.phrases, (label, first, last), "both")
     yield Block(p.phrases, (label, width, first, last), "width and both")
 
 
-def _neighbour_words(p: Pieces) -> Iterator[Block]:
+def _neighbour_words(p: SharedParts) -> Iterator[Block]:
     """A phrase, how wide it is, and the words before and after it."""
     label, width = p.label[p.phrases], p.width[p.phrases]
     before, after = p.word[p.start[p.phrases] - 1], p.word[p.end[p.phrases]]
@@ -237,7 +238,7 @@ def _neighbour_words(p: Pieces) -> Iterator[Block]:
     yield Block(p.phrases, (label, before, after), "both")
 
 
-def _neighbour_tags(p: Pieces) -> Iterator[Block]:
+def _neighbour_tags(p: SharedParts) -> Iterator[Block]:
     """The same with tags, which may differ from candidate to candidate."""
     node = p.node[p.over_phrases]
     label, width, before, after = (
@@ -252,14 +253,14 @@ def _neighbour_tags(p: Pieces) -> Iterator[Block]:
     yield Block(p.over_phrases, (label, width, before, after), "width and both")
 
 
-def _edge_words(p: Pieces) -> Iterator[Block]:
+def _edge_words(p: SharedParts) -> Iterator[Block]:
     """A phrase and the words on both sides of one of its ends."""
     label, start, end = p.label[p.phrases], p.start[p.phrases], p.end[p.phrases]
     yield Block(p.phrases, (label, p.word[start - 1], p.word[start]), "start")
     yield Block(p.phrases, (label, p.word[end - 1], p.word[end]), "end")
 
 
-def _edge_tags(p: Pieces) -> Iterator[Block]:
+def _edge_tags(p: SharedParts) -> Iterator[Block]:
     node = p.node[p.over_phrases]
     yield Block(
         p.over_phrases, (p.label[node], p.before[p.over_phrases], p.first_tag[node]), "start"
@@ -267,33 +268,33 @@ def _edge_tags(p: Pieces) -> Iterator[Block]:
     yield Block(p.over_phrases, (p.label[node], p.last_tag[node], p.after[p.over_phrases]), "end")
 
 
-def _span_shape(p: Pieces) -> Iterator[Block]:
+def _span_shape(p: SharedParts) -> Iterator[Block]:
     label, shape = p.label[p.phrases], p.span_shape[p.phrases]
     before, after = p.shape[p.start[p.phrases] - 1], p.shape[p.end[p.phrases]]
     yield Block(p.phrases, (label, shape), "within")
     yield Block(p.phrases, (label, before, shape, after), "around")
 
 
-def _heaviness(p: Pieces) -> Iterator[Block]:
+def _heaviness(p: SharedParts) -> Iterator[Block]:
     """A phrase, how wide it is, how far from the end, and the punctuation that follows."""
     label, width, end = p.label[p.phrases], p.width[p.phrases], p.end[p.phrases]
     yield Block(p.phrases, (label, width, binned(p.to_end[end]), p.mark[end]))
 
 
-def _right_branch(p: Pieces) -> Iterator[Block]:
+def _right_branch(p: SharedParts) -> Iterator[Block]:
     """Nodes on the way to the last word, and those that are not."""
     on, size = p.on_path[p.node[p.whole]], p.size[p.node[p.whole]]
     yield Block(p.whole, (), "on", on)
     yield Block(p.whole, (), "off", size - on)
 
 
-def _coordination_shape(p: Pieces) -> Iterator[Block]:
+def _coordination_shape(p: SharedParts) -> Iterator[Block]:
     owner, levels, _, _ = p.conjuncts.T
     yield Block(owner, (levels,))
     yield Block(owner, (p.label[owner], levels), "label")
 
 
-def _coordination_length(p: Pieces) -> Iterator[Block]:
+def _coordination_length(p: SharedParts) -> Iterator[Block]:
     owner, _, difference, is_last = p.conjuncts.T
     side = np.where(difference < 0, BEFORE, np.where(difference > 0, AFTER, NONE))
     yield Block(owner, (side, binned(np.abs(difference)), is_last))

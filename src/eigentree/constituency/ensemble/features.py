@@ -7,7 +7,7 @@ each piece, by `eigentree.constituency.ensemble.feature_templates`,
 
     X = A F                                                                        (1)
 
-has the features of each candidate.  Pieces that all candidates have are left out of A, and
+has the features of each candidate.  Parts that all candidates have are left out of A, and
 features of one value from X: they can't tell candidates apart.  Values of X are hence counts up
 to a constant of feature and sentence, which no model that compares candidates can notice.
 
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from eigentree.constituency.ensemble.feature_templates import SCHEMATA, Block
-from eigentree.constituency.ensemble.shared_parts import Builder, Pieces
+from eigentree.constituency.ensemble.shared_parts import Builder, SharedParts
 from eigentree.errors import SettingsError
 from eigentree.evaluation.scored_tree import is_punctuation
 from eigentree.treebank.binarise import HeadFinder, Rightmost
@@ -45,7 +45,7 @@ _HALF = np.uint64(32)
 
 
 @dataclass(frozen=True, slots=True)
-class FeatureOptions:
+class RerankerFeatureOptions:
     """Which features trees have.
 
     Attributes
@@ -101,7 +101,7 @@ class Features(NamedTuple):
 
 
 def extract(
-    sentences: Sequence[Sequence[Tree]], options: FeatureOptions, heads: HeadFinder
+    sentences: Sequence[Sequence[Tree]], options: RerankerFeatureOptions, heads: HeadFinder
 ) -> Features:
     """All features by which candidates of the same sentence differ.
 
@@ -127,7 +127,7 @@ def extract(
     with collector_paused():
         for candidates in sentences:
             builder.add(candidates)
-    pieces = Pieces(builder)
+    pieces = SharedParts(builder)
     offsets = _offsets(sentences)
     has = _distinctive(builder.candidates, pieces, offsets)
     keys, of_piece = _of_pieces(pieces, np.unique(has.indices), options)
@@ -142,11 +142,13 @@ class Named(NamedTuple):
     value: int
 
 
-def describe(tree: Tree, options: FeatureOptions, heads: HeadFinder = Rightmost()) -> list[Named]:
+def describe(
+    tree: Tree, options: RerankerFeatureOptions, heads: HeadFinder = Rightmost()
+) -> list[Named]:
     """All features of a tree, by schema and name: to read, and to find what a key means."""
     builder = Builder(heads, options.function_words, options.coordination)
     builder.add([tree])
-    pieces = Pieces(builder)
+    pieces = SharedParts(builder)
     hash_of = _hashes(pieces.texts)
     found: list[Named] = []
     for schema in options.schemata:
@@ -171,7 +173,7 @@ class FeatureTable:
         As the keys were extracted with.
     """
 
-    def __init__(self, keys: Keys, options: FeatureOptions, heads: HeadFinder) -> None:
+    def __init__(self, keys: Keys, options: RerankerFeatureOptions, heads: HeadFinder) -> None:
         self.keys = keys
         self.options = options
         self.heads = heads
@@ -183,7 +185,7 @@ class FeatureTable:
     def of(
         cls,
         sentences: Sequence[Sequence[Tree]],
-        options: FeatureOptions,
+        options: RerankerFeatureOptions,
         heads: HeadFinder,
         *,
         least: int = 5,
@@ -266,7 +268,9 @@ class FeatureTable:
         return Features(self.keys, matrix, offsets, differing)
 
 
-def _distinctive(candidates: list[list[int]], pieces: Pieces, offsets: Longs) -> sparse.csr_array:
+def _distinctive(
+    candidates: list[list[int]], pieces: SharedParts, offsets: Longs
+) -> sparse.csr_array:
     """A of equation (1), without pieces that all candidates of their sentence have.
 
     Nodes come first, then contexts.
@@ -284,7 +288,7 @@ def _distinctive(candidates: list[list[int]], pieces: Pieces, offsets: Longs) ->
 
 
 def _of_pieces(
-    pieces: Pieces, wanted: NDArray[np.integer], options: FeatureOptions
+    pieces: SharedParts, wanted: NDArray[np.integer], options: RerankerFeatureOptions
 ) -> tuple[Keys, sparse.csr_array]:
     """The sorted keys of all features of the wanted pieces, and F of equation (1)."""
     n_nodes = len(pieces.label)

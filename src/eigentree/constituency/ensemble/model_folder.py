@@ -12,6 +12,7 @@ work/                  what rerankers were trained on; only more training needs 
 from __future__ import annotations
 
 import hashlib
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -19,14 +20,14 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from eigentree.constituency.calibration import Calibrations, from_arrays, to_arrays
-from eigentree.constituency.ensemble.config import Description, make_description
+from eigentree.constituency.ensemble.config import EnsembleConfig, make_config
 from eigentree.constituency.ensemble.parser import BATCH, LOW_MEMORY_BATCH, EnsembleParser
 from eigentree.constituency.ensemble.reranker import Reranker, from_parts, to_parts
-from eigentree.constituency.ensemble.stacking import Network
+from eigentree.constituency.ensemble.stacking import Stacking
 from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.grammar.pcfg import equal_backbones
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.errors import EigentreeError, ModelFileError
 from eigentree.model_file import header_problem, open_model, save_model
 from eigentree.treebank.heads import PACKAGED_TABLES, HeadRules, head_rules, read_head_rules
@@ -62,7 +63,7 @@ class _Index(BaseModel):
 def make_folders(folder: Path, folds: int) -> None:
     """Make the folder of an ensemble, with room for so many folds."""
     paths = [member_path(folder, "any"), reranker_path(folder, "any")]
-    paths += [readings_path(folder, fold, "any") for fold in range(folds)]
+    paths += [predictions_path(folder, fold, "any") for fold in range(folds)]
     for path in paths:
         path.parent.mkdir(parents=True, exist_ok=True)
 
@@ -87,8 +88,8 @@ def reranker_path(folder: Path, name: str) -> Path:
     return folder / "rerankers" / f"{name}.egt"
 
 
-def readings_path(folder: Path, fold: int, name: str) -> Path:
-    """Where the readings of a group of members of one fold are."""
+def predictions_path(folder: Path, fold: int, name: str) -> Path:
+    """Where the predictions of a group of members of one fold are."""
     return folder / "work" / f"fold-{fold + 1}" / f"{name}.egt"
 
 
@@ -235,7 +236,7 @@ def load_ensemble(
     file = open_model(index_path(folder), kind=KIND, verify=verify)
     try:
         index = _Index.model_validate(file.header)
-        description = make_description(index.description, str(index_path(folder)))
+        description = make_config(index.description, str(index_path(folder)))
         tagger = Tagger.from_bytes(file.blobs["tagger"]) if "tagger" in file.blobs else None
         heads = _heads(index.heads)
     except ValidationError as error:
@@ -248,23 +249,47 @@ def load_ensemble(
         for name, made_from in index.rerankers.items()
     }
     try:
-        network = Network(description, rerankers)
+        stacking = Stacking(description, rerankers)
     except ModelFileError as error:
         raise ModelFileError(f"{folder}: {error}") from error
     members = _Members(folder, index.members, low_memory=low_memory, verify=verify)
     return EnsembleParser(
         members.backbones,
         members,
-        network,
+        stacking,
         tagger,
         index.wrapper,
         {**index.about, "members": [each.name for each in index.members]},
         LOW_MEMORY_BATCH if low_memory else BATCH,
         _load_calibrations(folder, verify=verify),
+        folder,
     )
 
 
-def _check_parts(folder: Path, description: Description, index: _Index) -> None:
+def save_ensemble(ensemble: EnsembleParser, path: str | Path) -> None:
+    """Copy the folder of an ensemble; see `EnsembleParser.save`."""
+    folder, source = Path(path), ensemble.folder
+    if source is None:
+        raise ModelFileError(f"{path}: the ensemble was not opened from a folder, so has no files")
+    names = [member_path(source, name) for name in ensemble.description["members"]]
+    names += [reranker_path(source, name) for name in ensemble.stacking.rerankers]
+    try:
+        if folder.resolve() != source.resolve():
+            make_folders(folder, 0)
+            make_way(folder, index_path(folder))
+            # The index last, with which the ensemble is complete.
+            for file in (*names, index_path(source)):
+                shutil.copyfile(file, folder / file.relative_to(source))
+            tidy(folder, ensemble.description["members"], ensemble.stacking.rerankers)
+    except OSError as error:
+        raise ModelFileError(f"{path}: can't be written: {error}") from error
+    if ensemble.calibrations:
+        save_calibrations(folder, ensemble.calibrations)
+    else:
+        calibration_path(folder).unlink(missing_ok=True)
+
+
+def _check_parts(folder: Path, description: EnsembleConfig, index: _Index) -> None:
     path, members = index_path(folder), index.members
     described = [(member.name, member.family) for member in description.members()]
     if [(each.name, each.family) for each in members] != described:
@@ -292,7 +317,7 @@ class _Members:
         for entry in entries:
             self._entries.setdefault(entry.backbone, []).append(entry)
         self._grammars: dict[str, LPCFG] = {}
-        self.backbones: list[Parser] = []
+        self.backbones: list[ConstituencyParser] = []
         for number in range(len(self._entries)):
             for place, entry in enumerate(self._entries[number]):
                 if place and low_memory and not verify:
@@ -300,14 +325,14 @@ class _Members:
                 parser = self._open(entry, verify=verify)
                 if not place:
                     self.backbones.append(
-                        Parser(one_state(parser.grammar.backbone), None, parser.options)
+                        ConstituencyParser(one_state(parser.grammar.backbone), None, parser.options)
                     )
                 if not low_memory:
                     self._grammars[entry.name] = self._sharing(parser.grammar, number, entry)
 
-    def _open(self, entry: _MemberEntry, *, verify: bool) -> Parser:
+    def _open(self, entry: _MemberEntry, *, verify: bool) -> ConstituencyParser:
         path = member_path(self._folder, entry.name)
-        parser = Parser.load(path, verify=verify)
+        parser = ConstituencyParser.load(path, verify=verify)
         if parser.description.get("made_from") != entry.made_from:
             raise ModelFileError(f"{path}: is not the member that the ensemble was made with")
         return parser

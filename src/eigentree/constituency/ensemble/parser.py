@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from tempfile import mkdtemp
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from eigentree.base import SentenceParser, model_file_module, training_module
 from eigentree.constituency.calibration import Calibrations, calibration_for
 from eigentree.constituency.chart.constraints import Settled, settle
 from eigentree.constituency.chart.decode import Labels
 from eigentree.constituency.chart.marginals import Marginal, labelled_spans
 from eigentree.constituency.ensemble.combine import Chains, Combined, Evidence
-from eigentree.constituency.ensemble.predictions import Reader, Reading, common_fallback
-from eigentree.constituency.ensemble.stacking import Network, Query
+from eigentree.constituency.ensemble.predictions import Prediction, Predictor, common_fallback
+from eigentree.constituency.ensemble.stacking import Query, Stacking
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.options import ParserOptions
-from eigentree.constituency.parser import IN_PARTS, Parser, cleaning_of
+from eigentree.constituency.parser import (
+    IN_PARTS,
+    ConstituencyParser,
+    cleaning_of,
+    evaluate_parses,
+)
 from eigentree.constituency.result import (
     Alternative,
     Bracket,
@@ -37,19 +46,24 @@ from eigentree.sentence_input import (
     PreparedSentence,
     SentenceLike,
     Words,
-    checked_sentences,
     effective_constraints,
     normalise,
     prepare,
     split_long,
     unpack,
 )
-from eigentree.tokenisation.scheme import TokenisationScheme, scheme_of_parser
-from eigentree.tokenisation.sentences import split_text
+from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.treebank.cleaning import CleaningOptions
 from eigentree.treebank.constraints import Constraints
 from eigentree.treebank.io.sentences import Tag
+from eigentree.treebank.tree import Tree
+from eigentree.types import Progress
 from eigentree.words.tagger import Tagger
+
+if TYPE_CHECKING:
+    from eigentree.constituency.ensemble.config import EnsembleConfig
+    from eigentree.evaluation.result import ParsevalResult
+    from eigentree.evaluation.settings import ParsevalOptions
 
 # Sentences that are parsed together: each member parses all of them before the next does.
 BATCH = 32
@@ -65,8 +79,8 @@ NOT_COMBINED = "the members' trees can't be combined to one that keeps them"
 Members = Callable[[int], Iterable[tuple[str, LPCFG]]]
 
 
-@dataclass(frozen=True, slots=True)
-class EnsembleParser:
+@dataclass(frozen=True, slots=True, repr=False)
+class EnsembleParser(SentenceParser[ParseResult]):
     """Many grammars as one constituency parser.
 
     Attributes
@@ -76,10 +90,10 @@ class EnsembleParser:
     members
         Called for each batch of sentences, or more often where their forests are large, with the
         number of a backbone; gives family and grammar of each member that has it.
-    network
+    stacking
         How the outputs are combined.
     tagger
-        As for `eigentree.constituency.parser.Parser`.
+        As for `eigentree.constituency.parser.ConstituencyParser`.
     wrapper
         Label of the outer bracket that the treebank puts round its trees, None for none.
     description
@@ -87,17 +101,22 @@ class EnsembleParser:
     batch
         Sentences that are parsed together by `parse_many`.
     calibrations
-        As for `eigentree.constituency.parser.Parser`.
+        As for `eigentree.constituency.parser.ConstituencyParser`.
+    folder
+        From which it was opened; None for one that was assembled in memory.
     """
 
-    backbones: Sequence[Parser]
+    kind: ClassVar[str] = "ensemble"
+
+    backbones: Sequence[ConstituencyParser]
     members: Members
-    network: Network
+    stacking: Stacking
     tagger: Tagger | None = None
     wrapper: str | None = None
     description: dict[str, Any] = field(default_factory=dict)
     batch: int = BATCH
     calibrations: Calibrations = field(default_factory=dict)
+    folder: Path | None = None
     _tokenisation: TokenisationScheme | None = field(
         init=False, repr=False, compare=False, default=None
     )
@@ -105,7 +124,7 @@ class EnsembleParser:
     def __repr__(self) -> str:
         parts = [
             counted(len(self.description.get("members", ())), "member"),
-            counted(len(self.network.description.combination), "combination"),
+            counted(len(self.stacking.config.combination), "combination"),
             "no tagger" if self.tagger is None else "tagger",
         ]
         return f"<EnsembleParser: {', '.join(parts)}>"
@@ -130,9 +149,10 @@ class EnsembleParser:
         ModelFileError
             When a file is missing, damaged, foreign or inconsistent.
         """
-        from eigentree.constituency.ensemble.model_folder import load_ensemble
-
-        return load_ensemble(path, low_memory=low_memory, verify=verify)
+        loaded: EnsembleParser = model_file_module(cls.kind).load_ensemble(
+            path, low_memory=low_memory, verify=verify
+        )
+        return loaded
 
     @property
     def options(self) -> ParserOptions:
@@ -149,26 +169,85 @@ class EnsembleParser:
         """How the trees that the ensemble was trained on were cleaned."""
         return cleaning_of(self.description)
 
-    @property
-    def tokenisation(self) -> TokenisationScheme:
-        """What the trees that the members were trained on take for a word."""
-        if self._tokenisation is None:
-            entries = self.backbones[0].grammar.backbone.lexicon.entries
-            object.__setattr__(self, "_tokenisation", scheme_of_parser(self.description, entries))
-        assert self._tokenisation is not None
-        return self._tokenisation
+    def _known_words(self) -> Iterable[str]:
+        return self.backbones[0].grammar.backbone.lexicon.entries
 
-    def parse_text(
-        self, text: str, *, kbest: int | None = None, marginals: float | None = None
-    ) -> list[ParseResult]:
-        """Parse the sentences of a text; as `eigentree.constituency.parser.Parser.parse_text`."""
-        sentences = split_text(text, self.tokenisation)
-        untagged = ((sentence.words, None) for sentence in sentences)
-        results = self.parse_many(untagged, kbest=kbest, marginals=marginals)
-        return [
-            replace(result, offsets=sentence.offsets)
-            for sentence, result in zip(sentences, results, strict=True)
-        ]
+    @classmethod
+    def train(
+        cls,
+        data: Iterable[Tree],
+        settings: EnsembleConfig | None = None,
+        *,
+        method: str | None = None,
+        dev: Sequence[Tree] = (),  # noqa: ARG003 - rerankers learn from jackknifed trees
+        wrapper: str | None = None,
+        tagger: bool = True,
+        seed: int = 0,
+        jobs: int = 1,
+        checkpoint: str | Path | None = None,
+        progress: Progress | None = None,
+    ) -> EnsembleParser:
+        """Learn an ensemble from trees that are already clean.
+
+        Parameters
+        ----------
+        data
+            Clean trees.
+        settings
+            Members and combinations; None for those of the package.
+        method
+            Estimator of all members instead of their own.
+        dev
+            Ignored: no part of an ensemble is chosen on held-out trees.
+        wrapper, tagger, seed, jobs, progress
+            As of `eigentree.constituency.ensemble.training.train_ensemble`, which lists errors.
+        checkpoint
+            Folder of the ensemble, from which an interrupted run resumes.  None for a temporary
+            one; then the ensemble lasts only if it is saved.
+        """
+        training = training_module(cls.kind)
+        trained: EnsembleParser = training.train_ensemble(
+            list(data), training.config_of(settings, method), checkpoint or temporary_folder(),
+            wrapper=wrapper, tagger=tagger, seed=seed, jobs=jobs, progress=progress,
+        )  # fmt: skip
+        return trained
+
+    def save(self, path: str | Path) -> None:
+        """Copy the folder of the ensemble, with its calibration but without training data.
+
+        Parameters
+        ----------
+        path
+            A folder, which is made if it is missing.
+
+        Raises
+        ------
+        ModelFileError
+            When the ensemble has no folder or a file can't be written.
+        """
+        model_file_module(self.kind).save_ensemble(self, path)
+
+    def summary(self) -> dict[str, Any]:
+        """Members, combinations and settings, for JSON."""
+        return {
+            "trained": dict(self.description),
+            "members": list(self.description.get("members", ())),
+            "combinations": [each.name for each in self.stacking.config.combination],
+            "wrapper": self.wrapper,
+            "tagger": None if self.tagger is None else {"tags": len(self.tagger.tagset)},
+            "signed": self.signed,
+        }
+
+    def evaluate(
+        self,
+        gold: Iterable[Tree],
+        settings: ParsevalOptions | None = None,
+        *,
+        gold_tags: bool = True,
+        jobs: int = 1,
+    ) -> ParsevalResult:
+        """Score on gold trees; as `eigentree.constituency.parser.ConstituencyParser.evaluate`."""
+        return evaluate_parses(self, gold, settings, gold_tags=gold_tags, jobs=jobs)
 
     def parse(
         self,
@@ -180,7 +259,7 @@ class EnsembleParser:
         constraints: Constraints | None = None,
         soft: bool = False,
     ) -> ParseResult:
-        """Parse one sentence; as `eigentree.constituency.parser.Parser.parse`.
+        """Parse one sentence; as `eigentree.constituency.parser.ConstituencyParser.parse`.
 
         Several trees are those of the last combination: all that its members' brackets make if it
         is a coverage, the candidates if it is a reranker.  They have no value of their own.
@@ -190,22 +269,26 @@ class EnsembleParser:
         Constraints hold in the charts of all members that can keep them.  A coverage then has a
         phrase over each required span even where no label of it is likely enough to be worth it.
         """
-        given = [(words, tags, constraints)]
-        return next(self.parse_many(given, kbest=kbest, marginals=marginals, soft=soft))
+        sentence = iter([(words, tags, constraints)])
+        return next(self._parse_batches(sentence, kbest=kbest, marginals=marginals, soft=soft))
 
-    def parse_many(
+    def _parse_each(
+        self, sentences: Iterator[SentenceLike], **options: Any
+    ) -> Iterator[ParseResult]:
+        return self._parse_batches(sentences, **options)
+
+    def _parse_batches(
         self,
-        sentences: Iterable[SentenceLike],
+        sentences: Iterator[SentenceLike],
         *,
         kbest: int | None = None,
         marginals: float | None = None,
         soft: bool = False,
     ) -> Iterator[ParseResult]:
-        """Parse sentences in batches: text, or (words, tags or None), perhaps with constraints."""
+        """Parse sentences in batches."""
         check_kbest(kbest)
         check_minimum(marginals)
-        waiting = checked_sentences(sentences)
-        while batch := list(islice(waiting, self.batch)):
+        while batch := list(islice(sentences, self.batch)):
             prepared, settled, calibrations, offsets = [], [], [], []
             for given, its_tags, constraints in map(unpack, batch):
                 words, tags, places = normalise(given, its_tags, lambda: self.tokenisation)
@@ -242,13 +325,13 @@ class EnsembleParser:
 
     def every_answer(
         self, sentences: Iterable[tuple[Sequence[str], Sequence[str] | None]]
-    ) -> Iterator[tuple[dict[str, Reading], dict[str, Combined]]]:
+    ) -> Iterator[tuple[dict[str, Prediction], dict[str, Combined]]]:
         """What each family and each combination makes of sentences that are not too long."""
         waiting = iter(sentences)
         while batch := list(islice(waiting, self.batch)):
             prepared = [prepare(*each, self.tagger) for each in batch]
-            readings = self._read(prepared)
-            yield from zip(readings, self._combined(prepared, readings, None), strict=True)
+            predictions = self._read(prepared)
+            yield from zip(predictions, self._combined(prepared, predictions, None), strict=True)
 
     def _parse(
         self,
@@ -286,41 +369,41 @@ class EnsembleParser:
                 joined.append(whole if kbest is None else with_alternative(whole))
         return joined
 
-    def _read(self, sentences: list[PreparedSentence]) -> list[dict[str, Reading]]:
+    def _read(self, sentences: list[PreparedSentence]) -> list[dict[str, Prediction]]:
         """Readings of all families; a family belongs to one backbone."""
-        found: list[dict[str, Reading]] = [{} for _ in sentences]
+        found: list[dict[str, Prediction]] = [{} for _ in sentences]
         chains = Chains()
         for number, plain in enumerate(self.backbones):
             waiting = iter(sentences)
-            each: list[dict[str, Reading]] = []
+            each: list[dict[str, Prediction]] = []
             while len(each) < len(sentences):
                 # No name, lest a reader's forests be kept while the next one prunes.
-                each += Reader(waiting, plain, MOST_EDGES).read(self.members(number), chains)
-            for of_sentence, readings in zip(found, each, strict=True):
-                of_sentence.update(readings)
+                each += Predictor(waiting, plain, MOST_EDGES).read(self.members(number), chains)
+            for of_sentence, predictions in zip(found, each, strict=True):
+                of_sentence.update(predictions)
         return found
 
     def _combined(
         self,
         sentences: Sequence[PreparedSentence],
-        readings: Sequence[Mapping[str, Reading]],
+        predictions: Sequence[Mapping[str, Prediction]],
         names: Sequence[str] | None,
         kbest: int = 1,
     ) -> list[dict[str, Combined]]:
         queries = []
-        for sentence, of_sentence in zip(sentences, readings, strict=True):
+        for sentence, of_sentence in zip(sentences, predictions, strict=True):
             tags = sentence.tags if sentence.guesses is None else None
             tags = tags or self._tags(sentence, of_sentence)
             spans = sentence.constraints.spans if sentence.constraints else ()
             required = [(each.start, each.end) for each in spans if each.kind == "required"]
             queries.append(Query(sentence.words, tags, of_sentence, {}, required))
-        return self.network.answers(queries, self.backbones[0].root_label, names, kbest)
+        return self.stacking.answers(queries, self.backbones[0].root_label, names, kbest)
 
-    def _tags(self, sentence: PreparedSentence, readings: Mapping[str, Reading]) -> list[str]:
+    def _tags(self, sentence: PreparedSentence, predictions: Mapping[str, Prediction]) -> list[str]:
         """Where tags are uncertain, those that most members have chosen, word by word."""
         votes: list[dict[str, int]] = [{} for _ in sentence.words]
-        for reading in readings.values():
-            for tree, count in zip(reading.trees, reading.votes.tolist(), strict=True):
+        for prediction in predictions.values():
+            for tree, count in zip(prediction.trees, prediction.votes.tolist(), strict=True):
                 for of_word, tag in zip(votes, tree.tags(), strict=True):
                     of_word[tag] = of_word.get(tag, 0) + count
         if not any(votes):
@@ -330,23 +413,23 @@ class EnsembleParser:
     def _results(
         self, sentences: list[PreparedSentence], kbest: int | None, minimum: float | None
     ) -> list[ParseResult]:
-        readings = self._read(sentences)
-        last = self.network.description.combination[-1].name
-        combined = self._combined(sentences, readings, [last], kbest or 1)
+        predictions = self._read(sentences)
+        last = self.stacking.config.combination[-1].name
+        combined = self._combined(sentences, predictions, [last], kbest or 1)
         return [
             self._result(sentence, of_sentence, answers[last], kbest, minimum)
-            for sentence, of_sentence, answers in zip(sentences, readings, combined, strict=True)
+            for sentence, of_sentence, answers in zip(sentences, predictions, combined, strict=True)
         ]
 
     def _result(
         self,
         sentence: PreparedSentence,
-        readings: Mapping[str, Reading],
+        predictions: Mapping[str, Prediction],
         combined: Combined,
         kbest: int | None,
         minimum: float | None,
     ) -> ParseResult:
-        if not any(reading.members for reading in readings.values()):
+        if not any(prediction.members for prediction in predictions.values()):
             plain = self.backbones[0]
             result = plain.parse_sentence(sentence, kbest, minimum)
             return replace(result, fallback=result.fallback or "coarse")
@@ -367,15 +450,22 @@ class EnsembleParser:
             combined.tree,
             brackets,
             mean_confidence(brackets),
-            fallback=common_fallback(readings.values()),
+            fallback=common_fallback(predictions.values()),
             alternatives=tuple(alternatives[: kbest or 0]),
-            marginals=() if minimum is None else tuple(_marginals(readings.values(), minimum)),
+            marginals=() if minimum is None else tuple(_marginals(predictions.values(), minimum)),
         )
 
 
-def _marginals(readings: Iterable[Reading], minimum: float) -> list[Marginal]:
+def temporary_folder() -> Path:
+    """A new folder that is removed when the interpreter exits."""
+    folder = Path(mkdtemp(prefix="eigentree-ensemble-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _marginals(predictions: Iterable[Prediction], minimum: float) -> list[Marginal]:
     """The mean over all members of what each gives to labelled spans."""
-    first, *others = [each.evidence for each in readings]
+    first, *others = [each.evidence for each in predictions]
     evidence = Evidence(first.n_words, first.chains)
     for each in (first, *others):
         evidence.add(each)

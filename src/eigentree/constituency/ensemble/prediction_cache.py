@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, FiniteFloat, ValidationError
 
 from eigentree._core.shapes import check_shapes, check_types
 from eigentree.constituency.ensemble.combine import Chains, Evidence
-from eigentree.constituency.ensemble.predictions import Reading
+from eigentree.constituency.ensemble.predictions import Prediction
 from eigentree.constituency.result import Fallback
 from eigentree.errors import ModelFileError, ShapeError
 from eigentree.model_file import header_problem, open_model, save_model
@@ -48,12 +48,12 @@ class _Header(BaseModel):
     total: list[FiniteFloat]
 
 
-def save_readings(path: Path, readings: Sequence[Reading], made_from: str) -> None:
-    """Write readings of one family, whole or not at all.
+def save_predictions(path: Path, predictions: Sequence[Prediction], made_from: str) -> None:
+    """Write predictions of one family, whole or not at all.
 
     Parameters
     ----------
-    readings
+    predictions
         Of consecutive sentences, by the same members, with the same chains.
     made_from
         A digest of all that they depend on.
@@ -62,9 +62,9 @@ def save_readings(path: Path, readings: Sequence[Reading], made_from: str) -> No
     nodes: list[tuple[int, int, int]] = []
     children: list[int] = []
     roots: list[int] = []
-    for reading in readings:
+    for prediction in predictions:
         known: dict[tuple[int, int, tuple[int, ...]], int] = {}
-        for tree in reading.trees:
+        for tree in prediction.trees:
             done: list[int] = []
             n_words = 0
             for node in _bottom_up(tree):
@@ -80,22 +80,22 @@ def save_readings(path: Path, readings: Sequence[Reading], made_from: str) -> No
                     children += below
                 done[first:] = [known[key]]
             roots += done
-    chains = readings[0].evidence.chains if readings else Chains()
+    chains = predictions[0].evidence.chains if predictions else Chains()
     header = {
         "kind": KIND,
         "made_from": made_from,
         "labels": list(numbers),
         "chains": [list(chain) for chain in chains.chains],
-        "fallbacks": [reading.fallback for reading in readings],
-        "total": [reading.evidence.total for reading in readings],
+        "fallbacks": [prediction.fallback for prediction in predictions],
+        "total": [prediction.evidence.total for prediction in predictions],
     }
-    evidence = [reading.evidence for reading in readings]
+    evidence = [prediction.evidence for prediction in predictions]
     arrays: dict[str, NDArray[Any]] = {
         "nodes": np.array(nodes, dtype=np.int32).reshape(-1, 3),
         "children": np.array(children, dtype=np.int32),
         "roots": np.array(roots, dtype=np.int32),
-        "trees": np.array([len(reading.trees) for reading in readings], dtype=np.int32),
-        "choice": _rows([reading.choice for reading in readings]),
+        "trees": np.array([len(prediction.trees) for prediction in predictions], dtype=np.int32),
+        "choice": _rows([prediction.choice for prediction in predictions]),
         "brackets": np.array([len(each.key) for each in evidence], dtype=np.int32),
         "key": _joined([each.key for each in evidence], np.int64),
         "weight": _joined([each.weight for each in evidence], np.float64),
@@ -123,15 +123,17 @@ def _joined(parts: Sequence[NDArray[Any]], kind: type[np.generic]) -> NDArray[An
     return np.concatenate([np.zeros(0, dtype=kind), *parts])
 
 
-def load_readings(path: Path, sentences: Sequence[Sequence[str]], chains: Chains) -> list[Reading]:
-    """Read readings.
+def load_predictions(
+    path: Path, sentences: Sequence[Sequence[str]], chains: Chains
+) -> list[Prediction]:
+    """Read predictions.
 
     Parameters
     ----------
     sentences
         Their words.
     chains
-        Shared by all readings that are to be combined.
+        Shared by all predictions that are to be combined.
 
     Raises
     ------
@@ -145,7 +147,7 @@ def load_readings(path: Path, sentences: Sequence[Sequence[str]], chains: Chains
         raise ModelFileError(f"{path}: its {header_problem(error)}") from error
     except (KeyError, ValueError, ShapeError) as error:
         told = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise ModelFileError(f"{path}: isn't a whole file of readings: {told}") from error
+        raise ModelFileError(f"{path}: isn't a whole file of predictions: {told}") from error
 
 
 def _unpacked(
@@ -153,7 +155,7 @@ def _unpacked(
     arrays: dict[str, NDArray[Any]],
     sentences: Sequence[Sequence[str]],
     chains: Chains,
-) -> list[Reading]:
+) -> list[Prediction]:
     told = _Header.model_validate(header)
     parts = {name: arrays[name] for name in _ARRAYS}
     check_types("readings", {name: (parts[name], _ARRAYS[name][1]) for name in parts})
@@ -168,7 +170,7 @@ def _unpacked(
         raise ValueError("a member has chosen a tree that is not there")
     first = _offsets(parts["brackets"], sizes["brackets"], "brackets")
     numbers = np.array([chains.number(tuple(each)) for each in told.chains], dtype=np.int64)
-    readings = []
+    predictions = []
     for number, words in enumerate(sentences):
         part = slice(first[number], first[number + 1])
         key, weight, seen = (parts[name][part] for name in ("key", "weight", "seen"))
@@ -176,8 +178,10 @@ def _unpacked(
         if not evidence.can_hold(key, len(numbers)) or np.any(weight < 0):
             raise ValueError(f"the brackets of sentence {number + 1} are none of its own")
         evidence.add_keys(key, weight, seen, told.total[number], numbers)
-        readings.append(Reading(trees[number], choices[number], evidence, told.fallbacks[number]))
-    return readings
+        predictions.append(
+            Prediction(trees[number], choices[number], evidence, told.fallbacks[number])
+        )
+    return predictions
 
 
 def _offsets(counts: NDArray[np.int32], total: int, what: str) -> list[int]:

@@ -19,7 +19,7 @@ from eigentree.constituency.chart.decode import Decoded, Labels, decode, gains
 from eigentree.constituency.chart.inside_outside import inside_outside
 from eigentree.constituency.ensemble.combine import Chains, Evidence
 from eigentree.constituency.grammar.lpcfg import LPCFG
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.constituency.pruning_schedule import PrunedForest
 from eigentree.constituency.result import Fallback
 from eigentree.sentence_input import PreparedSentence
@@ -28,7 +28,7 @@ from eigentree.treebank.tree import Tree, with_tags
 from eigentree.types import Floats
 
 
-class Reading(NamedTuple):
+class Prediction(NamedTuple):
     """What the members of one family make of a sentence.
 
     Attributes
@@ -59,31 +59,31 @@ class Reading(NamedTuple):
         return int(np.sum(self.choice >= 0))
 
 
-def common_fallback(readings: Iterable[Reading]) -> Fallback | None:
+def common_fallback(predictions: Iterable[Prediction]) -> Fallback | None:
     """What families had to give up for a sentence; nothing if one of them did without.
 
     ``coarse`` where no member found a tree.
     """
-    fallbacks = [each.fallback for each in readings if each.members]
+    fallbacks = [each.fallback for each in predictions if each.members]
     if not fallbacks:
         return "coarse"
     return None if None in fallbacks else fallbacks[0]
 
 
-def joined_readings(readings: Sequence[Reading]) -> Reading:
-    """One reading of a sentence out of those of several groups of members, in their order."""
+def joined_predictions(predictions: Sequence[Prediction]) -> Prediction:
+    """One prediction of a sentence out of those of several groups of members, in their order."""
     numbers: dict[Tree, int] = {}
     choices = []
-    evidence = Evidence(readings[0].evidence.n_words, readings[0].evidence.chains)
-    for reading in readings:
-        of_trees = [numbers.setdefault(tree, len(numbers)) for tree in reading.trees]
+    evidence = Evidence(predictions[0].evidence.n_words, predictions[0].evidence.chains)
+    for prediction in predictions:
+        of_trees = [numbers.setdefault(tree, len(numbers)) for tree in prediction.trees]
         # What is found at -1 is the last.
-        choices.append(np.array([*of_trees, -1], dtype=np.int64)[reading.choice])
-        evidence.add(reading.evidence)
-    return Reading(list(numbers), np.concatenate(choices), evidence, readings[0].fallback)
+        choices.append(np.array([*of_trees, -1], dtype=np.int64)[prediction.choice])
+        evidence.add(prediction.evidence)
+    return Prediction(list(numbers), np.concatenate(choices), evidence, predictions[0].fallback)
 
 
-class Reader:
+class Predictor:
     """Sentences, pruned once, that members with one backbone are asked about.
 
     Parameters
@@ -104,19 +104,22 @@ class Reader:
     """
 
     def __init__(
-        self, sentences: Iterable[PreparedSentence], plain: Parser, most_edges: float = np.inf
+        self,
+        sentences: Iterable[PreparedSentence],
+        plain: ConstituencyParser,
+        most_edges: float = np.inf,
     ) -> None:
-        self._desks: list[_Desk] = []
+        self._sentences: list[_PrunedSentence] = []
         n_edges = 0
         for sentence in sentences:
-            self._desks.append(_Desk(sentence, plain))
-            n_edges += self._desks[-1].n_edges
+            self._sentences.append(_PrunedSentence(sentence, plain))
+            n_edges += self._sentences[-1].n_edges
             if n_edges >= most_edges:
                 break
 
     def read(
         self, members: Iterable[tuple[str, LPCFG]], chains: Chains
-    ) -> list[dict[str, Reading]]:
+    ) -> list[dict[str, Prediction]]:
         """Ask members.
 
         Parameters
@@ -124,26 +127,26 @@ class Reader:
         members
             Families and grammars; each is asked about all sentences before the next is taken.
         chains
-            Shared by all readings that are to be combined.
+            Shared by all predictions that are to be combined.
 
         Returns
         -------
         list of dict
-            For each sentence the reading of each family.
+            For each sentence the prediction of each family.
 
         Cost
         ----
         An inside-outside and a decoding for each member and sentence.
         """
-        for desk in self._desks:
-            desk.clear()
+        for sentence in self._sentences:
+            sentence.clear()
         for family, grammar in members:
-            for desk in self._desks:
-                desk.ask(family, grammar)
-        return [desk.readings(chains) for desk in self._desks]
+            for sentence in self._sentences:
+                sentence.ask(family, grammar)
+        return [sentence.predictions(chains) for sentence in self._sentences]
 
 
-class _Tally:
+class _FamilyTally:
     """What the members of a family have said so far of one forest."""
 
     def __init__(self) -> None:
@@ -152,10 +155,10 @@ class _Tally:
         self.choice: list[int] = []
 
 
-class _Desk:
+class _PrunedSentence:
     """One sentence, pruned, with what was said of it."""
 
-    def __init__(self, sentence: PreparedSentence, plain: Parser) -> None:
+    def __init__(self, sentence: PreparedSentence, plain: ConstituencyParser) -> None:
         self._sentence = sentence
         self._options = plain.options
         self._symbols = plain.grammar.backbone.symbols
@@ -169,10 +172,10 @@ class _Desk:
         return 0 if self._pruning is None else self._pruning.pruned.forest.n_edges
 
     def clear(self) -> None:
-        self._tallies: dict[str, _Tally] = {}
+        self._tallies: dict[str, _FamilyTally] = {}
 
     def ask(self, family: str, grammar: LPCFG) -> None:
-        tally = self._tallies.setdefault(family, _Tally())
+        tally = self._tallies.setdefault(family, _FamilyTally())
         tally.choice.append(-1)
         if self._pruning is None:
             return
@@ -193,9 +196,9 @@ class _Desk:
         known = tally.decoded.setdefault(decoded.items.tobytes(), (len(tally.decoded), decoded))
         tally.choice[-1] = known[0]
 
-    def readings(self, chains: Chains) -> dict[str, Reading]:
+    def predictions(self, chains: Chains) -> dict[str, Prediction]:
         n_words, given = len(self._sentence.words), self._sentence.given
-        readings: dict[str, Reading] = {}
+        predictions: dict[str, Prediction] = {}
         for family, tally in self._tallies.items():
             # Binary trees may differ where the trees they stand for don't.
             numbers: dict[Tree, int] = {}
@@ -210,5 +213,5 @@ class _Desk:
                 forest = self._pruning.pruned.forest
                 evidence.add_items(forest, self._symbols, tally.items, int(np.sum(choice >= 0)))
             fallback = None if self._pruning is None else self._pruning.fallback
-            readings[family] = Reading(list(numbers), choice, evidence, fallback)
-        return readings
+            predictions[family] = Prediction(list(numbers), choice, evidence, fallback)
+        return predictions

@@ -18,7 +18,11 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ValidationError
 
 from eigentree.constituency.ensemble.diversity import compare
-from eigentree.constituency.ensemble.features import FeatureOptions, FeatureTable, frequent_words
+from eigentree.constituency.ensemble.features import (
+    FeatureTable,
+    RerankerFeatureOptions,
+    frequent_words,
+)
 from eigentree.constituency.ensemble.maxent import MaxEnt, MaxEntOptions, Quality, fit
 from eigentree.errors import ModelFileError, SettingsError
 from eigentree.evaluation.settings import EVALB_COLLINS, ParsevalOptions
@@ -44,13 +48,13 @@ class RerankerOptions:
         Target, regularisation and iterations.
     """
 
-    schemata: tuple[str, ...] = FeatureOptions().schemata
+    schemata: tuple[str, ...] = RerankerFeatureOptions().schemata
     least: int = 5
     function_words: int = 200
     maxent: MaxEntOptions = field(default_factory=MaxEntOptions)
 
     def __post_init__(self) -> None:
-        FeatureOptions(self.schemata)  # refuses unknown names
+        RerankerFeatureOptions(self.schemata)  # refuses unknown names
         for name, lowest in (("least", 1), ("function_words", 0)):
             if getattr(self, name) < lowest:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it must be {lowest} or more")
@@ -178,7 +182,7 @@ def train_reranker(
     told = progress or (lambda _share: None)
     words = frequent_words((tree for _, tree in pairs), options.function_words)
     table = FeatureTable.of(
-        trees, FeatureOptions(options.schemata, words), heads, least=options.least
+        trees, RerankerFeatureOptions(options.schemata, words), heads, least=options.least
     )
     told(0.3)
     features = table.features(trees)
@@ -254,7 +258,7 @@ def from_parts(
     except ValidationError as error:
         raise ModelFileError(f"a reranker's {header_problem(error)}") from None
     given = told.features
-    options = FeatureOptions(
+    options = RerankerFeatureOptions(
         tuple(given.schemata), frozenset(given.function_words), frozenset(given.coordination)
     )
     names = ("keys", "weights", "dense_weights", "scale")

@@ -36,7 +36,7 @@ _FIXED = (*map(str, range(_LARGEST_NUMBER + 1)), "", "<", ">")
 _OTHER, _HEAD, _TOP = range(3)
 
 
-class Pieces:
+class SharedParts:
     """The pieces of the candidates of some sentences, as columns that schemata share.
 
     Words of all sentences stand in one row, with a gap (`NONE`) around each sentence.
@@ -102,7 +102,7 @@ class Pieces:
             self.span_shape,
             self.size,
             self.on_path,
-        ) = _columns(builder.nodes, len(_Node._fields))
+        ) = _columns(builder.nodes, len(_NodeRow._fields))
         self.head_word = self.word[head_position]
         self.width = binned(self.end - self.start)
         n_children = np.array([len(each) for each in builder.children], dtype=np.int64)
@@ -125,8 +125,8 @@ class Pieces:
         self.whole = np.flatnonzero(role == _TOP)
 
 
-class _Node(NamedTuple):
-    """A row of the columns of `Pieces`, in their order."""
+class _NodeRow(NamedTuple):
+    """A row of the columns of `SharedParts`, in their order."""
 
     label: int
     start: int
@@ -162,7 +162,7 @@ class Builder:
     Attributes
     ----------
     texts, tokens, nodes, children, contexts, conjuncts
-        Rows of what `Pieces` has as columns.
+        Rows of what `SharedParts` has as columns.
     candidates
         The contexts of each candidate.
     """
@@ -176,7 +176,7 @@ class Builder:
         self._codes = {text: code for code, text in enumerate(_FIXED)}
         self.texts = list(_FIXED)
         self.tokens: list[tuple[int, ...]] = [(NONE, NONE, NONE, 0)]
-        self.nodes: list[_Node] = []
+        self.nodes: list[_NodeRow] = []
         self.children: list[tuple[int, ...]] = []
         self.contexts: list[tuple[int, ...]] = []
         self.conjuncts: list[tuple[int, int, int, int]] = []
@@ -262,7 +262,7 @@ class Builder:
         code = self._code(tag)
         shape = self._code(self._shapes[place])
         self.nodes.append(
-            _Node(
+            _NodeRow(
                 label=code,
                 start=place,
                 end=place + 1,
@@ -295,7 +295,7 @@ class Builder:
         tree = texts[to_head.head_tree]
         path = next((c for c in reversed(below) if not self._is_all_marks(c)), below[-1])
         self.nodes.append(
-            _Node(
+            _NodeRow(
                 label=self._code(label),
                 start=start,
                 end=end,
@@ -321,7 +321,7 @@ class Builder:
             self._add_conjuncts(number, labels)
         return number
 
-    def _is_all_marks(self, node: _Node) -> bool:
+    def _is_all_marks(self, node: _NodeRow) -> bool:
         return all(self._is_mark[node.start : node.end])
 
     def _function_rule(self, label: str, labels: list[str], children: tuple[int, ...]) -> int:

@@ -1,4 +1,4 @@
-"""Combinations of combinations: from the readings of families to one tree a sentence.
+"""Combinations of combinations: from the predictions of families to one tree a sentence.
 
 Each combination of a description takes trees from its inputs, in the order of the file, so that
 the trees of those above are there when a later one needs them.  Marginals always come from
@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from eigentree.constituency.ensemble.combine import Combined, Evidence, Other, combine
-from eigentree.constituency.ensemble.config import Combination, Description
-from eigentree.constituency.ensemble.predictions import Reading
+from eigentree.constituency.ensemble.config import Combination, EnsembleConfig
+from eigentree.constituency.ensemble.predictions import Prediction
 from eigentree.constituency.ensemble.reranker import Candidates, Reranker
 from eigentree.errors import ModelFileError
 from eigentree.treebank.tree import Tree
@@ -32,7 +32,7 @@ class Query(NamedTuple):
     ----------
     words, tags
         The sentence.
-    readings
+    predictions
         What families make of it.
     answers
         What combinations make of it, as far as they were asked.
@@ -42,35 +42,35 @@ class Query(NamedTuple):
 
     words: Sequence[str]
     tags: Sequence[str]
-    readings: Mapping[str, Reading]
+    predictions: Mapping[str, Prediction]
     answers: dict[str, Combined]
     required: Sequence[tuple[int, int]] = ()
 
 
-class Network:
+class Stacking:
     """The combinations of an ensemble, ready to be applied.
 
     Parameters
     ----------
-    description
+    config
         The ensemble's.
     rerankers
         One for each combination by ``maxent`` that is to be applied.
     """
 
-    def __init__(self, description: Description, rerankers: Mapping[str, Reranker]) -> None:
-        self.description = description
+    def __init__(self, config: EnsembleConfig, rerankers: Mapping[str, Reranker]) -> None:
+        self.config = config
         self.rerankers = dict(rerankers)
         # Families in the order of the file.
         self._needed = {
             each.name: [
                 family.name
-                for family in description.family
-                if family.name in description.needed_by(each.name)
+                for family in config.family
+                if family.name in config.needed_by(each.name)
             ]
-            for each in description.combination
+            for each in config.combination
         }
-        for each in description.combination:
+        for each in config.combination:
             known = self.rerankers.get(each.name)
             if known is not None and list(known.column_names) != self.column_names(each):
                 raise ModelFileError(
@@ -90,7 +90,7 @@ class Network:
         Parameters
         ----------
         queries
-            With the readings of all families that are needed; what they have of answers is kept.
+            With the predictions of all families that are needed; what they have of answers is kept.
         root
             Label of the whole where no member has a phrase over it.
         names
@@ -99,11 +99,11 @@ class Network:
             How many trees the last combination is to give, at least; a reranker has no more than
             its candidates.
         """
-        every = [each.name for each in self.description.combination]
-        wanted = self.description.with_inputs(every if names is None else names)
-        for combination in self.description.combination:
+        every = [each.name for each in self.config.combination]
+        wanted = self.config.with_inputs(every if names is None else names)
+        for combination in self.config.combination:
             if combination.name in wanted:
-                is_last = combination is self.description.combination[-1]
+                is_last = combination is self.config.combination[-1]
                 given = self.answer(combination, queries, root, best=best if is_last else 1)
                 for query, found in zip(queries, given, strict=True):
                     query.answers[combination.name] = found
@@ -166,7 +166,7 @@ class Network:
         )  # fmt: skip
 
     def _marginals(self, combination: Combination, query: Query) -> Evidence:
-        found = [query.readings[name].evidence for name in self._needed[combination.name]]
+        found = [query.predictions[name].evidence for name in self._needed[combination.name]]
         evidence = Evidence(len(query.words), found[0].chains)
         for each in found:
             evidence.add(each)
@@ -174,14 +174,14 @@ class Network:
 
     def _trees(self, combination: Combination, query: Query) -> Evidence:
         families = self._needed[combination.name]
-        chains = query.readings[families[0]].evidence.chains
+        chains = query.predictions[families[0]].evidence.chains
         evidence = Evidence(len(query.words), chains)
         for name in combination.inputs:
             if name in query.answers:
                 evidence.add_trees([query.answers[name].tree])
             else:
-                reading = query.readings[name]
-                evidence.add_trees(reading.trees, reading.votes.tolist())
+                prediction = query.predictions[name]
+                evidence.add_trees(prediction.trees, prediction.votes.tolist())
         return evidence
 
     def candidates(self, combination: Combination, query: Query) -> Candidates:
@@ -190,18 +190,18 @@ class Network:
         A family gives each tree the share of its members that vote for it, a combination its
         best tree one vote, the next half of one, and so on.
         """
-        readings, answers = query.readings, query.answers
+        predictions, answers = query.predictions, query.answers
         votes: dict[Tree, list[float]] = {}
         for column, name in enumerate(combination.inputs):
             if name in answers:
                 trees = [answers[name].tree, *(each.tree for each in answers[name].others)]
                 shares = [1.0 / rank for rank in range(1, len(trees) + 1)]
             else:
-                trees = readings[name].trees
-                shares = (readings[name].votes / max(1, readings[name].members)).tolist()
+                trees = predictions[name].trees
+                shares = (predictions[name].votes / max(1, predictions[name].members)).tolist()
             for tree, share in zip(trees, shares, strict=True):
                 votes.setdefault(tree, [0.0] * len(combination.inputs))[column] += share
-        readings_of = [readings[name] for name in self._needed[combination.name]]
+        readings_of = [predictions[name] for name in self._needed[combination.name]]
         return Candidates(list(votes), _columns(votes, len(combination.inputs), readings_of))
 
     def column_names(self, combination: Combination) -> list[str]:
@@ -221,9 +221,9 @@ _MEASURES = ("expected gain", "log shares")
 
 
 def _columns(
-    votes: Mapping[Tree, Sequence[float]], n_inputs: int, readings: Sequence[Reading]
+    votes: Mapping[Tree, Sequence[float]], n_inputs: int, predictions: Sequence[Prediction]
 ) -> Floats:
-    """Axes (trees, columns): what `Network.column_names` tells of."""
+    """Axes (trees, columns): what `Stacking.column_names` tells of."""
     numbers: dict[Bracket, int] = {}
     brackets = [
         [
@@ -233,11 +233,11 @@ def _columns(
         for tree in votes
     ]
     # Families, the first of which is all of them together, and distinct brackets.
-    shares = np.zeros((1 + len(readings), len(numbers)))
-    for row, reading in zip(shares[1:], readings, strict=True):
-        said = shares_of(reading.evidence)
+    shares = np.zeros((1 + len(predictions), len(numbers)))
+    for row, prediction in zip(shares[1:], predictions, strict=True):
+        said = shares_of(prediction.evidence)
         row[:] = [said.get(bracket, 0.0) for bracket in numbers]
-    weights = np.array([float(reading.members) for reading in readings])
+    weights = np.array([float(prediction.members) for prediction in predictions])
     if weights.any():
         shares[0] = weights @ shares[1:] / weights.sum()
     uses = np.zeros((len(votes), len(numbers)))

@@ -24,14 +24,21 @@ from numpy.typing import NDArray
 from eigentree._core.processes import WORKER_EXITED, worker_pool
 from eigentree._core.random import generator
 from eigentree.constituency.ensemble.combine import Chains
-from eigentree.constituency.ensemble.config import Combination, Description, Member
+from eigentree.constituency.ensemble.config import (
+    DEFAULT,
+    Combination,
+    EnsembleConfig,
+    Member,
+    make_config,
+    read_ensemble_config,
+)
 from eigentree.constituency.ensemble.model_folder import (
     is_made_from,
     load_reranker,
     make_folders,
     make_way,
     member_path,
-    readings_path,
+    predictions_path,
     reranker_path,
     save_index,
     save_reranker,
@@ -40,16 +47,16 @@ from eigentree.constituency.ensemble.model_folder import (
 )
 from eigentree.constituency.ensemble.parser import EnsembleParser
 from eigentree.constituency.ensemble.prediction_cache import KIND as READINGS
-from eigentree.constituency.ensemble.prediction_cache import load_readings, save_readings
-from eigentree.constituency.ensemble.predictions import Reader, Reading, joined_readings
+from eigentree.constituency.ensemble.prediction_cache import load_predictions, save_predictions
+from eigentree.constituency.ensemble.predictions import Prediction, Predictor, joined_predictions
 from eigentree.constituency.ensemble.reranker import Candidates, Reranker, train_reranker
-from eigentree.constituency.ensemble.stacking import Network, Query
+from eigentree.constituency.ensemble.stacking import Query, Stacking
 from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.learn.counting import count_pcfg
 from eigentree.constituency.learn.spectral import Projections, project
 from eigentree.constituency.learn.unseen_rules import widener
-from eigentree.constituency.parser import Parser
+from eigentree.constituency.parser import ConstituencyParser
 from eigentree.constituency.preparation import prepare
 from eigentree.constituency.training import learn_grammar
 from eigentree.constituency.training_options import TrainingOptions, TreebankOptions
@@ -76,7 +83,7 @@ class Group(NamedTuple):
     fold
         Which part of the treebank they do not see; None for no part.
     name
-        Of its file of readings.
+        Of its file of predictions.
     members
         They are alike but for their noise and seeds.
     """
@@ -86,7 +93,7 @@ class Group(NamedTuple):
     members: tuple[Member, ...]
 
 
-class Job(NamedTuple):
+class TrainingJob(NamedTuple):
     """Groups that share trees and backbone."""
 
     groups: tuple[Group, ...]
@@ -94,7 +101,7 @@ class Job(NamedTuple):
 
 def train_ensemble(
     trees: Sequence[Tree],
-    description: Description,
+    description: EnsembleConfig,
     folder: str | Path,
     *,
     wrapper: str | None = None,
@@ -137,22 +144,22 @@ def train_ensemble(
             "need at least two trees a fold"
         )
     folder = Path(folder)
-    workshop = _Workshop(list(trees), description, folder, wrapper, seed)
-    if description.has_rerankers and len(trees) == len(workshop.too_long):
+    plan = _Plan(list(trees), description, folder, wrapper, seed)
+    if description.has_rerankers and len(trees) == len(plan.too_long):
         raise SettingsError(
             "all trees have more words than parsing.max_words, so that members can't be asked "
             "about any and rerankers learn nothing; allow longer sentences"
         )
     make_folders(folder, description.jackknife.folds if description.has_rerankers else 0)
     told = progress or (lambda _stage, _share: None)
-    waiting = workshop.jobs(jobs)
+    waiting = plan.jobs(jobs)
     n_members = sum(len(group.members) for job in waiting for group in job.groups)
     done = 0
     told("members", 0.0)
-    for n_done in _done(waiting, workshop, jobs):
+    for n_done in _done(waiting, plan, jobs):
         done += n_done
         told("members", done / n_members)
-    _train_rerankers(workshop, told)
+    _train_rerankers(plan, told)
     told("tagger", 0.0)
     own_tagger = None
     if tagger:
@@ -160,28 +167,38 @@ def train_ensemble(
         own_tagger = Tagger.train(
             sentences, progress=lambda part, most: told("tagger", part / most)
         )
-    members, rerankers = workshop.entries(), workshop.rerankers()
+    members, rerankers = plan.entries(), plan.rerankers()
     save_index(
         folder,
         description.tables(),
         members,
         rerankers,
-        stored_heads(workshop.heads),
+        stored_heads(plan.heads),
         wrapper,
-        workshop.about(),
+        plan.about(),
         own_tagger,
     )
     tidy(folder, [each["name"] for each in members], rerankers)
     return EnsembleParser.load(folder, verify=False)
 
 
-class _Workshop:
+def config_of(settings: EnsembleConfig | None, method: str | None) -> EnsembleConfig:
+    """Settings, by default the package's, with one estimator for all families if it is given."""
+    settings = settings or read_ensemble_config(DEFAULT)
+    if method is None:
+        return settings
+    tables = settings.tables()
+    families = [{**family, "method": method} for family in tables["family"]]
+    return make_config({**tables, "family": families})
+
+
+class _Plan:
     """What all processes know."""
 
     def __init__(
         self,
         trees: list[Tree],
-        description: Description,
+        description: EnsembleConfig,
         folder: Path,
         wrapper: str | None,
         seed: int,
@@ -263,12 +280,12 @@ class _Workshop:
                 groups.append(Group(fold, f"{family.name}-{number + 1}", of_group))
         return groups
 
-    def jobs(self, processes: int) -> list[Job]:
+    def jobs(self, processes: int) -> list[TrainingJob]:
         """What is not done yet, the longest jobs first."""
         folds: list[int | None] = [None]
         if self.description.has_rerankers:
             folds += range(self.description.jackknife.folds)
-        jobs: list[Job] = []
+        jobs: list[TrainingJob] = []
         for fold in folds:
             of_backbone: dict[str, list[Group]] = {}
             for group in self.groups(fold):
@@ -282,14 +299,14 @@ class _Workshop:
                     shares = [groups[first::processes] for first in range(processes)]
                 else:
                     shares = [groups]
-                jobs += [Job(tuple(share)) for share in shares if share]
+                jobs += [TrainingJob(tuple(share)) for share in shares if share]
         return sorted(jobs, key=lambda job: -sum(len(group.members) for group in job.groups))
 
     def _left_of(self, group: Group) -> Group:
         if group.fold is None:
             left = [each for each in group.members if not self._is_trained(each)]
             return group._replace(members=tuple(left))
-        path = readings_path(self.folder, group.fold, group.name)
+        path = predictions_path(self.folder, group.fold, group.name)
         if is_made_from(path, READINGS, self.made_from(group.fold, group.members)):
             return group._replace(members=())
         return group
@@ -357,14 +374,14 @@ def _split(group: Group, parts: int) -> list[Group]:
     ]
 
 
-def _done(waiting: Sequence[Job], workshop: _Workshop, processes: int) -> Iterator[int]:
+def _done(waiting: Sequence[TrainingJob], plan: _Plan, processes: int) -> Iterator[int]:
     """Do all jobs; gives the number of members of each group that is done."""
     if processes <= 1 or len(waiting) <= 1:
         for job in waiting:
-            yield from do_job(job, workshop)
+            yield from do_job(job, plan)
         return
     try:
-        with worker_pool(min(processes, len(waiting)), _start_worker, workshop) as pool:
+        with worker_pool(min(processes, len(waiting)), _start_worker, plan) as pool:
             futures: list[Future[int]] = [pool.submit(_do_here, job) for job in waiting]
             for future in as_completed(futures):
                 yield future.result()
@@ -372,26 +389,26 @@ def _done(waiting: Sequence[Job], workshop: _Workshop, processes: int) -> Iterat
         raise SettingsError(f"{WORKER_EXITED}; finished work is kept") from error
 
 
-_here: _Workshop
+_here: _Plan
 
 
-def _start_worker(workshop: _Workshop) -> None:
+def _start_worker(plan: _Plan) -> None:
     global _here  # what a worker process is started for
-    _here = workshop
+    _here = plan
 
 
-def _do_here(job: Job) -> int:
+def _do_here(job: TrainingJob) -> int:
     return sum(do_job(job, _here))
 
 
-def do_job(job: Job, workshop: _Workshop) -> Iterator[int]:
+def do_job(job: TrainingJob, plan: _Plan) -> Iterator[int]:
     """Train the members of some groups, and ask those of a fold about it."""
     first = job.groups[0]
     fold, options = first.fold, first.members[0].options
-    in_fold = np.zeros(len(workshop.trees), dtype=bool)
+    in_fold = np.zeros(len(plan.trees), dtype=bool)
     if fold is not None:
-        in_fold = workshop.fold_of == fold
-    learned_from = [workshop.trees[place] for place in np.flatnonzero(~in_fold)]
+        in_fold = plan.fold_of == fold
+    learned_from = [plan.trees[place] for place in np.flatnonzero(~in_fold)]
     with one_thread():
         examples = prepare(learned_from, options.treebank).examples
         shared: dict[str, Projections] = {}
@@ -402,10 +419,10 @@ def do_job(job: Job, workshop: _Workshop) -> Iterator[int]:
             if needed is not None:
                 key = repr(needed)
                 if key not in shared:
-                    shared[key] = project(examples, needed, seed=workshop.seed)
+                    shared[key] = project(examples, needed, seed=plan.seed)
                 projections = shared[key]
             grammar, details = learn_grammar(
-                examples, member.options, projections=projections, seed=member.seed(workshop.seed)
+                examples, member.options, projections=projections, seed=member.seed(plan.seed)
             )
             count = np.bincount(examples.symbol, minlength=len(examples.symbols)).tolist()
             return grammar.rounded(), {"symbol_counts": count, **details}
@@ -413,108 +430,106 @@ def do_job(job: Job, workshop: _Workshop) -> Iterator[int]:
         if fold is None:
             for group in job.groups:
                 for member in group.members:
-                    _save_member(workshop, member, *learned(member))
+                    _save_member(plan, member, *learned(member))
                     yield 1
             return
         plain = widener(examples, options.widening)(one_state(count_pcfg(examples)))
         plain = one_state(plain.backbone)
-        held_out = [workshop.trees[place] for place in np.flatnonzero(in_fold & workshop.asked)]
-        reader = Reader(
+        held_out = [plan.trees[place] for place in np.flatnonzero(in_fold & plan.asked)]
+        reader = Predictor(
             [PreparedSentence(tree.words(), tree.tags()) for tree in held_out],
-            Parser(plain, options=options.parsing),
+            ConstituencyParser(plain, options=options.parsing),
         )
         for group in job.groups:
             grammars = ((member.family, learned(member)[0]) for member in group.members)
             family = group.members[0].family
-            readings = [each[family] for each in reader.read(grammars, Chains())]
-            save_readings(
-                readings_path(workshop.folder, fold, group.name),
-                readings,
-                workshop.made_from(fold, group.members),
+            predictions = [each[family] for each in reader.read(grammars, Chains())]
+            save_predictions(
+                predictions_path(plan.folder, fold, group.name),
+                predictions,
+                plan.made_from(fold, group.members),
             )
             yield len(group.members)
 
 
-def _save_member(
-    workshop: _Workshop, member: Member, grammar: LPCFG, details: Mapping[str, Any]
-) -> None:
+def _save_member(plan: _Plan, member: Member, grammar: LPCFG, details: Mapping[str, Any]) -> None:
     options = member.options
     description = {
         "method": options.method,
         "member": member.name,
-        "seed": member.seed(workshop.seed),
-        "made_from": workshop.made_from(None, [member]),
+        "seed": member.seed(plan.seed),
+        "made_from": plan.made_from(None, [member]),
         "treebank": asdict(options.treebank),
         **details,
     }
     description = json.loads(json.dumps(description))
-    parser = Parser(grammar, None, options.parsing, workshop.wrapper, description)
-    path = member_path(workshop.folder, member.name)
-    make_way(workshop.folder, path)
+    parser = ConstituencyParser(grammar, None, options.parsing, plan.wrapper, description)
+    path = member_path(plan.folder, member.name)
+    make_way(plan.folder, path)
     parser.save(path)
 
 
-def _train_rerankers(workshop: _Workshop, told: Progress) -> None:
+def _train_rerankers(plan: _Plan, told: Progress) -> None:
     """Train the rerankers that are not there yet."""
-    combinations = workshop.description.combination
-    digests = workshop.rerankers()
-    left = [name for name in digests if not _is_there(workshop, name, digests[name])]
+    combinations = plan.description.combination
+    digests = plan.rerankers()
+    left = [name for name in digests if not _is_there(plan, name, digests[name])]
     if not left:
         return
-    lesson = _Lesson(workshop)
+    reranker_training = _RerankerTraining(plan)
     inputs = [name for each in combinations if each.name in left for name in each.inputs]
-    asked = workshop.description.with_inputs(inputs)
+    asked = plan.description.with_inputs(inputs)
     for combination in combinations:
         if combination.name in left:
             stage = f"reranker {combination.name}"
             told(stage, 0.0)
-            reranker = lesson.train(combination, partial(told, stage))
-            path = reranker_path(workshop.folder, combination.name)
-            make_way(workshop.folder, path)
+            reranker = reranker_training.train(combination, partial(told, stage))
+            path = reranker_path(plan.folder, combination.name)
+            make_way(plan.folder, path)
             save_reranker(path, reranker, digests[combination.name])
         if combination.name in asked:
-            lesson.answer(combination)
+            reranker_training.answer(combination)
 
 
-def _is_there(workshop: _Workshop, name: str, made_from: str) -> bool:
-    path = reranker_path(workshop.folder, name)
+def _is_there(plan: _Plan, name: str, made_from: str) -> bool:
+    path = reranker_path(plan.folder, name)
     if not path.exists():
         return False
     try:
-        reranker = load_reranker(path, head_rules(workshop.heads), made_from)
-        Network(workshop.description, {name: reranker})
+        reranker = load_reranker(path, head_rules(plan.heads), made_from)
+        Stacking(plan.description, {name: reranker})
     except ModelFileError:
         return False
     return True
 
 
-class _Lesson:
+class _RerankerTraining:
     """What rerankers learn from: trees, and what members say that have not seen them."""
 
-    def __init__(self, workshop: _Workshop) -> None:
-        self._network = Network(workshop.description, {})
-        self._heads = head_rules(workshop.heads)
+    def __init__(self, plan: _Plan) -> None:
+        self._stacking = Stacking(plan.description, {})
+        self._heads = head_rules(plan.heads)
         chains = Chains()
         self._trees: list[Tree] = []
         self._queries: list[Query] = []
         self._last: tuple[str, list[Candidates]] | None = None
         folds: list[int] = []
-        for fold in range(workshop.description.jackknife.folds):
-            held_out = np.flatnonzero((workshop.fold_of == fold) & workshop.asked)
-            trees = [workshop.trees[place] for place in held_out]
+        for fold in range(plan.description.jackknife.folds):
+            held_out = np.flatnonzero((plan.fold_of == fold) & plan.asked)
+            trees = [plan.trees[place] for place in held_out]
             words = [tree.words() for tree in trees]
-            of_family: dict[str, list[list[Reading]]] = {}
-            for group in workshop.groups(fold):
-                path = readings_path(workshop.folder, fold, group.name)
-                found = load_readings(path, words, chains)
+            of_family: dict[str, list[list[Prediction]]] = {}
+            for group in plan.groups(fold):
+                path = predictions_path(plan.folder, fold, group.name)
+                found = load_predictions(path, words, chains)
                 of_family.setdefault(group.members[0].family, []).append(found)
             for number, tree in enumerate(trees):
-                readings = {
-                    family: joined_readings([group[number] for group in groups])
+                predictions = {
+                    family: joined_predictions([group[number] for group in groups])
                     for family, groups in of_family.items()
                 }
                 self._trees.append(tree)
-                self._queries.append(Query(tree.words(), tree.tags(), readings, {}))
+                self._queries.append(Query(tree.words(), tree.tags(), predictions, {}))
                 folds.append(fold)
         self._folds = np.array(folds)
         labels = [tree.label for tree in self._trees if not tree.is_preterminal]
@@ -530,17 +545,17 @@ class _Lesson:
         A reranker's answers are those of rerankers that have not learned from their fold.
         """
         if not combination.is_trained:
-            self._keep(combination, self._network, self._queries)
+            self._keep(combination, self._stacking, self._queries)
             return
         candidates = self._candidates(combination)
         for fold in np.unique(self._folds):
             in_fold = self._folds == fold
             reranker = self._trained(combination, candidates, ~in_fold, lambda _share: None)
-            network = Network(self._network.description, {combination.name: reranker})
+            stacking = Stacking(self._stacking.config, {combination.name: reranker})
             places = np.flatnonzero(in_fold)
             self._keep(
                 combination,
-                network,
+                stacking,
                 [self._queries[place] for place in places],
                 [candidates[place] for place in places],
             )
@@ -548,18 +563,18 @@ class _Lesson:
     def _keep(
         self,
         combination: Combination,
-        network: Network,
+        stacking: Stacking,
         queries: Sequence[Query],
         candidates: Sequence[Candidates] | None = None,
     ) -> None:
-        given = network.answer(combination, queries, self._root, candidates)
+        given = stacking.answer(combination, queries, self._root, candidates)
         for query, found in zip(queries, given, strict=True):
             query.answers[combination.name] = found
 
     def _candidates(self, combination: Combination) -> list[Candidates]:
         """Kept for the last one, which `train` and `answer` both need."""
         if self._last is None or self._last[0] != combination.name:
-            found = [self._network.candidates(combination, each) for each in self._queries]
+            found = [self._stacking.candidates(combination, each) for each in self._queries]
             self._last = combination.name, found
         return self._last[1]
 
@@ -575,7 +590,7 @@ class _Lesson:
             return train_reranker(
                 [candidates[place] for place in kept],
                 [self._trees[place] for place in kept],
-                self._network.column_names(combination),
+                self._stacking.column_names(combination),
                 self._heads,
                 combination.reranker,
                 progress=told,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from eigentree.types import Floats, Ints, Longs
 
 
-class Candidates(NamedTuple):
+class LexicalCandidates(NamedTuple):
     """Preterminals that may stand over one word.
 
     Attributes

@@ -11,18 +11,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from eigentree.constituency.grammar.arrays import Candidates
+from eigentree.constituency.grammar.arrays import LexicalCandidates
 from eigentree.constituency.grammar.pcfg import PCFG
 
 # What another tag than the given one is worth when given tags have to be set aside, so that
 # as few as possible are.
 OTHER_TAG = 1e-3
-_NOTHING = Candidates(np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.int32))
+_NOTHING = LexicalCandidates(np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.int32))
 
 
 def under_tags(
     grammar: PCFG, words: Sequence[str], tags: Sequence[int], *, free: bool
-) -> list[Candidates]:
+) -> list[LexicalCandidates]:
     """Preterminals of each word under its given tag, or also under others that it may have.
 
     Parameters
@@ -44,7 +44,7 @@ def under_guesses(
     words: Sequence[str],
     guesses: Sequence[Sequence[tuple[str, float]] | None],
     tags: Sequence[int],
-) -> list[Candidates]:
+) -> list[LexicalCandidates]:
     """Preterminals of each word under several tags, weighted by their probabilities.
 
     A preterminal a under tag t weighs q(t) p(w|a) / p(w|t): a tagger, which looks at the
@@ -60,7 +60,7 @@ def under_guesses(
         Number of each word's tag, -1 for none; for words without guesses.
     """
     table = grammar.words
-    found: list[Candidates] = []
+    found: list[LexicalCandidates] = []
     for word, guessed, given in zip(grammar.lexicon.ids(words), guesses, tags, strict=True):
         if guessed is None:
             found.append(_under_tag(grammar, word, given, free=False))
@@ -78,7 +78,7 @@ def under_guesses(
 
 def under_seen_tags(
     grammar: PCFG, words: Sequence[str], tags: Sequence[int] | None = None
-) -> list[Candidates]:
+) -> list[LexicalCandidates]:
     """Preterminals of each word under tags that it, or the class that stands for it, was seen with.
 
     Over all entries of the lexicon these probabilities sum to 1 for each preterminal, so they make
@@ -102,7 +102,7 @@ def under_seen_tags(
     return found
 
 
-def _under_tag(grammar: PCFG, word: int, tag: int, *, free: bool) -> Candidates:
+def _under_tag(grammar: PCFG, word: int, tag: int, *, free: bool) -> LexicalCandidates:
     table = grammar.words
     if tag >= 0 and not free:
         return table.candidates(word, tag)
@@ -117,5 +117,5 @@ def _under_tag(grammar: PCFG, word: int, tag: int, *, free: bool) -> Candidates:
     return _joined(parts)
 
 
-def _joined(parts: list[Candidates]) -> Candidates:
-    return Candidates(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))
+def _joined(parts: list[LexicalCandidates]) -> LexicalCandidates:
+    return LexicalCandidates(*(np.concatenate(columns) for columns in zip(*parts, strict=True)))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree._core.shapes import check_shapes, check_types
-from eigentree.constituency.grammar.arrays import Candidates, RuleIndex
+from eigentree.constituency.grammar.arrays import LexicalCandidates, RuleIndex
 from eigentree.constituency.grammar.symbols import SymbolTable
 from eigentree.errors import GrammarError
 from eigentree.treebank.lexicon import Lexicon
@@ -52,7 +52,7 @@ class WordTable:
     _symbol_count: NDArray[np.float64] = field(init=False, repr=False, compare=False)
     _tag_count: NDArray[np.float64] = field(init=False, repr=False, compare=False)
     _of_tag: list[NDArray[np.int32]] = field(init=False, repr=False, compare=False)
-    _cache: dict[tuple[int, int], Candidates] = field(init=False, repr=False, compare=False)
+    _cache: dict[tuple[int, int], LexicalCandidates] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         check_shapes(
@@ -124,14 +124,14 @@ class WordTable:
         rows = slice(*self._word_start[word : word + 2])
         return sorted(set(self.symbols.tag[self.symbol[rows]].tolist()))
 
-    def candidates(self, word: int, tag: int) -> Candidates:
+    def candidates(self, word: int, tag: int) -> LexicalCandidates:
         """All preterminals that end in a tag, with p(word | preterminal)."""
         found = self._cache.get((word, tag))
         if found is None:
             found = self._cache[word, tag] = self._find(word, tag)
         return found
 
-    def _find(self, word: int, tag: int) -> Candidates:
+    def _find(self, word: int, tag: int) -> LexicalCandidates:
         symbol = self._of_tag[tag]
         rows = np.arange(*self._word_start[word : word + 2])
         rows = rows[self.symbols.tag[self.symbol[rows]] == tag]
@@ -140,7 +140,7 @@ class WordTable:
             if word != unknown:
                 return self.candidates(unknown, tag)
             level = np.full(len(symbol), 1.0 / self._tag_count[tag])
-            return Candidates(symbol, level, np.full(len(symbol), -1, dtype=np.int32))
+            return LexicalCandidates(symbol, level, np.full(len(symbol), -1, dtype=np.int32))
         place = np.searchsorted(symbol, self.symbol[rows])
         count = np.zeros(len(symbol))
         count[place] = self.count[rows]
@@ -150,7 +150,7 @@ class WordTable:
         probability = (count + WORD_SMOOTHING * of_tag) / (
             self._symbol_count[symbol] + WORD_SMOOTHING
         )
-        return Candidates(symbol, probability, entry)
+        return LexicalCandidates(symbol, probability, entry)
 
 
 @dataclass(frozen=True, slots=True)
