@@ -217,7 +217,8 @@ def refuse(error: ValidationError, where: str, kind: type, what: str, skip: int 
         told = f"a list of at least {first['ctx']['min_length']}"
     if problem == "value_error":
         told = str(first["ctx"]["error"])
-        if not place or isinstance(first["ctx"]["error"], SettingsError):
+        # Settings of learning name themselves in their errors, so a key would repeat them.
+        if not place or (skip and isinstance(first["ctx"]["error"], SettingsError)):
             raise SettingsError(f"{where}{told}")
         if isinstance(value, Mapping):
             raise SettingsError(f"{where}{key}: {told}")

@@ -30,8 +30,6 @@ from pydantic import (
     AfterValidator,
     Field,
     ValidationError,
-    ValidatorFunctionWrapHandler,
-    WrapValidator,
     model_validator,
 )
 
@@ -74,17 +72,6 @@ _MOST_COPIES = 1000
 _Method = Annotated[str, AfterValidator(lambda value: known(value, [*ESTIMATORS]))]
 _Sigma = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 _Names = Annotated[list[str], AfterValidator(distinct)]
-
-
-def _in_its_place(value: Any, check: ValidatorFunctionWrapHandler) -> Any:
-    """Let pydantic tell where the settings stand that a reranker refuses."""
-    try:
-        return check(value)
-    except SettingsError as error:
-        raise ValueError(str(error)) from None
-
-
-_RerankerOptions = Annotated[RerankerOptions, WrapValidator(_in_its_place)]
 
 
 class Family(WithSettings):
@@ -151,7 +138,7 @@ class Combination(Table):
     inputs: _Names
     price: Annotated[float, Field(ge=0, le=1, strict=True)] = 0.5
     best: Annotated[int, Field(ge=1, le=_MOST_TREES, strict=True)] = 1
-    reranker: _RerankerOptions = RerankerOptions()
+    reranker: RerankerOptions = RerankerOptions()
 
     @model_validator(mode="after")
     def _settings_serve(self) -> Combination:
