@@ -23,14 +23,14 @@ LENGTHS = (10, 20, 40, 80)
 
 
 def summarise(parser: ConstituencyParser) -> dict[str, Any]:
-    """What `ConstituencyParser.summary` returns."""
+    """The result of `ConstituencyParser.summary`."""
     grammar = parser.grammar
     backbone, parameters = grammar.backbone, grammar.parameters
     symbols = backbone.symbols
     n_states = grammar.n_states
     description = dict(parser.description)
     values = description.pop("singular_values", None)
-    # Parsers that are not trained may have no counts.
+    # A parser assembled by hand may lack the counts of its symbols.
     count = np.array(description.pop("symbol_counts", None) or [0] * len(symbols))
     n_rules = np.bincount(backbone.parent, minlength=len(symbols))
     counted_form = grammar.is_counted
@@ -77,7 +77,7 @@ def summarise(parser: ConstituencyParser) -> dict[str, Any]:
 
 
 def _costs(form: KruskalGrammar, error: float | None) -> dict[str, Any]:
-    """Costs of charts in Kruskal form and of those that apply every rule, and error bounds."""
+    """Cost and error of charts in Kruskal form, compared with charts that use every rule."""
     tensor = rule_tensor(form.exact)
     at = {n: Multiplications.of(form, n) for n in LENGTHS}
     return {
@@ -98,21 +98,21 @@ def _costs(form: KruskalGrammar, error: float | None) -> dict[str, Any]:
 
 
 def _bounds(form: KruskalGrammar, tensor: SparseTensor, error: float) -> dict[str, Any]:
-    """The bounds of the paper's section 5, null where one is too large for a number."""
+    """The bounds of the paper's section 5; null for one that is too large for a float."""
     from eigentree.constituency.learn.decomposition import slices
 
-    least, parents = float(tensor.values[tensor.values > 0].min()), form.n_inner_states
-    differences = {n: probability_bound(error, least, parents, n) for n in LENGTHS}
+    smallest, parents = float(tensor.values[tensor.values > 0].min()), form.n_inner_states
+    differences = {n: probability_bound(error, smallest, parents, n) for n in LENGTHS}
     # Singular vectors of all slices make an exact form with columns of unit length.
     exact = slices(tensor, len(tensor.values)).weights
     return {
         "error": error,
-        "least rule": least,
+        "least rule": smallest,
         "error of the best form of this rank": truncation_bound(exact, form.rank),
         "words": {
             n: {
                 "sum of differences": value if math.isfinite(value) else None,
-                "error for a sum of 0.1": error_for_bound(0.1, least, parents, n),
+                "error for a sum of 0.1": error_for_bound(0.1, smallest, parents, n),
             }
             for n, value in differences.items()
         },

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from functools import partial
@@ -13,16 +12,12 @@ from eigentree.cli._output import plain, result_console, show_settings
 from eigentree.errors import SettingsError, counted
 
 if TYPE_CHECKING:
-    from eigentree.constituency.grammar.kruskal import KruskalGrammar
     from eigentree.constituency.parser import ConstituencyParser
-    from eigentree.linalg.multilinear import SparseTensor
 
 NO_KRUSKAL_FORM = "--measure requires a model in Kruskal form, written by eigentree decompose"
 _SHOWN_VALUES = 5
-# Lengths in words for which costs of charts are computed.
-_LENGTHS = (10, 20, 40, 80)
-# Lengths at which they are measured, each this often, and until this many CPU seconds have passed:
-# some clocks have a resolution of a hundredth.
+# Lengths at which costs of charts are measured, each this often, and until this many CPU seconds
+# have passed: some clocks have a resolution of a hundredth.
 _MEASURED = (10, 20, 40)
 _REPEATS = 3
 _MIN_SECONDS = 0.2
@@ -46,117 +41,10 @@ def describe(path: str, *, measure: bool = False) -> dict[str, Any]:
     from eigentree.constituency.parser import ConstituencyParser
 
     parser = ConstituencyParser.load(path)
-    report = _describe(parser, path)
+    report = {"file": path, "bytes": Path(path).stat().st_size, **parser.summary()}
     if measure:
         _add_measured(parser, report["kruskal"])
     return report
-
-
-def _describe(parser: ConstituencyParser, path: str) -> dict[str, Any]:
-    import numpy as np
-
-    grammar = parser.grammar
-    backbone, parameters = grammar.backbone, grammar.parameters
-    symbols = backbone.symbols
-    n_states = grammar.n_states
-    description = dict(parser.description)
-    values = description.pop("singular_values", None)
-    # A parser assembled by hand may lack the counts of its symbols.
-    count = np.array(description.pop("symbol_counts", None) or [0] * len(symbols))
-    n_rules = np.bincount(backbone.parent, minlength=len(symbols))
-    counted_form = grammar.is_counted
-    never_seen = (parameters.dense_start < 0) & (parameters.n_samples == 0)
-    table = [
-        {
-            "nonterminal": str(symbols[a]),
-            "kind": symbols[a].kind,
-            "count": round(float(count[a])),
-            "states": int(n_states[a]),
-            "rules": int(n_rules[a]),
-            "singular_values": [] if values is None else values[a],
-        }
-        for a in np.lexsort((np.arange(len(symbols)), -count))
-    ]
-    return {
-        "file": path,
-        "bytes": Path(path).stat().st_size,
-        "trained": description,
-        "parsing": {
-            "objective": parser.options.objective,
-            "threshold": parser.options.threshold,
-            "max_words": parser.options.max_words,
-        },
-        "wrapper": parser.wrapper,
-        "tagger": None if parser.tagger is None else {"tags": len(parser.tagger.tagset)},
-        "sizes": {
-            "nonterminals": len(symbols),
-            "preterminals": int(np.sum(symbols.tag >= 0)),
-            "tags": len(symbols.tags),
-            "binary rules": backbone.n_rules,
-            "rules never seen": int(np.sum(never_seen)),
-            "rules kept as samples": int(np.sum((parameters.n_samples > 0) & ~counted_form)),
-            "rules kept as counts": int(np.sum(counted_form)),
-            "words and word classes": len(backbone.lexicon),
-            "words with a preterminal": len(backbone.words.word),
-            "latent states": int(n_states.sum()),
-            "parameters that are not zero": grammar.n_parameters,
-        },
-        "signed": grammar.signed or (parser.kruskal is not None and parser.kruskal.signed),
-        "kruskal": None
-        if parser.kruskal is None
-        else _costs(parser.kruskal, description.get("decomposition", {}).get("error")),
-        "nonterminals": table,
-    }
-
-
-def _costs(form: KruskalGrammar, error: float | None) -> dict[str, Any]:
-    """Cost and error of charts in Kruskal form, compared with charts that use every rule."""
-    from eigentree.constituency.grammar.kruskal import Multiplications, rule_tensor
-
-    tensor = rule_tensor(form.exact)
-    at = {n: Multiplications.of(form, n) for n in _LENGTHS}
-    return {
-        "rank": form.rank,
-        "numbers that are not zero": form.n_parameters,
-        "precision": str(form.weights.dtype),
-        "multiplications": {
-            n: {
-                "by rules": found.by_rules,
-                "in Kruskal form": found.in_kruskal_form,
-                "ratio": found.by_rules / found.in_kruskal_form,
-            }
-            for n, found in at.items()
-        },
-        "bytes of a chart": {n: form.chart_bytes(n) for n in _LENGTHS},
-        "bounds": None if error is None or form.exact.signed else _bounds(form, tensor, error),
-    }
-
-
-def _bounds(form: KruskalGrammar, tensor: SparseTensor, error: float) -> dict[str, Any]:
-    """The bounds of the paper's section 5; null for one that is too large for a float."""
-    from eigentree.constituency.grammar.kruskal import (
-        error_for_bound,
-        probability_bound,
-        truncation_bound,
-    )
-    from eigentree.constituency.learn.decomposition import slices
-
-    smallest, parents = float(tensor.values[tensor.values > 0].min()), form.n_inner_states
-    differences = {n: probability_bound(error, smallest, parents, n) for n in _LENGTHS}
-    # Singular vectors of all slices make an exact form with columns of unit length.
-    exact = slices(tensor, len(tensor.values)).weights
-    return {
-        "error": error,
-        "least rule": smallest,
-        "error of the best form of this rank": truncation_bound(exact, form.rank),
-        "words": {
-            n: {
-                "sum of differences": value if math.isfinite(value) else None,
-                "error for a sum of 0.1": error_for_bound(0.1, smallest, parents, n),
-            }
-            for n, value in differences.items()
-        },
-    }
 
 
 def _add_measured(parser: ConstituencyParser, costs: dict[str, Any] | None) -> None:
