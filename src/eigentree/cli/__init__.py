@@ -1,1 +1,1 @@
-"""The command line: one small file per verb, each loaded only when it is called."""
+"""The command line: one module per command, loaded when the command is called."""

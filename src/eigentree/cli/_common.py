@@ -188,7 +188,7 @@ def progress(
 def track(
     items: Iterable[Item], doing: str, total: int | None = None, *, quiet: bool = False
 ) -> Iterator[Item]:
-    """Hand on items one by one and show progress; each counts as done when the next is asked."""
+    """Yield items and show progress; an item counts as done when the next is requested."""
     with progress(doing, total, quiet=quiet) as advance:
         for item in items:
             yield item
@@ -221,15 +221,15 @@ class _Lines:
         self.doing = doing
         self.total = "" if total is None else f" of {total}"
         self.done = 0
-        self.begun = self.told = time.monotonic()
+        self.started = self.reported = time.monotonic()
 
     def advance(self, steps: int) -> None:
         self.done += steps
         now = time.monotonic()
-        if now - self.told >= SECONDS_BETWEEN_LINES:
-            self.told = now
-            message(f"{self.doing}: {self.done}{self.total} after {now - self.begun:.0f} s")
+        if now - self.reported >= SECONDS_BETWEEN_LINES:
+            self.reported = now
+            message(f"{self.doing}: {self.done}{self.total} after {now - self.started:.0f} s")
 
     def close(self) -> None:
-        if self.told > self.begun:
-            message(f"{self.doing}: {self.done} done in {time.monotonic() - self.begun:.0f} s")
+        if self.reported > self.started:
+            message(f"{self.doing}: {self.done} done in {time.monotonic() - self.started:.0f} s")

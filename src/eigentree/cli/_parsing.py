@@ -160,7 +160,7 @@ class Product(ABC, Generic[AnyParser]):
 
     @abstractmethod
     def render(self, parser: AnyParser, batch: list[InputSentence]) -> Iterator[Rendered]:
-        """Parse sentences, and say what to write for each."""
+        """Parse sentences, and give what to write for each."""
 
     def batch_size(self, parser: AnyParser) -> int:  # noqa: ARG002 - some parsers know better
         """How many sentences at a time are parsed fastest."""

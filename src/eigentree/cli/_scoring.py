@@ -89,7 +89,7 @@ def paired(
         Pairs the parses by their words, and gives the positions of those left over; None to pair
         them in order.
     n_lines
-        Lines of the parsed file, where an empty one may stand for a missing parse.
+        Lines of the parsed file, where an empty one may be a missing parse.
     """
     from eigentree.evaluation.tables.scoring import align_by_lines
 

@@ -243,8 +243,8 @@ def _places(report: TreebankReport | DependencyReport) -> Iterator[tuple[str, It
         if count:
             yield f"{title} ({count:,})", lines
     for kind, count in report.oddity_counts.items():
-        found = (oddity for oddity in report.oddities if oddity.kind == kind)
+        of_kind = (oddity for oddity in report.oddities if oddity.kind == kind)
         yield (
             f"{kind.capitalize()} ({count:,})",
-            [f"{oddity.place}: {oddity.detail}" for oddity in found],
+            [f"{oddity.place}: {oddity.detail}" for oddity in of_kind],
         )

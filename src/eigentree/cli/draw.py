@@ -116,13 +116,13 @@ def draw(
 def _recognise(lines: Iterable[str]) -> tuple[bool, Iterator[str]]:
     """Whether lines are CoNLL-U, by the first that is no comment, and all of them."""
     rest = iter(lines)
-    seen: list[str] = []
+    read: list[str] = []
     for line in rest:
-        seen.append(line)
+        read.append(line)
         if line.strip() and (line[0] != "#" or line[1:2] == "\t"):
             break
-    is_conllu = bool(seen) and _CONLLU_ROW.fullmatch(seen[-1].rstrip("\r\n").removeprefix("\ufeff"))
-    return bool(is_conllu), chain(seen, rest)
+    is_conllu = bool(read) and _CONLLU_ROW.fullmatch(read[-1].rstrip("\r\n").removeprefix("\ufeff"))
+    return bool(is_conllu), chain(read, rest)
 
 
 def _draw_trees(

@@ -59,9 +59,9 @@ def brown(
     sentences = _sentences(files, input_format, errors)
     warn_of_compilation("clusters", quiet=quiet)
     with Stages(quiet) as stages:
-        found = learn_brown(sentences, options, progress=stages)
-    write_clusters(found, output_file)
-    _report(output_file, f"{len(found.words)} words in {len(found)} clusters", quiet)
+        result = learn_brown(sentences, options, progress=stages)
+    write_clusters(result, output_file)
+    _report(output_file, f"{len(result.words)} words in {len(result)} clusters", quiet)
     errors.leave()
 
 
@@ -90,10 +90,10 @@ def assign(
     clusters = read_clusters(known)
     errors = InputErrors()
     warn_of_compilation("clusters", quiet=quiet)
-    found = assign_words(clusters, _sentences(files, input_format, errors), min_count=min_count)
-    write_clusters(found, output_file)
-    number = len(found.words) - len(clusters.words)
-    _report(output_file, f"{counted(number, 'new word')} in {len(found)} clusters", quiet)
+    result = assign_words(clusters, _sentences(files, input_format, errors), min_count=min_count)
+    write_clusters(result, output_file)
+    number = len(result.words) - len(clusters.words)
+    _report(output_file, f"{counted(number, 'new word')} in {len(result)} clusters", quiet)
     errors.leave()
 
 
@@ -136,9 +136,9 @@ def cca(
     errors = InputErrors()
     sentences = _sentences(files, input_format, errors)
     with Stages(quiet) as stages:
-        found = learn_cca(sentences, options, seed=seed, progress=stages)
-    write_vectors(found, output_file)
-    _report(output_file, f"{len(found.words)} words with {found.dimensions} numbers each", quiet)
+        result = learn_cca(sentences, options, seed=seed, progress=stages)
+    write_vectors(result, output_file)
+    _report(output_file, f"{len(result.words)} words with {result.dimensions} numbers each", quiet)
     errors.leave()
 
 
@@ -161,14 +161,14 @@ def show(
     from eigentree.words.vectors import read_vectors
 
     check_inputs([file])
-    found = read_clusters(file) if _holds_clusters(file) else read_vectors(file)
+    result = read_clusters(file) if _holds_clusters(file) else read_vectors(file)
     if not chosen:
-        lines = _overview(found, number)
+        lines = _overview(result, number)
     else:
-        lines = (line for word in chosen for line in _about(found, word, number))
+        lines = (line for word in chosen for line in _about(result, word, number))
     for line in lines:
         typer.echo(line)
-    unknown = [word for word in chosen or [] if _number(found, word) is None]
+    unknown = [word for word in chosen or [] if _number(result, word) is None]
     for word in unknown:
         message(f"eigentree: {file}: no word {word!r}")
     if unknown:
@@ -207,31 +207,31 @@ def _holds_clusters(file: str) -> bool:
     return len(fields) == 3 and is_path(fields[0]) and is_count(fields[2])
 
 
-def _number(found: BrownClusters | WordVectors, word: str) -> int | None:
+def _number(result: BrownClusters | WordVectors, word: str) -> int | None:
     from eigentree.words.vectors import WordVectors
 
-    return found.number(word) if isinstance(found, WordVectors) else found.cluster_of(word)
+    return result.number(word) if isinstance(result, WordVectors) else result.cluster_of(word)
 
 
-def _overview(found: BrownClusters | WordVectors, number: int) -> Iterator[str]:
+def _overview(result: BrownClusters | WordVectors, number: int) -> Iterator[str]:
     from eigentree.words.vectors import WordVectors
 
-    if isinstance(found, WordVectors):
-        yield f"{counted(len(found.words), 'word')}, {found.dimensions} numbers each"
+    if isinstance(result, WordVectors):
+        yield f"{counted(len(result.words), 'word')}, {result.dimensions} numbers each"
         return
-    for path, cluster in sorted((path, at) for at, path in enumerate(found.paths)):
-        members = found.members(cluster)
+    for path, cluster in sorted((path, at) for at, path in enumerate(result.paths)):
+        members = result.members(cluster)
         yield f"{path}\t{counted(len(members), 'word')}\t{' '.join(members[:number])}"
 
 
-def _about(found: BrownClusters | WordVectors, word: str, number: int) -> Iterator[str]:
+def _about(result: BrownClusters | WordVectors, word: str, number: int) -> Iterator[str]:
     from eigentree.words.vectors import WordVectors
 
-    at = _number(found, word)
+    at = _number(result, word)
     if at is None:
         return
-    if isinstance(found, WordVectors):
-        for each in found.nearest(word, number):
+    if isinstance(result, WordVectors):
+        for each in result.nearest(word, number):
             yield f"{word}\t{each.word}\t{each.cosine:.4f}"
     else:
-        yield f"{word}\t{found.paths[at]}\t{' '.join(found.members(at)[:number])}"
+        yield f"{word}\t{result.paths[at]}\t{' '.join(result.members(at)[:number])}"

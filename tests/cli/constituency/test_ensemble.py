@@ -171,7 +171,7 @@ def test_an_interruption_tells_how_to_go_on(trained, tmp_path, monkeypatch):
     folder = tmp_path / "net"
     code, _, err = run_verb("ensemble", "train", trained.trees, "-o", folder)
     assert code == 130
-    assert f"interrupted; the same command goes on with what is in {folder}\n" in err
+    assert f"interrupted; the same command resumes from {folder}\n" in err
 
 
 def test_quiet_training_tells_nothing(trained, tmp_path):

@@ -556,12 +556,12 @@ def test_a_run_says_what_it_goes_on_from(treebank, tmp_path, monkeypatch):
         patched.setattr(_training.Stages, "__call__", interrupted)
         code, _, err = run_verb("train", treebank, "-o", model, *options, "--iterations", "2")
     assert code == 130
-    assert err.splitlines()[-1] == f"interrupted; the same command goes on from {checkpoint}"
-    assert "going on from" not in err
+    assert err.splitlines()[-1] == f"interrupted; the same command resumes from {checkpoint}"
+    assert "resuming from" not in err
     for iterations, told in (
-        ("2", f"going on from {checkpoint} after iteration 1\n"),
-        ("2", f"{checkpoint} has iteration 2 already; nothing is left to do\n"),
-        ("3", f"going on from {checkpoint} after iteration 2\n"),
+        ("2", f"resuming from {checkpoint} after iteration 1\n"),
+        ("2", f"{checkpoint} already has iteration 2; nothing is left to do\n"),
+        ("3", f"resuming from {checkpoint} after iteration 2\n"),
     ):
         code, _, err = run_verb(
             "train", treebank, "-o", model, *options, "--iterations", iterations
@@ -587,8 +587,8 @@ def test_a_damaged_checkpoint_is_told_before_the_work(treebank, tmp_path, conten
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--method", "em"], "expectation maximisation"),
-        (["--method", "em", "--dev"], "expectation maximisation and of the parser"),
+        (["--method", "em"], "EM"),
+        (["--method", "em", "--dev"], "EM and the parser"),
         (["--method", "pcfg", "--dev"], "the parser"),
     ],
 )
@@ -629,7 +629,7 @@ def test_a_checkpoint_replaces_no_treebank(treebank, tmp_path):
     ("checkpoint", "message"),
     [
         ("-", "--checkpoint must be a file"),
-        ("small.egt", "small.egt: can't be the model and its checkpoint; name another"),
+        ("small.egt", "small.egt: can't be both the model and its checkpoint; name another"),
     ],
 )
 def test_a_checkpoint_has_a_file_of_its_own(treebank, tmp_path, monkeypatch, checkpoint, message):
@@ -819,7 +819,7 @@ def test_one_of_anything_is_singular(tmp_path):
     assert {"1 tree", "1 word", "1 distinct word", "1 notice", "1 phrase"} <= set(shown)
     assert not re.search(r"\b1 [a-z]+s\b", out)
     _, _, err = run_verb("draw", path, "--only", "2")
-    assert err == f"eigentree: {path}: has 1 tree, so there is no tree 2\n"
+    assert err == f"eigentree: {path}: has 1 tree; there is no tree 2\n"
 
 
 def test_nothing_is_suggested_for_no_trees(tmp_path):
@@ -966,29 +966,32 @@ def test_names_of_states_may_hold_what_parts_them(tmp_path):
         (["--optimise-states"], "--optimise-states requires held-out trees; name them with --dev"),
         (
             ["--optimise-states", "--method", "em", "--dev", "x"],
-            "--optimise-states is for --method spectral; with em there is no such search",
+            "--optimise-states is for --method spectral, not for em",
         ),
         (["--beam", "2"], "--beam requires --optimise-states"),
-        (["--states-of", "NP=2,VP"], "--states-of has 'VP'; it must be names with numbers"),
+        (
+            ["--states-of", "NP=2,VP"],
+            "--states-of must be names with numbers of states, as NP=32,VP=48 .got 'VP'",
+        ),
         (["--states-of", "NP=0"], "states_of gives 'NP' 0; it must be at least 1"),
         (["--states-of", "NX=2"], "names 'NX', which is no nonterminal of the treebank; near it"),
-        (["--states-of", "NP=2", "--method", "pcfg"], "is for grammars with states; pcfg has none"),
-        (["--cut", "0.1", "--method", "em"], "--cut is for .*; em has no singular values"),
-        (["--kappa", "1", "--method", "em"], "--kappa is for .*; em has no singular values"),
-        (["--shrinkage", "1", "--method", "pcfg"], "--shrinkage is for .*; pcfg has no singular"),
+        (["--states-of", "NP=2", "--method", "pcfg"], "--states-of is for .*, not for pcfg"),
+        (["--cut", "0.1", "--method", "em"], "--cut is for .*, not for em"),
+        (["--kappa", "1", "--method", "em"], "--kappa is for .*, not for em"),
+        (["--shrinkage", "1", "--method", "pcfg"], "--shrinkage is for .*, not for pcfg"),
         (
             ["--word-smoothing", "1", "--method", "spectral+em"],
             "--word-smoothing is for --method spectral and clustering, not for spectral.em\n",
         ),
-        (["--states", "2", "--method", "pcfg"], "--states is for grammars with states; pcfg has"),
-        (["--smoothing", "2", "--method", "markov"], "--smoothing is for .*; markov has none"),
-        (["--unseen-rules", "--method", "pcfg"], "--unseen-rules is for .*; pcfg has none"),
+        (["--states", "2", "--method", "pcfg"], "--states is for .*, not for pcfg"),
+        (["--smoothing", "2", "--method", "markov"], "--smoothing is for .*, not for markov"),
+        (["--unseen-rules", "--method", "pcfg"], "--unseen-rules is for .*, not for pcfg"),
         (["--cut", "1.5"], r"cut is 1.5; it must be from 0 to below 1"),
-        (["--rank", "2"], "--rank is for --method clustering; spectral has no clusters"),
-        (["--restarts", "2", "--method", "em"], "--restarts is for .*; em has no clusters"),
+        (["--rank", "2"], "--rank is for --method clustering, not for spectral"),
+        (["--restarts", "2", "--method", "em"], "--restarts is for .*, not for em"),
         (["--assignment", "soft"], "--assignment is for --method clustering"),
-        (["--noise", "dropout"], "--noise and --sigma say what is .*; give both"),
-        (["--sigma", "0.1"], "--noise and --sigma say what is .*; give both"),
+        (["--noise", "dropout"], "--noise and --sigma require each other"),
+        (["--sigma", "0.1"], "--noise and --sigma require each other"),
         (
             ["--noise", "dropout", "--sigma", "0.1", "--method", "em"],
             "--noise is for --method spectral and clustering, not for em",

@@ -287,9 +287,9 @@ def _scores(
     answers: dict[str, list[Tree]] = {each.name: [] for each in described.combination}
     best: list[Tree] = []
     given = [(tree.words(), None if untagged else tree.tags()) for _, tree in pairs]
-    found = parser.every_answer(given)
+    every = parser.every_answer(given)
     for (gold, clean), (readings, combined) in zip(
-        pairs, track(found, doing, len(pairs), quiet=quiet), strict=True
+        pairs, track(every, doing, len(pairs), quiet=quiet), strict=True
     ):
         for name, answer in combined.items():
             answers[name].append(answer.tree)

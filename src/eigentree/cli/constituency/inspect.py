@@ -183,12 +183,12 @@ def _show_costs(console: Any, decomposition: dict[str, Any], costs: dict[str, An
     table = Table(*columns, box=None)
     for column in table.columns:
         column.justify = "right"
-    for n, found in costs["multiplications"].items():
+    for n, cost in costs["multiplications"].items():
         cells = [
             str(n),
-            f"{found['by rules']:,}",
-            f"{found['in Kruskal form']:,}",
-            f"{found['ratio']:.1f}",
+            f"{cost['by rules']:,}",
+            f"{cost['in Kruskal form']:,}",
+            f"{cost['ratio']:.1f}",
             f"{costs['bytes of a chart'][n] / 1e6:.1f}",
         ]
         if measured:
@@ -213,8 +213,8 @@ def _show_search(console: Any, search: dict[str, Any], nonterminals: list[dict[s
     console.print("\nstate_search", style="bold")
     for name, value in search["settings"].items():
         console.print(f"  {name}: {plain(value)}")
-    start, found = 100 * search["start_f1"], 100 * search["f1"]
-    console.print(f"  F1 on held-out trees: {start:.2f} before, {found:.2f} after")
+    start, end = 100 * search["start_f1"], 100 * search["f1"]
+    console.print(f"  F1 on held-out trees: {start:.2f} before, {end:.2f} after")
     tried: dict[str, dict[int, float]] = {}
     for row in search["record"]:
         numbers = tried.setdefault(row["nonterminal"], {})

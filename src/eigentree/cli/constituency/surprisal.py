@@ -169,12 +169,12 @@ class _Surprisals(Product["ConstituencyParser"]):
                 yield Rendered("", note, failed=True)
                 continue
             try:
-                found = parser.surprisal(words, sentence.tags)
+                result = parser.surprisal(words, sentence.tags)
             except EigentreeError as error:
                 yield Rendered("", f"{place}: {error}", failed=True)
                 continue
-            remark = _remark(words, found)
-            rows = "".join(_rows(sentence.number, found))
+            remark = _remark(words, result)
+            rows = "".join(_rows(sentence.number, result))
             yield Rendered(rows, f"{place}: {remark}" if remark else "")
 
     def sink(self, parser: ConstituencyParser) -> Sink:  # noqa: ARG002 - the same for all parsers
@@ -188,23 +188,23 @@ def _with_header(out: TextIO) -> Iterator[Callable[[Rendered], None]]:
         yield write
 
 
-def _remark(words: list[str], found: Surprisal) -> str:
+def _remark(words: list[str], result: Surprisal) -> str:
     """Where a sentence becomes impossible, if it does."""
-    logs = found.log_prefix.tolist()
+    logs = result.log_prefix.tolist()
     if logs[-1] == float("-inf"):
         position = logs.index(float("-inf"))
         return f"word {position} ({words[position - 1]}) can't follow"
-    return "the sentence can't end here" if found.log_value == float("-inf") else ""
+    return "the sentence can't end here" if result.log_value == float("-inf") else ""
 
 
-def _rows(number: int, found: Surprisal) -> Iterator[str]:
-    logs = [*found.log_prefix[1:].tolist(), found.log_value]
+def _rows(number: int, result: Surprisal) -> Iterator[str]:
+    logs = [*result.log_prefix[1:].tolist(), result.log_value]
     for position, (word, entry, nats, bits, log) in enumerate(
         zip(
-            [*found.words, ""],
-            [*found.entries, ""],
-            found.nats.tolist(),
-            found.bits.tolist(),
+            [*result.words, ""],
+            [*result.entries, ""],
+            result.nats.tolist(),
+            result.bits.tolist(),
             logs,
             strict=True,
         ),
