@@ -24,8 +24,7 @@ import numpy as np
 from scipy import sparse
 
 from eigentree.automata.forward_backward import forward_backward
-from eigentree.automata.hidden_markov import HiddenMarkovModel
-from eigentree.automata.hidden_markov_learning import count_hidden_markov
+from eigentree.automata.hidden_markov import HiddenMarkovModel, count_hidden_markov
 from eigentree.linalg.low_rank import low_rank
 from eigentree.treebank.lexicon import LexiconOptions
 from eigentree.treebank.reader import read_treebank

@@ -46,6 +46,7 @@ _VERBS = {
     "parser": "eigentree parse",
     "dependency parser": "eigentree dependencies parse",
     "automaton": "eigentree automaton",
+    "hidden Markov model": "eigentree automaton",
 }
 
 _ALIGNMENT = 64

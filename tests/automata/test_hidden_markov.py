@@ -1,17 +1,17 @@
-"""Counting hidden Markov models, and what the model refuses."""
+"""Counting hidden Markov models, their values and files, and what the model refuses."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
 
 from eigentree.automata.forward_backward import forward_backward
-from eigentree.automata.hidden_markov import HiddenMarkovModel
-from eigentree.automata.hidden_markov_learning import count_hidden_markov
+from eigentree.automata.hidden_markov import HiddenMarkovModel, count_hidden_markov
+from eigentree.automata.model_file import load_automaton, save_automaton
 from eigentree.errors import GrammarError, SettingsError, ShapeError
 from eigentree.treebank.lexicon import LexiconOptions
 from tests.helpers import close
@@ -106,20 +106,20 @@ def test_rare_words_count_by_their_class():
 def test_what_cannot_be_counted_is_refused():
     with pytest.raises(SettingsError, match="order is 1 and prior"):
         counted(order=1)
-    with pytest.raises(SettingsError, match="prior nan"):
+    with pytest.raises(SettingsError, match="prior is nan"):
         counted(prior=float("nan"))
     for sentences in ([], [([], [])], [(["a"], ["A", "B"])]):
-        with pytest.raises(GrammarError, match="there are no sentences to count"):
+        with pytest.raises(GrammarError, match="there are no sentences, or one has"):
             count_hidden_markov(sentences)
 
 
 def test_models_that_are_none_are_refused():
     model = counted()
-    with pytest.raises(GrammarError, match=r"initial sums to what differs from 1 by 0\.5;"):
+    with pytest.raises(GrammarError, match=r"the sum of initial differs from 1 by 0\.5;"):
         replace(model, initial=model.initial / 2)
-    with pytest.raises(GrammarError, match="transition and stop of a state sums to what differs"):
+    with pytest.raises(GrammarError, match="sum of transition and stop of a state differs"):
         replace(model, stop=model.stop / 2)
-    with pytest.raises(GrammarError, match="emission of a tag sums to"):
+    with pytest.raises(GrammarError, match="sum of emission of a tag differs"):
         replace(model, emission=model.emission * 1.1)
     with pytest.raises(GrammarError, match="transition of a hidden Markov model holds a value bel"):
         replace(model, transition=-model.transition)
@@ -129,3 +129,54 @@ def test_models_that_are_none_are_refused():
         replace(model, emission=model.emission[:, 1:])
     with pytest.raises(ShapeError, match="tag holds int64, must hold int32"):
         replace(model, tag=model.tag.astype(np.int64))
+
+
+# Values, low rank, files ------------------------------------------------------------------
+
+
+def test_the_value_is_the_sum_over_all_sequences_of_states():
+    model = counted(order=2)
+    words = ["the", "dog", "saw", "it"]
+    ids, total = model.lexicon.ids(words), 0.0
+    for states in product(range(model.n_states), repeat=len(words)):
+        value = model.initial[states[0]] * model.stop[states[-1]]
+        for one, other in pairwise(states):
+            value *= model.transition[one, other]
+        for each, word in zip(states, ids, strict=True):
+            value *= model.emission[model.tag[each], word]
+        total += value
+    log_value, sign = model.value(words)
+    assert sign == 1
+    assert close(np.exp(log_value), total, rtol=1e-12)
+    assert model.value([]) == (-np.inf, 0)
+
+
+def test_a_full_rank_changes_no_value_and_a_low_one_approximates():
+    model = counted()
+    words = ["the", "old", "dog", "saw", "it"]
+    exact = model.in_low_rank(model.n_states, "svd")
+    assert close(exact.value(words)[0], model.value(words)[0], rtol=1e-9)
+    thin = model.in_low_rank(3)
+    assert [part.shape for part in thin.factors] == [(model.n_states, 3), (3, model.n_states)]
+    marginals = thin.tag_marginals(thin.marginals(words).marginal)
+    assert close(marginals.sum(axis=1), np.ones(5), rtol=1e-9)
+
+
+@pytest.mark.parametrize("rank", [None, 2])
+def test_files_give_the_same_model(rank: int | None, tmp_path):
+    model = counted() if rank is None else counted().in_low_rank(rank)
+    path = tmp_path / "tags.egt"
+    save_automaton(model, path, {"method": "hmm"})
+    again = load_automaton(path)
+    assert isinstance(again, HiddenMarkovModel)
+    assert (again.tags, again.lexicon) == (model.tags, model.lexicon)
+    assert len(again.factors) == len(model.factors) == (0 if rank is None else 2)
+    assert again.value(["the", "saw"]) == model.value(["the", "saw"])
+
+
+def test_factors_must_fit():
+    model = counted()
+    with pytest.raises(GrammarError, match="there are 1 factors; there must be 0 or 2"):
+        replace(model, factors=(model.transition,))
+    with pytest.raises(ShapeError):
+        replace(model, factors=(model.transition[1:], model.transition))

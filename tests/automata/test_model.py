@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from eigentree.automata.model import OperatorModel, mixture
-from eigentree.automata.model_file import CODEC, load_operators, save_operators
+from eigentree.automata.model_file import CODEC, load_automaton, save_automaton
 from eigentree.errors import GrammarError, ModelFileError, ShapeError
 from eigentree.model_file import open_model, save_model
 from tests.helpers import close
@@ -117,8 +117,8 @@ def test_models_that_are_none_are_refused(rng):
 
 def test_a_model_file_gives_the_model_back(rng, tmp_path):
     model, path = random_operators(3, "ab", rng), tmp_path / "model"
-    save_operators(model, path, {"method": "spectral"})
-    found = load_operators(path)
+    save_automaton(model, path, {"method": "spectral"})
+    found = load_automaton(path)
     assert found.symbols == model.symbols
     for name, array in model.to_arrays().items():
         assert np.array_equal(found.to_arrays()[name], array)
@@ -126,7 +126,7 @@ def test_a_model_file_gives_the_model_back(rng, tmp_path):
 
 def test_model_files_that_do_not_fit_are_refused(rng, tmp_path):
     model, path = random_operators(3, "ab", rng), tmp_path / "model"
-    save_operators(model, path)
+    save_automaton(model, path)
     header, arrays = open_model(path).header, model.to_arrays()
     for changed, kept, message in (
         ({"symbols": ["a"]}, arrays, "axis 0 of operators is symbols, which must be 1"),
@@ -136,4 +136,4 @@ def test_model_files_that_do_not_fit_are_refused(rng, tmp_path):
     ):
         save_model(path, header | changed, kept)
         with pytest.raises(ModelFileError, match=message):
-            load_operators(path)
+            load_automaton(path)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from eigentree.automata.model_file import load_operators
+from eigentree.automata.model_file import load_automaton
 from eigentree.automata.sequences import Sequences
 from eigentree.automata.spectral import OperatorOptions, learn_operators
 from tests.demo import run_verb
@@ -66,7 +66,7 @@ def test_one_seed_gives_one_file_and_held_out_sequences_may_have_other_symbols(t
         assert code == 0, err
         files.append((tmp_path / name).read_bytes())
     assert files[0] == files[1]
-    assert "new" in load_operators(tmp_path / "one").symbols
+    assert "new" in load_automaton(tmp_path / "one").symbols
 
 
 def test_what_cannot_be_used_is_refused(text, tmp_path):
@@ -94,3 +94,30 @@ def test_good_lines_before_a_prefix_without_a_value_are_told(text, tmp_path):
     assert code == 2
     assert [row.split("\t")[0] for row in out.splitlines()[1:]] == ["1", "3"]
     assert "asked.txt:2: the prefix has the value zero, so nothing follows it" in err
+
+
+@pytest.mark.parametrize("options", [(), ("--rank", "3"), ("--order", "2")])
+def test_hidden_markov_models_are_counted_from_tagged_sentences(options, tmp_path):
+    tagged, path, words = (tmp_path / name for name in ("tagged.txt", "tags.egt", "words.txt"))
+    tagged.write_text("the_D dog_N saw_V it_P\nit_P slept_V\n" * 3, "utf-8")
+    words.write_text("it slept\n\n", "utf-8")
+    arguments = ("--method", "hmm", "-o", path, *options)
+    code, out, err = run_verb("automaton", "train", tagged, *arguments)
+    assert (code, out) == (0, "")
+    assert "4 tags, from 6 sentences" in err
+    code, out, _ = run_verb("automaton", "score", words, "--model", path)
+    rows = [line.split("\t") for line in out.splitlines()]
+    log_value, sign = load_automaton(path).value(["it", "slept"])
+    assert rows[1:] == [["1", f"{log_value:.6f}", str(sign)], ["2", "-inf", "0"]]
+    code, _, err = run_verb("automaton", "score", words, "--model", path, "--next", "1")
+    assert (code, err) == (2, "eigentree: --next is not available for hidden Markov models\n")
+
+
+def test_options_of_other_methods_are_refused(text, tmp_path):
+    for options, message in (
+        (("--method", "hmm", "--states", "2"), "--states is for --method spectral, em and"),
+        (("--rank", "2"), "--rank is for --method hmm, not for spectral"),
+    ):
+        code, _, err = run_verb("automaton", "train", text, "-o", tmp_path / "model", *options)
+        assert code == 2
+        assert message in err

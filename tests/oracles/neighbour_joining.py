@@ -1,4 +1,4 @@
-"""Neighbour joining: a tree for distances, whether over intervals or not (Saitou and Nei 1987).
+"""Neighbour joining, an oracle for the search of minimum evolution (Saitou and Nei 1987).
 
 As long as there are more than three nodes, the two whose joining shortens the tree most are joined
 to a new node u, which then stands for them: with r_i the sum of the distances of node i to all
@@ -8,8 +8,8 @@ others and k the number of nodes, those with the least
     d(i, u) = d(i, j) / 2 + (r_i - r_j) / (2 (k - 2)),
     d(x, u) = (d(i, x) + d(j, x) - d(i, j)) / 2.
 
-Where distances are sums along the edges of a tree, that tree comes out, whatever its shape, in
-O(n^3).  In a sentence its edges may part words that are no interval; `rooted` tells.
+Where distances are sums along the edges of a tree, the result is that tree, whatever its shape, in
+O(n^3).  Its parts need not be intervals of the sentence; `rooted` reports when they are not.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ class UnrootedTree(NamedTuple):
     lengths: Floats
 
     def rooted(self, top: int) -> RootedTree | None:
-        """The tree with its root in the edge that parts words before a position from the rest.
+        """The tree with its root on the edge that separates the words before a position from the rest.
 
-        None where no edge does so, or where a node below is not over an interval.
+        None when there is no such edge, or a node below it does not cover an interval.
         """
         n = (len(self.edges) + 3) // 2
         around: list[list[int]] = [[] for _ in range(max(n, 2 * n - 2))]

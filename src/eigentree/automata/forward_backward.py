@@ -5,13 +5,14 @@ With T the transition matrix and e_t the likelihood of word t given each state,
     forward_1  = initial * e_1,    forward_t  = (forward_{t-1} T) * e_t
     backward_n = stop,             backward_t = T (e_{t+1} * backward_{t+1})
 
-where * is element by element; the value of the sentence is forward_t . backward_t at any t, and
+where * is element by element.  The value of the sentence is forward_t . backward_t at any t, and
 the marginal of a state is its share of that sum.  A word costs two products with T, 2 S^2
-multiplications for S states.  Where T is close to a product of two thin matrices, these are
-multiplied one after the other, 4 S r for rank r (Cohen, Satta and Collins 2013, section 7.2).
+multiplications for S states.  Where T is close to a product of two thin matrices, the vector is
+multiplied with one after the other: 4 S r multiplications for rank r (Cohen, Satta and Collins
+2013, section 7.2).
 
-Only directions of vectors matter to marginals.  So each vector, and each word's likelihoods, are
-divided by a power of two, and the exponents of the forward ones added up.
+Marginals depend on the directions of vectors only.  So each vector, and each word's likelihoods,
+are divided by a power of two, and the exponents of the forward vectors are added up.
 """
 
 from __future__ import annotations
@@ -34,8 +35,8 @@ class StateMarginals(NamedTuple):
     Attributes
     ----------
     marginal : float64, axes (n, S)
-        Of each state at each word.  They sum to 1 at a word.  With factors that only come close
-        to a transition matrix they are estimates, and with negative factors single ones may be
+        Marginal of each state at each word; they sum to 1 at each word.  With factors that
+        approximate a transition matrix they are estimates, and with negative factors some may be
         negative or exceed 1.
     log_value : float
         Natural logarithm of the absolute value of the sentence.
@@ -56,12 +57,14 @@ def forward_backward(
     Parameters
     ----------
     initial : float64, axes (S)
+        Probability of each state at the first word.
     transition
         Matrices whose product is the transition matrix, axes (S, S): that matrix alone, or thin
         factors such as `eigentree.linalg.low_rank.low_rank` gives.
     stop : float64, axes (S)
+        Probability that the sentence ends after a state.
     likelihood : float64, axes (n, S)
-        Of each word given each state, for at least one word.
+        Probability of each word given each state, for at least one word.
 
     Returns
     -------
@@ -75,7 +78,7 @@ def forward_backward(
 
     Cost
     ----
-    Two multiplications for each number of the factors and each word; memory for 2 n S numbers.
+    Two multiplications for each word and each number of the factors; memory for 2 n S numbers.
 
     References
     ----------
@@ -84,7 +87,7 @@ def forward_backward(
     if not len(transition) or not len(likelihood):
         raise ShapeError(
             f"forward_backward: there are {len(transition)} factors and {len(likelihood)} words; "
-            "there must be one at least of each"
+            "there must be at least one of each"
         )
     letters = ["S", *(f"r{number}" for number in range(1, len(transition))), "S"]
     factors = {

@@ -1,4 +1,4 @@
-"""The group ``automaton``: weighted automata of any sequences."""
+"""The group ``automaton``: weighted automata and hidden Markov models of sequences."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from eigentree.errors import GrammarError, SettingsError, counted
 
 if TYPE_CHECKING:
     from eigentree.automata.model import OperatorModel
-    from eigentree.automata.sequences import Sequences
+    from eigentree.treebank.io.sentences import InputFormat, TaggedSentence
 
 END = "<end>"
 
@@ -42,12 +42,17 @@ SequencesArgument = Annotated[
     ),
 ]
 _EM = ("em", "spectral+em")
+_OF_OPERATORS = ("spectral", *_EM)
 USED_BY: UsedBy = {
+    "states": _OF_OPERATORS,
+    "back_off": _OF_OPERATORS,
     "noise": ("spectral",),
     "dev": _EM,
     "iterations": _EM,
     "restarts": _EM,
     "checkpoint": _EM,
+    "order": ("hmm",),
+    "rank": ("hmm",),
 }
 
 
@@ -66,17 +71,27 @@ def train(
     files: SequencesArgument = None,
     output: ModelFileOption = "",
     method: Annotated[
-        Literal["spectral", "em", "spectral+em"],
+        Literal["spectral", "em", "spectral+em", "hmm"],
         typer.Option(
-            help="Spectral learning, EM from a random initialisation, or EM initialised by "
-            "spectral learning."
+            help="Spectral learning, EM from a random initialisation, EM initialised by spectral "
+            "learning, or a hidden Markov model of tagged sentences."
         ),
     ] = "spectral",
-    states: Annotated[int, typer.Option(min=1, help="Maximum number of hidden states.")] = 6,
+    states: Annotated[
+        int | None,
+        method_option(
+            USED_BY, "states", min=1, show_default="6", help="Maximum number of hidden states."
+        ),
+    ] = None,
     back_off: Annotated[
-        float,
-        typer.Option(help="Interpolation weight of an automaton with one state; 0 for none."),
-    ] = 0.1,
+        float | None,
+        method_option(
+            USED_BY,
+            "back_off",
+            show_default="0.1",
+            help="Interpolation weight of an automaton with one state; 0 for none.",
+        ),
+    ] = None,
     noise: Annotated[
         float | None,
         method_option(
@@ -114,6 +129,26 @@ def train(
             help="File from which an interrupted EM run resumes.",
         ),
     ] = None,
+    order: Annotated[
+        int | None,
+        method_option(
+            USED_BY,
+            "order",
+            min=2,
+            show_default="3",
+            help="Length of the tag n-grams: 2 for bigrams, 3 for trigrams.",
+        ),
+    ] = None,
+    rank: Annotated[
+        int | None,
+        method_option(
+            USED_BY,
+            "rank",
+            min=1,
+            show_default="the full matrix",
+            help="Approximate the transition matrix by two matrices of this rank.",
+        ),
+    ] = None,
     jobs: JobsOption = 1,
     seed: SeedOption = 0,
     quiet: QuietOption = False,
@@ -121,12 +156,13 @@ def train(
     """Train an automaton on sequences.
 
     Its value of a sequence estimates the probability of the sequence among all sequences of any
-    length.  Values of spectral automata may be negative.
+    length.  Values of spectral automata may be negative.  With --method hmm the input is tagged
+    sentences, each token as word_TAG.
     """
     from pathlib import Path
 
     from eigentree.automata.em import SequenceEMOptions, learn_sequence_em
-    from eigentree.automata.model_file import save_operators
+    from eigentree.automata.model_file import save_automaton
     from eigentree.automata.sequences import Sequences
     from eigentree.automata.spectral import OperatorOptions, learn_operators
 
@@ -137,6 +173,9 @@ def train(
     check_inputs([*inputs, *([] if dev is None else [dev])])
     keep_inputs(output, [*inputs, *([] if dev is None else [dev])])
     check_writable(output, [])
+    if method == "hmm":
+        _train_hidden_markov(inputs, output, order, rank, seed, quiet)
+        return
     given = [sequence for _, sequence in read(inputs)]
     held_out = None if dev is None else [sequence for _, sequence in read([dev])]
     # Held-out sequences may have other symbols, to which the back-off gives a value.
@@ -145,11 +184,12 @@ def train(
     )
     sequences = Sequences.of(given, symbols)
     if method == "spectral":
-        options = changed(OperatorOptions(states, back_off=back_off), noise=noise)
+        options = changed(OperatorOptions(), states=states, back_off=back_off, noise=noise)
         model = learn_operators(sequences, options, seed=seed)
     else:
         em = changed(
-            SequenceEMOptions(states, start="random" if method == "em" else "spectral"),
+            SequenceEMOptions(start="random" if method == "em" else "spectral"),
+            states=states,
             iterations=iterations,
             restarts=restarts,
         )
@@ -158,13 +198,13 @@ def train(
                 sequences,
                 em,
                 dev=None if held_out is None else Sequences.of(held_out, symbols),
-                back_off=back_off,
+                back_off=0.1 if back_off is None else back_off,
                 checkpoint=None if checkpoint is None else Path(checkpoint),
                 jobs=jobs,
                 seed=seed,
                 progress=stages,
             ).model
-    save_operators(model, output, _description(method, seed, sequences))
+    save_automaton(model, output, _description(method, seed, sequences.n_sequences))
     message(
         f"{output}: {counted(model.n_states, 'state')}, {counted(len(symbols), 'symbol')}, from "
         f"{counted(sequences.n_sequences, 'sequence')}",
@@ -172,8 +212,33 @@ def train(
     )
 
 
-def _description(method: str, seed: int, sequences: Sequences) -> dict[str, str | int]:
-    return {"method": method, "seed": seed, "sequences": sequences.n_sequences}
+def _train_hidden_markov(
+    inputs: list[str], output: str, order: int | None, rank: int | None, seed: int, quiet: bool
+) -> None:
+    from eigentree.automata.hidden_markov import count_hidden_markov
+    from eigentree.automata.model_file import save_automaton
+
+    tagged = [
+        (sentence.words, [str(tag) for tag in sentence.tags])
+        for _, sentence in _read(inputs, "tagged")
+        if sentence.words and sentence.tags is not None
+    ]
+    model = count_hidden_markov(tagged, order=3 if order is None else order)
+    description: dict[str, str | int] = _description("hmm", seed, len(tagged))
+    about = ""
+    if rank is not None:
+        model = model.in_low_rank(rank, seed=seed)
+        description["rank"], about = rank, f", rank {rank}"
+    save_automaton(model, output, description)
+    message(
+        f"{output}: {counted(model.n_states, 'state')}{about}, {counted(len(model.tags), 'tag')}, "
+        f"from {counted(len(tagged), 'sentence')}",
+        quiet=quiet,
+    )
+
+
+def _description(method: str, seed: int, n_sequences: int) -> dict[str, str | int]:
+    return {"method": method, "seed": seed, "sequences": n_sequences}
 
 
 @automaton.command(cls=Command)
@@ -197,7 +262,8 @@ def score(
     absolute value in nats, and the sign.  With --next, a sequence is a prefix, and the most
     probable next symbols are printed with their probabilities; <end> is the end.
     """
-    from eigentree.automata.model_file import load_operators
+    from eigentree.automata.hidden_markov import HiddenMarkovModel
+    from eigentree.automata.model_file import load_automaton
     from eigentree.treebank.io.text_files import write_whole
 
     if not model:
@@ -205,17 +271,19 @@ def score(
     inputs = files or ["-"]
     check_inputs(inputs)
     keep_inputs(output_file, [model, *inputs])
-    operators = load_operators(model)
+    trained = load_automaton(model)
+    if following and isinstance(trained, HiddenMarkovModel):
+        raise SettingsError("--next is not available for hidden Markov models")
     errors = InputErrors()
     with write_whole(output_file) as out:
         out.write("sequence\tnext\tprobability\n" if following else "sequence\tlog_value\tsign\n")
         for number, (place, sequence) in enumerate(read(inputs), start=1):
-            if not following:
-                log_value, sign = operators.value(sequence)
+            if not following or isinstance(trained, HiddenMarkovModel):
+                log_value, sign = trained.value(sequence)
                 out.write(f"{number}\t{log_value:.6f}\t{sign}\n")
                 continue
             try:
-                for name, probability in _following(operators, sequence, following):
+                for name, probability in _following(trained, sequence, following):
                     out.write(f"{number}\t{name}\t{probability:.6f}\n")
             except GrammarError as error:
                 errors.report(f"{place}: {error}")
@@ -233,11 +301,16 @@ def _following(
 
 def read(files: list[str]) -> Iterator[tuple[str, list[str]]]:
     """The sequences of files, each with its file and line."""
+    for place, sentence in _read(files, "tokens"):
+        yield place, sentence.words
+
+
+def _read(files: list[str], form: InputFormat) -> Iterator[tuple[str, TaggedSentence]]:
     from eigentree.treebank.io.sentences import read_sentences
     from eigentree.treebank.io.text_files import open_text
 
     for file in files:
         name = file_name(file)
         with open_text(file) as lines:
-            for sentence in read_sentences(lines, "tokens", name=name):
-                yield f"{name}:{sentence.line}", sentence.words
+            for sentence in read_sentences(lines, form, name=name):
+                yield f"{name}:{sentence.line}", sentence
