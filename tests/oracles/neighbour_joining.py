@@ -37,7 +37,7 @@ class UnrootedTree(NamedTuple):
     lengths: Floats
 
     def rooted(self, top: int) -> RootedTree | None:
-        """The tree with its root on the edge that separates the words before a position from the rest.
+        """The tree rooted on the edge that separates the words before a position from the rest.
 
         None when there is no such edge, or a node below it does not cover an interval.
         """
