@@ -95,19 +95,21 @@ def default_of(default: object, shown: object) -> str:
 
 
 def names() -> Iterator[str]:
-    """A table of the names that ``import eigentree`` gives, in reading order."""
-    yield from ("| name | what it is |", "| --- | --- |")
-    for name in eigentree._PUBLIC:
-        value = getattr(eigentree, name)
-        call = "()" if inspect.isfunction(value) else ""
-        yield row(f"`{name}{call}`", first_sentence(value))
+    """A table for each group of the public names of the package ``eigentree``."""
+    for group, modules in eigentree.PUBLIC_NAMES.items():
+        yield from ("", f"### {group[0].upper()}{group[1:]}", "")
+        yield from ("| name | what it is |", "| --- | --- |")
+        for name in modules:
+            value = getattr(eigentree, name)
+            call = "()" if inspect.isfunction(value) else ""
+            yield row(f"`{name}{call}`", first_sentence(value))
 
 
 def settings() -> Iterator[str]:
-    """A table for each class of options: its fields, their defaults and meanings."""
-    for name in eigentree._PUBLIC:
+    """A table for each public class of options: its fields, their defaults and meanings."""
+    for name in eigentree.__all__:
         kind = getattr(eigentree, name)
-        if not name.endswith("Options"):
+        if not dataclasses.is_dataclass(kind) or not name.endswith(("Options", "Noise")):
             continue
         yield from ("", f"### {name}", "", first_sentence(kind), "")
         yield from ("| field | default | meaning |", "| --- | --- | --- |")

@@ -14,8 +14,9 @@ import of_grammars
 import of_words
 from canvas import Canvas
 
-from eigentree import Parser, TrainingOptions, draw_svg, parse_tree, read_treebank
+from eigentree import Parser, TrainingOptions, parse_tree, read_treebank
 from eigentree.constituency.result import node_confidences
+from eigentree.drawing import draw_svg
 from eigentree.drawing.arcs import Arcs, draw_arcs_svg
 from eigentree.drawing.tree_svg import draw_svg_page
 

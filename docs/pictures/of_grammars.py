@@ -11,7 +11,7 @@ import numpy as np
 from canvas import Canvas, draw_tree
 
 import eigentree
-from eigentree import binarise, parse_tree, pronoun_grammar, read_treebank, sample_trees
+from eigentree import binarise, parse_tree, read_treebank
 from eigentree.constituency.learn.clustering import ClusteringOptions, cluster_states
 from eigentree.constituency.learn.counting import count_pcfg
 from eigentree.constituency.learn.em import Expectation, maximise, perturbed
@@ -19,6 +19,7 @@ from eigentree.constituency.learn.em_layout import lay_out
 from eigentree.constituency.learn.spectral import SpectralOptions, project
 from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.constituency.learn.unseen_rules import unseen_rules
+from eigentree.simulation import pronoun_grammar, sample_trees
 
 STUDY = Path(__file__).parents[2] / "validation" / "naacl2013" / "wsj_sample.json"
 DEMO = Path(eigentree.__file__).parent / "data" / "demo" / "train.mrg"

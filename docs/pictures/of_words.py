@@ -10,11 +10,12 @@ import numpy as np
 from canvas import Canvas
 from of_grammars import DEMO
 
-from eigentree import TokenisationScheme, read_treebank, tokenise
+from eigentree import read_treebank
 from eigentree.bracketing.chart.minimum_evolution import minimum_evolution
 from eigentree.bracketing.learn.ccm import learn_constituent_context
 from eigentree.dependency.head_automata import LEFT, RIGHT
 from eigentree.simulation import clause_automata
+from eigentree.tokenisation import TokenisationScheme, tokenise
 from eigentree.words.brown import BrownOptions, learn_brown
 
 # The sequences of the page on learning from them.

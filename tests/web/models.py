@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from eigentree import clauses
 from eigentree.constituency.ensemble.config import make_config
 from eigentree.constituency.ensemble.training import train_ensemble
 from eigentree.dependency.learn.head_automata import HeadAutomataOptions
 from eigentree.dependency.options import DependencyTrainingOptions
 from eigentree.dependency.parser import DependencyParser
+from eigentree.simulation import clauses
 from tests.bracketing.test_parser import parser as bracketing_parser
 from tests.demo import any_length_parser, demo_parser, demo_trees
 

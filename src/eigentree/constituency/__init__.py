@@ -1,1 +1,31 @@
-"""Constituency parsing: latent-variable PCFGs, their charts, learning and parser."""
+"""Constituency parsing: latent-variable PCFGs, their charts, learning and parser.
+
+The public names are loaded on first use.
+"""
+
+from __future__ import annotations
+
+from eigentree._core.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "ConstituencyParser": "parser",
+        "Retrained": "parser",
+        "ParseResult": "result",
+        "Bracket": "result",
+        "Alternative": "result",
+        "Calibrated": "result",
+        "ParserOptions": "options",
+        "TreebankOptions": "training_options",
+        "TrainingOptions": "training_options",
+        "Marginal": "chart.marginals",
+        "RuleMarginal": "chart.marginals",
+        "Surprisal": "chart.prefix",
+        "PCFG": "grammar.pcfg",
+        "LPCFG": "grammar.lpcfg",
+        "KruskalGrammar": "grammar.kruskal",
+        "decompose_grammar": "learn.decomposition",
+        "DecompositionOptions": "learn.decomposition",
+    },
+)

@@ -1,1 +1,41 @@
-"""Treebanks: reading, cleaning and transforming trees; standard library only."""
+"""Treebanks: reading, cleaning and transforming trees; standard library only.
+
+The public names are loaded on first use.
+"""
+
+from __future__ import annotations
+
+from eigentree._core.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "Tree": "tree",
+        "Span": "tree",
+        "parse_tree": "io.brackets",
+        "format_tree": "io.brackets",
+        "read_brackets": "io.brackets",
+        "read_treebank": "reader",
+        "Treebank": "reader",
+        "CleaningOptions": "cleaning",
+        "clean": "cleaning",
+        "unbinarise": "binarise",
+        "BinariseOptions": "binarise",
+        "Lexicon": "lexicon",
+        "LexiconOptions": "lexicon",
+        "HeadRules": "heads",
+        "head_rules": "heads",
+        "Constraint": "constraints",
+        "Constraints": "constraints",
+        "Sentence": "io.conllu",
+        "Word": "io.conllu",
+        "DependencyTreebank": "io.conllu",
+        "read_dependencies": "io.conllu",
+        "read_conllu": "io.conllu",
+        "format_sentence": "io.conllu",
+        "is_projective": "projective",
+        "projectivise": "projective",
+        "TagMap": "universal_tags",
+        "tag_map": "universal_tags",
+    },
+)

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from eigentree import Surprisal
 from eigentree.cli.constituency.surprisal import COLUMNS
+from eigentree.constituency import Surprisal
 from eigentree.constituency.chart import prefix
 from eigentree.constituency.parser import ConstituencyParser
 from eigentree.errors import SettingsError

@@ -1,1 +1,17 @@
-"""Many parsers of one treebank: how they are made to differ, and how their parses are combined."""
+"""Ensembles: how parsers of one treebank are varied, and how their parses are combined.
+
+The public names are loaded on first use.
+"""
+
+from __future__ import annotations
+
+from eigentree._core.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "EnsembleParser": "parser",
+        "train_ensemble": "training",
+        "read_ensemble_config": "config",
+    },
+)
