@@ -17,8 +17,8 @@ from eigentree.cli._options import (
 )
 from eigentree.errors import ModelFileError, SettingsError
 
-# By the kind of a model, the module that describes it and prints the description.
-_DESCRIBED_BY = {
+# By the kind of a model, the module that prints its summary.
+_SHOWN_BY = {
     "parser": "eigentree.cli.constituency.inspect",
     "ensemble": "eigentree.cli.constituency.ensemble",
     "dependency parser": "eigentree.cli.dependency.inspect",
@@ -50,19 +50,25 @@ def inspect(
     line have no states.  For a model in Kruskal form, the errors of its rules, the cost of charts
     and bounds on the error of a sentence's probability are printed.
     """
-    from eigentree.base import kind_of
-    from eigentree.cli.constituency.inspect import NO_KRUSKAL_FORM
+    from eigentree.base import kind_of, load
+    from eigentree.cli.constituency.inspect import NO_KRUSKAL_FORM, add_measured
     from eigentree.data.catalogue import resolve_model
 
     name, _ = model_and_files(model, arguments or [], "")
-    path = str(resolve_model(name))
+    path = resolve_model(name)
     kind = kind_of(path)
-    if kind not in _DESCRIBED_BY:
+    if kind not in _SHOWN_BY:
         raise ModelFileError(f"{path}: is a model of kind {kind!r}, which is no parser")
     if measure and kind != "parser":
         raise SettingsError(NO_KRUSKAL_FORM)
-    module = import_module(_DESCRIBED_BY[kind])
-    report = module.describe(path, **({"measure": True} if measure else {}))
+    module = import_module(_SHOWN_BY[kind])
+    if kind == "ensemble":
+        report = module.describe(str(path))
+    else:
+        parser = load(path)
+        report = {"file": str(path), "bytes": path.stat().st_size, **parser.summary()}
+        if measure:
+            add_measured(parser, report["kruskal"])
     if as_json:
         typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
     else:

@@ -537,10 +537,12 @@ def test_work_may_be_deleted(copy, texts, records):
     assert run_verb("ensemble", "info", copy)[0] == 0
 
 
-def test_inspect_points_at_info(trained):
-    told = refused("inspect", trained.folder)
-    assert "is a folder; eigentree ensemble info tells what is in an ensemble" in told
-    assert run_verb("inspect", trained.folder / "members" / "spectral-1.egt")[0] == 0
+def test_inspect_describes_ensembles_as_info_does(trained):
+    for options in ((), ("--json",)):
+        described = run_verb("inspect", trained.folder, *options)
+        assert described == run_verb("ensemble", "info", trained.folder, *options)
+        assert described[0] == 0
+    assert run_verb("inspect", trained.folder, "--measure")[0] == 2
 
 
 # descriptions -----------------------------------------------------------------------------

@@ -1,21 +1,12 @@
-"""What is in a model of ``induce train``, for the command ``inspect``."""
+"""The summary of a bracketing parser as text, for the command ``inspect``."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import typer
 
 from eigentree.cli._output import plain
-
-
-def describe(path: str) -> dict[str, Any]:
-    """The file and `BracketingParser.summary`."""
-    from eigentree.bracketing.parser import BracketingParser
-
-    parser = BracketingParser.load(path)
-    return {"file": path, "bytes": Path(path).stat().st_size, **parser.summary()}
 
 
 def show(report: dict[str, Any], limit: int, *, ascii_only: bool = False) -> None:  # noqa: ARG001

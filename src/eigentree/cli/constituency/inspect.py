@@ -1,11 +1,10 @@
-"""What is in a constituency model, for the command ``inspect``."""
+"""The summary of a constituency parser as text, for the command ``inspect``."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from eigentree.cli._output import plain, result_console, show_settings
@@ -23,32 +22,14 @@ _REPEATS = 3
 _MIN_SECONDS = 0.2
 
 
-def describe(path: str, *, measure: bool = False) -> dict[str, Any]:
-    """What is in a constituency model, as JSON has it.
-
-    Parameters
-    ----------
-    path
-        The model file.
-    measure
-        Add measured times of charts in Kruskal form.
+def add_measured(parser: ConstituencyParser, costs: dict[str, Any] | None) -> None:
+    """Time both charts on sentences of random words, and add the ratios.
 
     Raises
     ------
     SettingsError
-        When there is nothing to measure.
+        When the parser has no Kruskal form, or latent states.
     """
-    from eigentree.constituency.parser import ConstituencyParser
-
-    parser = ConstituencyParser.load(path)
-    report = {"file": path, "bytes": Path(path).stat().st_size, **parser.summary()}
-    if measure:
-        _add_measured(parser, report["kruskal"])
-    return report
-
-
-def _add_measured(parser: ConstituencyParser, costs: dict[str, Any] | None) -> None:
-    """Time both charts on sentences of random words, and add the ratios."""
     import numpy as np
 
     from eigentree.constituency.chart.arrays import Leaves

@@ -1,8 +1,7 @@
-"""What is in a dependency model, for the command ``inspect``."""
+"""The summary of a dependency parser as text, for the command ``inspect``."""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from eigentree.cli._output import result_console, show_settings
@@ -10,14 +9,6 @@ from eigentree.errors import counted
 
 _OF_EM = ("iterations", "restarts", "judge_every")
 _ROOT_NAME = "root"  # in tables; automata have no printable name for it
-
-
-def describe(path: str) -> dict[str, Any]:
-    """The file and `DependencyParser.summary`."""
-    from eigentree.dependency.parser import DependencyParser
-
-    parser = DependencyParser.load(path)
-    return {"file": path, "bytes": Path(path).stat().st_size, **parser.summary()}
 
 
 def show(report: dict[str, Any], limit: int, *, ascii_only: bool = False) -> None:  # noqa: ARG001
