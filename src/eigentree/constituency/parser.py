@@ -1,23 +1,23 @@
-"""The parser that people hold: tokens, tagger, grammar, chart and decoder in one object.
+"""The constituency parser: tokeniser, tagger, grammar, chart and decoder in one object.
 
 A `ConstituencyParser` never changes, so threads and processes may share it.  It always
-answers: when the grammar has no tree for a sentence, one restriction after another is given
-up, and the result says which (`ParseResult.fallback`):
+returns a result: when the grammar has no tree for a sentence, restrictions are relaxed one after
+another, and `ParseResult.fallback` names the last:
 
 ``threshold``
     pruning by the plain PCFG was relaxed;
 ``coarse``
-    the latent grammar gave no usable marginals, the plain PCFG's were taken;
+    the latent grammar gave no usable marginals, so those of the plain PCFG were used;
 ``tags``
-    some given tags were set aside for the search (they still stand in the tree), or words
-    without tags got some that they were never seen with;
+    some given tags were ignored in the search (the tree still has them), or words without tags
+    got some that they were never seen with;
 ``flat``
     no tree at all: the words with their tags under one root;
 ``split``
     the sentence is longer than ``max_words``, or than memory allows, and was parsed in
-    pieces under one root;
+    parts under one root;
 ``constraints``
-    the constraints on the tree could not all be kept, see `ParseResult.dropped_constraints`.
+    the constraints on the tree could not all be satisfied, see `ParseResult.dropped_constraints`.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ if TYPE_CHECKING:
     from eigentree.evaluation.settings import ParsevalOptions
     from eigentree.words.tagger import Tagger
 
-# Why constraints that the grammar has trees for may have to be given up.
+# Why constraints that the grammar has trees for may have to be dropped.
 IN_PARTS = "the sentence is too long to be parsed in one piece, as constraints need it"
 NOT_IN_CHART = "no tree that the rules have for them has a value in the model's chart"
 
@@ -349,11 +349,11 @@ class ConstituencyParser(SentenceParser[ParseResult]):
             Least absolute value of the marginals in `ParseResult.marginals`; None for none.
             What pruning has left out has no marginal.
         constraints
-            What is demanded of the tree.  Marginals and values are then those of the trees that
-            keep them; required tags go before given ones.
+            Constraints on the tree.  Marginals and values are then those of the trees that satisfy
+            them; required tags replace given ones.
         soft
-            Where not all constraints can be kept, keep each that can be together with those
-            before it.  Otherwise all are given up.
+            Where not all constraints can be satisfied, keep each that can be together with those
+            before it.  Otherwise all are dropped.
 
         Returns
         -------

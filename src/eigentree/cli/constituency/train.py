@@ -45,11 +45,16 @@ from eigentree.cli.constituency._training import (
     report_treebank,
     score_on,
 )
+from eigentree.constituency.estimators import METHODS
 from eigentree.errors import SettingsError, TreebankFormatError
 
 if TYPE_CHECKING:
     from eigentree.constituency.learn.em import EMOptions
     from eigentree.treebank.binarise import BinariseOptions
+
+    Method = str
+else:
+    Method = Literal[METHODS]  # the choices of the option
 
 _ENTRY = re.compile(r"\s*(\S+?)=(\d+)(?:\s*(?:,\s*|$)|\s+)")
 _SPECTRAL = ("spectral",)
@@ -85,7 +90,7 @@ def train(
     output: ModelFileOption,
     dev: DevOption = None,
     method: Annotated[
-        Literal["spectral", "clustering", "em", "spectral+em", "pcfg", "markov"],
+        Method,
         typer.Option(
             help="Estimator of the grammar; markov is pcfg with --vertical 2 --horizontal 1."
         ),
