@@ -59,10 +59,8 @@ def states(
         float, typer.Option(help="Minimum share of a state's visits, for a transition to be shown.")
     ] = 0.03,
     output_format: Annotated[
-        Literal["text", "svg", "dot", "json"],
-        typer.Option(
-            "--output-format", help="Tables, a picture, a graph for Graphviz, or all in JSON."
-        ),
+        Literal["text", "dot", "json"],
+        typer.Option("--output-format", help="Tables, a graph for Graphviz, or all in JSON."),
     ] = "text",
     output_file: OutputOption = "-",
 ) -> None:
@@ -75,7 +73,7 @@ def states(
     from eigentree.automata.state_graph import StateGraphOptions, state_graph
     from eigentree.dependency.head_automata import DIRECTIONS
     from eigentree.dependency.parser import DependencyParser
-    from eigentree.drawing.automaton import draw_graph_dot, draw_graph_svg, draw_graph_text
+    from eigentree.drawing.automaton import draw_graph_dot, draw_graph_text
     from eigentree.treebank.io.text_files import write_whole
 
     if clusters is not None and distance is not None:
@@ -102,12 +100,10 @@ def states(
         if output_format == "json":
             report = {"head": head, "direction": direction, **graph.to_dict()}
             out.write(json.dumps(report, ensure_ascii=False, indent=2) + "\n")
-        elif output_format == "svg":
-            out.write(draw_graph_svg(graph, title, least_share=min_share))
         elif output_format == "dot":
-            out.write(draw_graph_dot(graph, title, least_share=min_share))
+            out.write(draw_graph_dot(graph, title, min_share=min_share))
         else:
-            out.write(draw_graph_text(graph, title, least_share=min_share) + "\n")
+            out.write(draw_graph_text(graph, title, min_share=min_share) + "\n")
 
 
 def _modifiers(parser: DependencyParser, files: list[str], head: str, side: int) -> Sequences:
