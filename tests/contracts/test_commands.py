@@ -1,0 +1,195 @@
+"""What holds for every command: help, unusable input, processes, and a reader that closes early."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from tempfile import mkdtemp
+from typing import NamedTuple
+
+import pytest
+import typer
+
+from eigentree.cli import app
+from tests.contracts.products import PRODUCTS
+from tests.demo import HELD_OUT, demo_trees, run_verb
+from tests.samples import text_of, treebank
+
+
+class Reading(NamedTuple):
+    """A command that opens a model and writes a result for each sentence of its input."""
+
+    words: tuple[str, ...]  # of the command line
+    product: str
+    text: str  # input of more sentences than one batch has
+    suffix: str = ".txt"
+
+
+@cache
+def short_sentences(n: int) -> list[tuple[list[str], list[str]]]:
+    trees = [tree for tree in demo_trees() if len(tree.words()) <= 7]
+    return [(tree.words(), tree.tags()) for tree in (trees * n)[:n]]
+
+
+@cache
+def readings() -> dict[str, Reading]:
+    sentences = short_sentences(40)
+    plain = "".join(" ".join(words) + "\n" for words, _ in sentences)
+    pairs = (map("_".join, zip(words, tags, strict=True)) for words, tags in sentences)
+    tagged = "".join(" ".join(each) + "\n" for each in pairs)
+    trees = text_of(treebank(40, 4))
+    return {
+        "parse": Reading(("parse",), "constituency", plain),
+        "surprisal": Reading(("surprisal",), "constituency", plain),
+        "dependencies parse": Reading(("dependencies", "parse"), "dependency", trees, ".conllu"),
+        "induce parse": Reading(("induce", "parse"), "bracketing", tagged),
+    }
+
+
+READING = ("parse", "surprisal", "dependencies parse", "induce parse")
+reading_commands = pytest.mark.parametrize("name", READING)
+
+
+def input_file(reading: Reading, folder: Path, times: int = 1) -> Path:
+    path = folder / f"in{reading.suffix}"
+    path.write_text(reading.text * times, "utf-8")
+    return path
+
+
+@cache
+def model_of(product: str) -> Path:
+    path = Path(mkdtemp()) / "model.egt"
+    PRODUCTS[product].make().save(path)
+    return path
+
+
+def commands() -> Iterator[tuple[str, ...]]:
+    """The words of every command, groups included."""
+    for name in app.VERBS:
+        loaded = app._load(name)
+        yield (name,)
+        if isinstance(loaded, typer.core.TyperGroup):
+            for below in loaded.commands:
+                yield (name, below)
+
+
+COMMANDS = tuple(commands())
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_help_is_for_users(words):
+    code, out, err = run_verb(*words, "--help")
+    assert (code, err) == (0, "")
+    assert out.startswith(f"Usage: eigentree {' '.join(words)}")
+    assert "<class" not in out
+
+
+HEAVY = {"numba", "scipy", "sklearn", "matplotlib", "pycrfsuite", "nltk", "pandas", "spacy"}
+
+
+def test_help_of_no_command_loads_anything_heavy():
+    script = (
+        "import contextlib, io, sys\n"
+        "from eigentree.cli.app import main\n"
+        f"for words in {COMMANDS!r}:\n"
+        "    with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):\n"
+        "        main([*words, '--help'])\n"
+        f"print(*sorted({HEAVY!r} & set(sys.modules)))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (done.stdout.strip(), done.stderr) == ("", "")
+
+
+@reading_commands
+def test_a_missing_file_is_one_sentence(name, tmp_path):
+    reading = readings()[name]
+    code, out, err = run_verb(
+        *reading.words, "-m", model_of(reading.product), tmp_path / "none", "--quiet"
+    )
+    assert (code, out) == (2, "")
+    assert err.startswith(f"eigentree: {tmp_path / 'none'}: ")
+    assert err.count("\n") == 1
+
+
+@reading_commands
+@pytest.mark.parametrize("content", [b"", b"not a model", b"\x80\x04\x95"])
+def test_a_file_that_is_no_model_is_one_sentence(name, content, tmp_path):
+    reading = readings()[name]
+    (tmp_path / "bad.egt").write_bytes(content)
+    code, out, err = run_verb(
+        *reading.words, "-m", tmp_path / "bad.egt", input_file(reading, tmp_path)
+    )
+    assert (code, out) == (2, "")
+    assert err.startswith(f"eigentree: {tmp_path / 'bad.egt'}: ")
+    assert err.count("\n") == 1
+
+
+@reading_commands
+def test_a_model_of_another_product_is_one_sentence(name, tmp_path):
+    reading = readings()[name]
+    other = "dependency" if reading.product != "dependency" else "constituency"
+    code, out, err = run_verb(*reading.words, "-m", model_of(other), input_file(reading, tmp_path))
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert "is a model of kind" in err
+
+
+@reading_commands
+def test_no_input_is_no_output(name, tmp_path):
+    reading = readings()[name]
+    path = input_file(reading, tmp_path, times=0)
+    code, out, _ = run_verb(*reading.words, "-m", model_of(reading.product), path, "--quiet")
+    assert code in (0, 2)
+    assert out.count("\n") <= 1  # a table has a row of headings
+
+
+@reading_commands
+def test_processes_change_nothing(name, tmp_path):
+    reading = readings()[name]
+    path = input_file(reading, tmp_path)
+    arguments = (*reading.words, "-m", model_of(reading.product), path, "--quiet")
+    alone = run_verb(*arguments)
+    assert alone[0] == 0
+    assert alone[1].count("\n") >= 40
+    assert run_verb(*arguments, "--jobs", "2") == alone
+
+
+@pytest.mark.slow
+@reading_commands
+def test_a_reader_that_closes_early_is_no_error(name, tmp_path):
+    reading = readings()[name]
+    path = input_file(reading, tmp_path, times=20)
+    words = [*reading.words, "-m", str(model_of(reading.product)), str(path), "--quiet"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "eigentree", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.readline()
+        process.stdout.close()
+        assert b"Traceback" not in process.stderr.read()
+        assert process.wait(120) in (0, 141)
+
+
+FILES = {
+    "check": (),
+    "train": ("-o", "model.egt"),
+    "evaluate": (str(HELD_OUT),),
+    "draw": (),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("content", [b"(S (A b)", b"\xff\xfe(\x00"])
+def test_a_damaged_treebank_is_reported_without_a_traceback(name, content, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bad.mrg").write_bytes(content)
+    code, out, err = run_verb(name, "bad.mrg", *FILES[name])
+    assert code in (1, 2)
+    assert "bad.mrg" in out + err
+    assert "Traceback" not in out + err
