@@ -133,6 +133,31 @@ def first_cycle(graph: dict[str, set[str]]) -> list[str]:
     return []
 
 
+def test_no_modules_import_one_another():
+    # Imports for type checkers and inside functions included; a look-up by name is no import.
+    graph: dict[str, set[str]] = {}
+    for each in INNER:
+        graph.setdefault(each.module, set()).add(each.target)
+    assert first_cycle(graph) == []
+
+
+def test_rooms_import_those_below():
+    number = {name: row for row, rooms in enumerate(LAYERS) for name in rooms}
+    wrong = {
+        f"{each.module} imports {each.target}"
+        for each in INNER
+        if each.target != "eigentree"  # its version
+        and room(each.target) != each.room != ""
+        and number.get(room(each.target), len(LAYERS)) >= number.get(each.room, -1)
+    }
+    assert wrong == set()
+
+
+def test_every_room_has_its_row():
+    rooms = {room(dotted(path)) for path in MODULES} - {""}
+    assert rooms ^ set(chain(*LAYERS)) == set()
+
+
 def test_few_modules_are_outside_the_rooms():
     loose = {path.stem for path in PACKAGE.glob("*.py")} - {"__init__", "__main__"}
     assert len(loose) <= MAX_LOOSE_MODULES
