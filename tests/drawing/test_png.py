@@ -58,7 +58,7 @@ def test_fonts_come_with_matplotlib(monkeypatch):
     png._fonts.cache_clear()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     try:
-        with pytest.raises(SettingsError, match="no font to draw text with; install one"):
+        with pytest.raises(SettingsError, match="no font is available to draw text; install one"):
             as_png(draw_svg(TREE))
     finally:
         png._system_has_fonts.cache_clear()

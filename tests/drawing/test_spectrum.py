@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from eigentree.drawing.spectrum import WIDEST, draw_spectrum
+from eigentree.drawing.spectrum import MAX_COLUMNS, draw_spectrum
 
 
 @pytest.mark.parametrize(
@@ -26,8 +26,8 @@ def test_bars_are_relative_to_the_largest_and_a_line_ends_the_states(values, kep
 
 def test_long_spectra_share_columns():
     values = [100.0 - i for i in range(48)]
-    assert len(draw_spectrum(values, 48)) == WIDEST
+    assert len(draw_spectrum(values, 48)) == MAX_COLUMNS
     assert draw_spectrum(values, 16).index("│") == 8
     assert draw_spectrum(values, 15).index("│") == 8
     assert draw_spectrum(values, 47).count("│") == 0
-    assert len(draw_spectrum(values[:25], 25)) <= WIDEST
+    assert len(draw_spectrum(values[:25], 25)) <= MAX_COLUMNS

@@ -61,7 +61,7 @@ def test_undirected_scores_count_reversed_arcs():
 def test_no_punctuation_is_told():
     gold = sentence("a X 0 root", "b X 1 x")
     result = score_attachment([gold], [gold], AttachmentOptions("tags"))
-    assert "no word was left out as punctuation" in result.notes[0]
+    assert "no word was excluded as punctuation" in result.notes[0]
     assert result.all == result.bare
 
 
@@ -103,7 +103,7 @@ def test_what_is_missing():
 
 
 def test_settings_and_lengths_are_checked():
-    with pytest.raises(SettingsError, match="punctuation is 'all', which must be unicode or tags"):
+    with pytest.raises(SettingsError, match="punctuation is 'all'; it must be unicode or tags"):
         AttachmentOptions("all")
     with pytest.raises(SettingsError, match="1 gold sentences and 0 parsed ones"):
         score_attachment([GOLD], [])

@@ -95,7 +95,7 @@ def test_systems_of_different_length_are_refused():
 
 @pytest.mark.parametrize(
     ("setting", "message"),
-    [({"n_samples": 0}, "n_samples is 0"), ({"level": 1.0}, r"level is 1\.0, which must lie")],
+    [({"n_samples": 0}, "n_samples is 0"), ({"level": 1.0}, r"level is 1\.0, which must be")],
 )
 def test_settings_without_meaning_are_refused(setting, message):
     with pytest.raises(ValueError, match=message):

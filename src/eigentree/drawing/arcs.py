@@ -1,9 +1,8 @@
-"""Dependency trees drawn as arcs: as text, a word a line, and as SVG, words in a row.
+"""Dependency trees drawn as arcs: as text, one word per line, and as SVG, words in a row.
 
-Each arc runs at a level of its own.  Arcs are taken from the shortest to the longest, and each
-gets the level above all that it meets: so arcs of a projective tree never cross, and of others
-only those that must.  At a word, arcs leave in such an order that none crosses another there: to
-either side the longest lies nearest the middle.
+Arcs are assigned levels from the shortest to the longest, each above all arcs that it overlaps.
+Arcs of a projective tree never cross, and those of other trees only where they must.  Arcs at a
+word are ordered so that none cross there: on either side the longest is nearest the middle.
 """
 
 from __future__ import annotations
@@ -38,19 +37,19 @@ _HEAD = "▶"
 
 
 class Arcs(NamedTuple):
-    """A dependency tree to be drawn.
+    """A dependency tree to draw.
 
     Attributes
     ----------
     words
     heads
-        One for each word: words count from 1, and 0 is the root.
+        One per word: words count from 1, and 0 is the root.
     relations
-        One for each word, or None.
+        One per word, or None.
     tags
-        One for each word, or None.
+        One per word, or None.
     confidence
-        A fraction for each arc, None for no value, or None throughout.
+        A fraction per arc, None for no value; or None.
     """
 
     words: Sequence[str]
@@ -73,7 +72,7 @@ class _Arc(NamedTuple):
 
 
 def arcs_of(sentence: Sentence) -> Arcs:
-    """A sentence of CoNLL-U with what is drawn of it; tags are its upos, else its xpos.
+    """The arcs of a CoNLL-U sentence; tags are UPOS, or XPOS where UPOS is empty.
 
     Raises
     ------
@@ -91,7 +90,7 @@ def arcs_of(sentence: Sentence) -> Arcs:
 
 
 def levels_of(ends: Sequence[tuple[int, int]]) -> list[int]:
-    """A level for each arc, from 1, so that it lies above all shorter ones that it meets.
+    """A level for each arc, from 1, above all shorter arcs that it overlaps.
 
     Parameters
     ----------
@@ -117,7 +116,7 @@ def levels_of(ends: Sequence[tuple[int, int]]) -> list[int]:
 
 
 def _laid_out(tree: Arcs) -> list[_Arc]:
-    """The arcs between words, in the order of the words that they lead to."""
+    """The arcs between words, in the order of the dependents."""
     n = len(tree.words)
     for name in ("heads", "relations", "tags"):
         values = getattr(tree, name)
@@ -141,24 +140,24 @@ def _laid_out(tree: Arcs) -> list[_Arc]:
 
 
 def draw_arcs_text(tree: Arcs, *, ascii_only: bool = False) -> str:
-    """Draw a dependency tree with characters, a word a line and its arcs before it.
+    """Draw a dependency tree as text, one word per line after its arcs.
 
     Parameters
     ----------
     tree
     ascii_only
-        Lines of ``|``, ``-``, ``+`` and ``>``; words stay as they are.
+        Use ``|``, ``-``, ``+`` and ``>`` for lines; words are not changed.
 
     Returns
     -------
     str
         Lines with the arcs, number, word, tag, head and relation of each word, and its
-        confidence in percent where there are any; without a newline at the end.
+        confidence in percent if there are any; without a final newline.
 
     Raises
     ------
     SettingsError
-        When lists differ in length, or a head is no other word.
+        When lists differ in length, or a head is not another word.
 
     Examples
     --------
@@ -221,8 +220,7 @@ def draw_arcs_svg(trees: Sequence[Arcs]) -> str:
     Parameters
     ----------
     trees
-        A confidence is shown as the colour behind the relation, and told when the pointer
-        rests on it.
+        A confidence is shown as the colour behind the relation and in its tooltip.
 
     Returns
     -------
@@ -232,12 +230,12 @@ def draw_arcs_svg(trees: Sequence[Arcs]) -> str:
     Raises
     ------
     SettingsError
-        As of `draw_arcs_text`.
+        As in `draw_arcs_text`.
     """
-    spoken = " / ".join(" ".join(map(visible, tree.words)) for tree in trees)
+    description = " / ".join(" ".join(map(visible, tree.words)) for tree in trees)
     figures = [_figure(tree) for tree in trees]
     legend = any(tree.confidence is not None for tree in trees)
-    return page_of(figures, spoken, legend=legend, definitions=_MARKER)
+    return page_of(figures, description, legend=legend, definitions=_MARKER)
 
 
 def _figure(tree: Arcs) -> Drawing:
@@ -261,9 +259,9 @@ def _figure(tree: Arcs) -> Drawing:
         for word in range(n)
     ]
     offset = {
-        (word, other): PORT * (place - (len(own) - 1) / 2)
-        for word, own in enumerate(ports)
-        for place, other in enumerate(own)
+        (word, other): PORT * (place - (len(others) - 1) / 2)
+        for word, others in enumerate(ports)
+        for place, other in enumerate(others)
     }
     centres = _centres(arcs, widths, room_of, offset)
     n_levels = max((arc.level for arc in arcs), default=0)
@@ -307,7 +305,7 @@ def _figure(tree: Arcs) -> Drawing:
     below = "".join(
         text_at(centre, tag_line, tag) for centre, tag in zip(centres, tags, strict=True) if tag
     )
-    # Lines of crossing arcs may run behind a name; one without a colour behind it has a white rim.
+    # Lines of crossing arcs may run behind a label, so labels without a background get an outline.
     rim = ' stroke="#ffffff" stroke-width="4" stroke-linejoin="round" paint-order="stroke"'
     if tree.confidence is not None:
         rim = ""
@@ -324,7 +322,7 @@ def _figure(tree: Arcs) -> Drawing:
 def _ports(arcs: Sequence[_Arc], n_words: int) -> list[list[int]]:
     """For each word the words at the other ends of its arcs, from left to right; -1 for the root.
 
-    The longest lies nearest the middle, so that what it rises by stays clear of the shorter.
+    The longest is nearest the middle, so that its vertical part is clear of shorter arcs.
     """
     others: list[list[int]] = [[] for _ in range(n_words)]
     has_head = [False] * n_words
@@ -348,18 +346,18 @@ def _centres(
     room_of: Sequence[float],
     offset: dict[tuple[int, int], float],
 ) -> list[float]:
-    """Where words stand, far enough apart for themselves and for the labels of their arcs."""
+    """Positions of words, far enough apart for the words and the labels of their arcs."""
     ending: list[list[_Arc]] = [[] for _ in widths]
     for arc in arcs:
         ending[arc.ends[1]].append(arc)
     centres: list[float] = []
     for word, width in enumerate(widths):
-        least = width / 2
+        min_centre = width / 2
         if word:
-            least = centres[-1] + widths[word - 1] / 2 + GAP + width / 2
+            min_centre = centres[-1] + widths[word - 1] / 2 + GAP + width / 2
         for arc in ending[word]:
             left = arc.ends[0]
             apart = offset[left, word] - offset[word, left] + room_of[arc.word] + 2 * CORNER
-            least = max(least, centres[left] + apart)
-        centres.append(least)
+            min_centre = max(min_centre, centres[left] + apart)
+        centres.append(min_centre)
     return centres

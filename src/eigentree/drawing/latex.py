@@ -1,8 +1,8 @@
 r"""Trees and arcs for LaTeX: the packages forest, tikz-qtree and tikz-dependency.
 
-Every character of a label or word is printed as it is: what TeX would obey is escaped, and
-letters that fonts would join to other signs (``--`` to a dash, two backquotes to a quote) are kept
-apart.  Letters beyond Latin want XeLaTeX or LuaLaTeX, and a font that has them.
+Labels and words are printed literally: characters special to TeX are escaped, and characters that
+fonts would join (``--`` to a dash, two backquotes to a quote) are separated.  Non-Latin scripts
+require XeLaTeX or LuaLaTeX, and a font that covers them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ESCAPED = {
     "{": r"\{",
     "}": r"\}",
     "$": r"\$",
-    # In tikz-dependency this sign with a backslash would end a word.
+    # In tikz-dependency an escaped ampersand ends a word.
     "&": r"\symbol{38}",
     "#": r"\#",
     "%": r"\%",
@@ -48,7 +48,7 @@ _PACKAGES = {
 
 
 def escape(text: str) -> str:
-    """A text as TeX prints it."""
+    """Escape a text for TeX."""
     apart = _LIGATURE.sub("\\1\0", visible(text))
     return "".join(_ESCAPED.get(sign, sign) for sign in apart).replace("\0", "{}")
 
@@ -56,16 +56,16 @@ def escape(text: str) -> str:
 def trees_in_latex(
     trees: Sequence[Tree], style: TreeStyle = "forest", *, fragment: bool = False
 ) -> str:
-    """Trees as a document with a page for each, or as what stands in a document of one's own.
+    """Trees as a LaTeX document with one page each, or as a fragment for another document.
 
     Parameters
     ----------
     trees
-        Of any depth; TeX itself gives up at some hundreds of levels.
+        Trees of any depth; TeX itself fails at some hundreds of levels.
     style
         ``forest``, or ``qtree`` for tikz-qtree.
     fragment
-        Leave out the preamble; a comment names the package.
+        Omit the preamble; a comment names the required package.
     """
     draw = _forest if style == "forest" else _qtree
     return _document(style, [draw(tree) for tree in trees], fragment)
@@ -84,13 +84,13 @@ def _document(package: str, bodies: Sequence[str], fragment: bool) -> str:
 
 
 def _forest(tree: Tree) -> str:
-    """Words stand in a line at the bottom, as in all our pictures."""
+    """For the package forest; words are aligned at the bottom."""
     inner = _nested(tree, "[{{{label}}}", "[{{{label}}} [{{{word}}}, tier=word]]", "]")
     return f"\\begin{{forest}}\n{inner}\n\\end{{forest}}\n"
 
 
 def _qtree(tree: Tree) -> str:
-    # A blank stands before each closing bracket, as the package wants it.
+    # The package requires a space before each closing bracket.
     inner = _nested(tree, "[.{{{label}}}", "[.{{{label}}} {{{word}}} ]", " ]")
     return f"\\begin{{tikzpicture}}\n\\Tree {inner}\n\\end{{tikzpicture}}\n"
 

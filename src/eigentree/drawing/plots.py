@@ -25,7 +25,7 @@ _Box = tuple[float, float, float, float]  # left, top, right, bottom
 
 
 class Point(NamedTuple):
-    """A point; ``title`` is told when it is pointed at, ``low`` and ``high`` are its interval."""
+    """A point; ``title`` is its tooltip, ``low`` and ``high`` are the ends of its interval."""
 
     x: float
     y: float
@@ -40,7 +40,7 @@ class Series(NamedTuple):
 
     ``colour`` counts from 0, None is for references; a series without a name is not in the
     legend and takes the form of its colour.  ``shift`` moves all of it to the right, so that
-    intervals at the same values stand side by side.
+    intervals at the same values are side by side.
     """
 
     name: str
@@ -229,7 +229,7 @@ def _lines(one: Series, x: _Scale, y: _Scale) -> Iterator[str]:
 
 
 def _mark(one: Series, px: float, py: float, title: str) -> str:
-    """A form for each colour, so that none is needed to tell series apart."""
+    """A marker with a shape for each colour, so that series differ without colour."""
     if one.colour is None:
         path = f"M{px:.1f} {py - 6:.1f}l6 6l-6 6l-6 -6z"
     elif one.colour % 4 == 0:
@@ -240,8 +240,8 @@ def _mark(one: Series, px: float, py: float, title: str) -> str:
         path = f"M{px:.1f} {py - 6:.1f}l5.5 10h-11z"
     else:
         path = f"M{px:.1f} {py + 6:.1f}l5.5 -10h-11z"
-    told = f"<title>{_text(title)}</title>" if title else ""
-    return f'<path class="mark {_class(one)}" d="{path}">{told}</path>'
+    tooltip = f"<title>{_text(title)}</title>" if title else ""
+    return f'<path class="mark {_class(one)}" d="{path}">{tooltip}</path>'
 
 
 def _label(

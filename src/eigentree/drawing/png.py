@@ -1,7 +1,6 @@
-"""Pictures as PNG, rendered by resvg, with fonts that are there on every machine.
+"""PNG pictures, rendered by resvg.
 
-Fonts of the system are used for all that they have; those that come with matplotlib, the
-DejaVu family, stand in where the system has none.
+System fonts are preferred; the DejaVu fonts that come with matplotlib are the fallback.
 """
 
 from __future__ import annotations
@@ -13,33 +12,33 @@ from pathlib import Path
 from eigentree._core.optional import require
 from eigentree.errors import SettingsError
 
-MOST_PIXELS = 100_000_000  # four bytes each in memory
+MAX_PIXELS = 100_000_000  # four bytes each in memory
 _SIZE = re.compile(r'<svg[^>]*? viewBox="0 0 ([0-9.]+) ([0-9.]+)"')
 
 
 def as_png(svg: str, *, scale: float = 2.0) -> bytes:
-    """A picture as PNG.
+    """Render an SVG document as PNG.
 
     Parameters
     ----------
     svg
-        A document that one of the functions here has drawn.
+        A document drawn by a function of this package.
     scale
-        Pixels for each unit of the drawing.
+        Pixels per unit of the drawing.
 
     Raises
     ------
     SettingsError
         When the picture would have more than a hundred million pixels, when scale is not
-        above 0, or when resvg-py or any font is missing.
+        positive, or when resvg-py or a font is missing.
     """
     found = _SIZE.search(svg)
     assert found is not None
-    # The renderer ends the process when it gets no memory.
+    # The renderer aborts the process when it runs out of memory.
     across, down = (float(size) * scale for size in found.groups())
     if not scale > 0.0:
         raise SettingsError(f"scale is {scale}; it must be above 0")
-    if across * down > MOST_PIXELS:
+    if across * down > MAX_PIXELS:
         raise SettingsError(
             f"a picture of {across:,.0f} x {down:,.0f} pixels is too large for PNG; "
             "draw fewer trees, with a smaller scale, or as SVG"
@@ -49,14 +48,14 @@ def as_png(svg: str, *, scale: float = 2.0) -> bytes:
     fonts = _fonts()
     if not fonts and not _system_has_fonts():
         raise SettingsError(
-            "there is no font to draw text with; install one, or matplotlib, which has some"
+            "no font is available to draw text; install one, or matplotlib, which includes some"
         )
     return bytes(resvg_py.svg_to_bytes(svg_string=svg, zoom=scale, font_files=fonts))
 
 
 @cache
 def _fonts() -> list[str]:
-    """Font files that come with matplotlib; none without it."""
+    """Font files of matplotlib; none if it is not installed."""
     try:
         from matplotlib import get_data_path
     except ModuleNotFoundError:
@@ -67,7 +66,7 @@ def _fonts() -> list[str]:
 
 @cache
 def _system_has_fonts() -> bool:
-    """Whether text leaves a mark."""
+    """Whether rendered text is visible."""
     import resvg_py
 
     blank, written = (

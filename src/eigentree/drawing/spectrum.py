@@ -1,10 +1,10 @@
-"""Spectra as small pictures: one character for one singular value, or for a few."""
+"""Spectra of singular values as text sparklines."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-WIDEST = 24  # columns; longer spectra share a column among neighbours
+MAX_COLUMNS = 24  # neighbouring values of longer spectra share a column
 _LEVELS = "▁▂▃▄▅▆▇█"
 _CUT = "│"
 _ASCII = dict(zip(map(ord, _LEVELS + _CUT), "_.:-=+*#|", strict=True))
@@ -16,11 +16,11 @@ def draw_spectrum(values: Sequence[float], kept: int, *, ascii_only: bool = Fals
     Parameters
     ----------
     values
-        From the largest, which is positive, down; none for an empty picture.
+        In descending order, the first positive; empty for an empty result.
     kept
-        How many of them belong to states; a line stands behind those if more follow.
+        How many of them have states; a line separates these from the rest.
     ascii_only
-        Punctuation in place of bars.
+        Use punctuation instead of bars.
 
     Examples
     --------
@@ -29,7 +29,7 @@ def draw_spectrum(values: Sequence[float], kept: int, *, ascii_only: bool = Fals
     >>> draw_spectrum([8.0, 4.0, 2.0, 1.0], 4, ascii_only=True)
     '#-._'
     """
-    together = -(-len(values) // WIDEST)
+    together = -(-len(values) // MAX_COLUMNS)
     bars = ""
     for first in range(0, len(values), max(1, together)):
         if 0 < first == -(-kept // together) * together:

@@ -1,4 +1,4 @@
-"""Trees drawn as SVG: one self-contained file, without scripts, styles or outside fonts."""
+"""Trees drawn as SVG: self-contained documents without scripts, style sheets or web fonts."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ PAGE_GAP = 36
 LEGEND_WIDTH = 270.0
 
 INK, WORD_INK, LINE, LEADER = "#1f3a5f", "#111111", "#7d8897", "#c3cad3"
-# Orange to blue by way of a pale grey: these stay apart for every kind of colour vision.
+# Orange to blue through pale grey: distinguishable with every kind of colour vision.
 LOW, MIDDLE, HIGH = (244, 165, 110), (242, 240, 230), (140, 190, 235)
 
 
 class Drawing(NamedTuple):
-    """A drawing to be put on a page, which begins at 0 in both directions."""
+    """A drawing to place on a page; its coordinates start at 0."""
 
     width: float
     height: float
@@ -40,7 +40,7 @@ def draw_svg(tree: Tree, *, confidence: Confidence | None = None) -> str:
         Any tree, of any depth.  Labels and words may be any text; they are escaped.
     confidence
         A fraction for each node in the order of ``tree.nodes()``, None for no value; it is
-        shown as the colour behind the label and told when the pointer rests on it.
+        shown as the colour behind the label and in its tooltip.
 
     Returns
     -------
@@ -61,22 +61,24 @@ def draw_svg_page(
     """Draw trees one below the other in one SVG document; see `draw_svg`."""
     values = [None] * len(trees) if confidence is None else confidence
     figures = [_figure(*pair) for pair in zip(trees, values, strict=True)]
-    spoken = " / ".join(" ".join(map(visible, tree.words())) for tree in trees)
-    return page_of(figures, spoken, legend=any(one is not None for one in values))
+    description = " / ".join(" ".join(map(visible, tree.words())) for tree in trees)
+    return page_of(figures, description, legend=any(one is not None for one in values))
 
 
-def page_of(figures: Sequence[Drawing], spoken: str, *, legend: bool, definitions: str = "") -> str:
+def page_of(
+    figures: Sequence[Drawing], description: str, *, legend: bool, definitions: str = ""
+) -> str:
     """Figures one below the other in one SVG document.
 
     Parameters
     ----------
     figures
-    spoken
-        What is drawn, for those who do not see it.
+    description
+        Accessible description of the drawing.
     legend
-        Whether colours that stand for confidences are explained.
+        Whether to add a legend of the colours of confidences.
     definitions
-        What figures refer to, as SVG.
+        SVG definitions that the figures refer to.
     """
     width = max((figure.width for figure in figures), default=0.0)
     height = float(MARGIN - PAGE_GAP)
@@ -93,7 +95,7 @@ def page_of(figures: Sequence[Drawing], spoken: str, *, legend: bool, definition
     return (
         '<?xml version="1.0" encoding="UTF-8"?>\n'
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{across}" height="{down}" '
-        f'viewBox="0 0 {across} {down}" role="img" aria-label="{escaped(spoken)}" '
+        f'viewBox="0 0 {across} {down}" role="img" aria-label="{escaped(description)}" '
         f'font-family="{FONT}" text-anchor="middle">\n'
         f'<rect width="{across}" height="{down}" fill="#ffffff"/>\n'
         f"{''.join(bodies)}</svg>\n"
@@ -159,23 +161,23 @@ def _legend(left: float, top: float) -> str:
 
 
 def text_at(x: float, y: float, text: str, title: str = "") -> str:
-    """A text with its middle at x, and what is told when the pointer rests on it."""
-    told = f"<title>{escaped(title)}</title>" if title else ""
-    return f'<text x="{plain(x)}" y="{plain(y)}">{told}{escaped(text)}</text>\n'
+    """A text centred at x, with a tooltip if `title` is not empty."""
+    tooltip = f"<title>{escaped(title)}</title>" if title else ""
+    return f'<text x="{plain(x)}" y="{plain(y)}">{tooltip}{escaped(text)}</text>\n'
 
 
 def escaped(text: str) -> str:
-    """A text as it can stand in XML."""
+    """A text escaped for XML."""
     return html.escape(visible(text), quote=True)
 
 
 def plain(value: float) -> str:
-    """A number as short as drawings need it."""
+    """A coordinate with at most one decimal."""
     return f"{value:.1f}".removesuffix(".0")
 
 
 def text_width(text: str, size: float, *, bold: bool = False) -> float:
-    """Room for a text in the widest of the fonts named, in pixels; fonts can't be asked here."""
+    """Width of a text in pixels, an upper bound over the fonts in `FONT`."""
     ems = sum(_ems(character) for character in text)
     return size * ems * (1.12 if bold else 1.0)
 
@@ -191,8 +193,8 @@ def _ems(character: str) -> float:
 
 
 def colour_of(value: float) -> str:
-    """The colour of a confidence."""
+    """The colour of a confidence, as ``#rrggbb``."""
     share = min(max(value, 0.0), 1.0)
-    start, end, way = (LOW, MIDDLE, 2 * share) if share < 0.5 else (MIDDLE, HIGH, 2 * share - 1)
-    mixed = (round(a + (b - a) * way) for a, b in zip(start, end, strict=True))
+    start, end, weight = (LOW, MIDDLE, 2 * share) if share < 0.5 else (MIDDLE, HIGH, 2 * share - 1)
+    mixed = (round(a + (b - a) * weight) for a, b in zip(start, end, strict=True))
     return "#" + "".join(f"{part:02x}" for part in mixed)

@@ -1,8 +1,8 @@
-"""Trees drawn with text, and the layout that text and SVG share.
+"""Trees drawn as text, and the layout that text and SVG share.
 
-A tree that fits is drawn from the root down with its words in the last line; a tree that is
-too wide or deep for that is drawn indented, one phrase or word a line.  The text is safe to
-print: control characters, and those that reorder text, are shown instead of sent.
+A tree that fits is drawn top-down with its words in the last line; a tree that is too wide or deep
+is drawn indented, one phrase or word per line.  The text is safe to print: control characters, and
+characters that reorder text, are replaced by visible symbols.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from eigentree.treebank.tree import Tree
 Style = Literal["auto", "tree", "indented"]
 Confidence = Sequence[float | None]
 
-NAMELESS = "·"  # stands for the label of the nameless outer bracket
+NAMELESS = "·"  # shown for the empty label of an outer bracket
 GAP = 2  # columns between neighbours
-TALLEST = 60  # lines of a tree drawn from the root down when the style is "auto"
-MOST_CELLS = 10_000_000  # more would take gigabytes
-MOST_RAILS = 90  # columns of indentation before the outer ones are left out
+MAX_LINES = 60  # of a top-down drawing when the style is "auto"
+MAX_CELLS = 10_000_000  # more would take gigabytes
+MAX_INDENT = 90  # columns of indentation before the outer ones are elided
 
 # Which of its four arms a line character has: up, down, left, right.
 BOXES = {
@@ -50,38 +50,38 @@ class Placed(NamedTuple):
 
 
 def shown_label(node: Tree, confidence: float | None = None) -> str:
-    """A node's label as it is drawn, with its confidence in percent if it has one."""
+    """The drawn label of a node, with its confidence in percent if it has one."""
     label = visible(node.label) or NAMELESS
     return label if confidence is None else f"{label} {100 * confidence:.0f}%"
 
 
 def check_confidence(confidence: Confidence | None, n_nodes: int) -> Confidence:
-    """One value for each node, None throughout if there are none."""
+    """Check that there is one value per node; None stands for no values."""
     if confidence is None:
         return [None] * n_nodes
     if len(confidence) != n_nodes:
         raise SettingsError(
-            f"confidence has {len(confidence)} values, which must be {n_nodes}: one for each node"
+            f"confidence has {len(confidence)} values; expected {n_nodes}, one per node"
         )
     return confidence
 
 
 def lay_out(tree: Tree, width: Callable[[int, Tree], float], gap: float) -> list[Placed]:
-    """Place the nodes so that no two of one depth overlap, parents over their children.
+    """Place nodes so that no two at one depth overlap, with parents over their children.
 
     Parameters
     ----------
     tree
         Any tree.
     width
-        Room that a node needs for itself, from its place in ``tree.nodes()`` and the node.
+        The width of a node, from its position in ``tree.nodes()`` and the node.
     gap
-        Room between neighbours.
+        Space between neighbours.
 
     Returns
     -------
     list of Placed
-        In the order of ``tree.nodes()``; the drawing begins at 0.
+        In the order of ``tree.nodes()``; the drawing starts at 0.
     """
     nodes = list(tree.nodes())
     children: list[list[int]] = [[] for _ in nodes]
@@ -123,32 +123,32 @@ def draw_text(
     ascii_only: bool = False,
     confidence: Confidence | None = None,
 ) -> str:
-    """Draw a tree with characters.
+    """Draw a tree as text.
 
     Parameters
     ----------
     tree
         Any tree, of any depth.
     style
-        "tree" from the root down with the words in the last line, "indented" with a line for
-        each phrase or word, or "auto" for the first where it fits.
+        "tree" for top-down with the words in the last line, "indented" for one line per phrase or
+        word, or "auto" for "tree" if it fits, otherwise "indented".
     width
-        Columns that "auto" may fill.
+        Maximum number of columns for "auto".
     ascii_only
-        Lines of ``|``, ``-`` and ``+``; labels and words stay as they are.
+        Use ``|``, ``-`` and ``+`` for lines; labels and words are not changed.
     confidence
         A fraction for each node in the order of ``tree.nodes()``, None for no value.
 
     Returns
     -------
     str
-        Lines without trailing white space, and without a newline at the end.
+        Lines without trailing white space, and without a final newline.
 
     Raises
     ------
     SettingsError
-        When `confidence` has another length than the tree has nodes, or when a tree is too
-        large for "tree".
+        When `confidence` does not have one value per node, or when a tree is too large for
+        "tree".
 
     Examples
     --------
@@ -179,7 +179,7 @@ def draw_text(
 def _draw_from_root(
     tree: Tree, labels: list[str], lines: dict[int, str], room: int | None
 ) -> str | None:
-    """The tree with its words in the last line; None where it needs more than `room` columns."""
+    """The tree with its words in the last line; None if it needs more than `room` columns."""
 
     def width(place: int, node: Tree) -> int:
         return max(columns(labels[place]), columns(visible(node.word or "")))
@@ -190,9 +190,9 @@ def _draw_from_root(
     )
     # Two lines for each level of phrases, then the tags and the words.
     tag_line = 2 * (1 + max((one.depth for one in placed if one.children), default=-1))
-    if room is not None and (n_columns > room or tag_line + 2 > TALLEST):
+    if room is not None and (n_columns > room or tag_line + 2 > MAX_LINES):
         return None
-    if n_columns * (tag_line + 2) > MOST_CELLS:
+    if n_columns * (tag_line + 2) > MAX_CELLS:
         raise SettingsError(
             f"a drawing of {tag_line + 2} lines and {n_columns} columns is too large for style "
             "tree; indented has no limit"
@@ -231,13 +231,13 @@ def _draw_from_root(
 
 
 def _draw_indented(tree: Tree, labels: list[str], lines: dict[int, str]) -> str:
-    """A line for each phrase or word; chains of single children share one."""
+    """One line per phrase or word; chains of single children share one."""
     chain, elided = " ─ ".translate(lines), "⋯  ".translate(lines)
     inner, rail = "├─ ".translate(lines), "│  ".translate(lines)
     last, blank = "└─ ".translate(lines), "   "
     drawn: list[str] = []
     numbered = iter(labels)
-    # A node with what stands before it, and before what is below it.
+    # A node with the prefix of its line, and the prefix of the lines below it.
     stack: list[tuple[Tree, str, str]] = [(tree, "", "")]
     while stack:
         node, before, below = stack.pop()
@@ -249,8 +249,8 @@ def _draw_indented(tree: Tree, labels: list[str], lines: dict[int, str]) -> str:
         drawn.append(f"{before}{chain.join(names)}{word}")
         if not node.children:
             continue
-        if len(below) > MOST_RAILS:
-            below = elided + below[-MOST_RAILS // 2 :]
+        if len(below) > MAX_INDENT:
+            below = elided + below[-MAX_INDENT // 2 :]
         stack.append((node.children[-1], below + last, below + blank))
         stack.extend((child, below + inner, below + rail) for child in node.children[-2::-1])
     return "\n".join(drawn)

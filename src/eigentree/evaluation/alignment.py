@@ -1,4 +1,4 @@
-"""Which sentences of two files belong together when their order doesn't say."""
+"""Alignment of the sentences of two files by equality, regardless of their order."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 
 class Alignment(NamedTuple):
-    """Places, from 0, on the parsed side.
+    """Positions, from 0, of parsed sentences.
 
-    ``places`` has one for each gold sentence, None where no parsed one is equal;
-    ``left_over`` has those that belong to no gold sentence, in order.
+    ``places`` has one entry for each gold sentence, None if no parsed sentence equals it;
+    ``left_over`` lists the parsed sentences without a gold sentence, in order.
     """
 
     places: list[int | None]
@@ -19,9 +19,9 @@ class Alignment(NamedTuple):
 
 
 def align_equal(gold: Sequence[Hashable | None], parsed: Sequence[Hashable | None]) -> Alignment:
-    """Pair what is equal, such as the words of sentences; None is equal to nothing.
+    """Align equal items, such as the words of sentences; None equals nothing.
 
-    Several that are equal are paired in their order, so that a missing one is taken to be the last.
+    Repeated items are aligned in their order, so that a missing one is taken to be the last.
     """
     waiting: defaultdict[Hashable, deque[int]] = defaultdict(deque)
     for place, each in enumerate(parsed):
@@ -29,6 +29,6 @@ def align_equal(gold: Sequence[Hashable | None], parsed: Sequence[Hashable | Non
             waiting[each].append(place)
     places: list[int | None] = []
     for each in gold:
-        found = None if each is None else waiting.get(each)
-        places.append(found.popleft() if found else None)
-    return Alignment(places, sorted(place for found in waiting.values() for place in found))
+        queue = None if each is None else waiting.get(each)
+        places.append(queue.popleft() if queue else None)
+    return Alignment(places, sorted(place for queue in waiting.values() for place in queue))

@@ -8,15 +8,15 @@ Over the words that count,
 and UUAS is the share of words whose arc, taken without its direction, is one of the gold
 tree's.  Both sides have the same words, so recall, precision and F1 are one figure, that of the
 CoNLL 2018 shared task; relations are compared as there without their subtypes (``nsubj`` for
-``nsubj:pass``) unless asked otherwise.  A sentence is an exact match (UEM, LEM) when all of its
-words are right.
+``nsubj:pass``) unless the options say otherwise.  A sentence is an exact match (UEM, LEM) when
+all of its words are correct.
 
-Every figure is given over all words, as in the shared task, and over words that are no
-punctuation, as in older work.  Punctuation is what the gold file shows to be so: a form of Unicode
-punctuation characters alone, or a tag.
+Every figure is given over all words, as in the shared task, and over words that are not
+punctuation, as in older work.  Punctuation is determined by the gold file: forms of Unicode
+punctuation characters only, or tags.
 
-A sentence whose parse is missing has all its words wrong.  One whose words differ can't be
-compared, keeps its reason in the result and is in no figure.
+All words of a sentence without a parse count as wrong.  A sentence whose words differ is not
+compared; the result has the reason, and no figure includes the sentence.
 
 References
 ----------
@@ -45,17 +45,17 @@ Measure = Literal["uas", "las"]
 
 @dataclass(frozen=True, slots=True)
 class AttachmentOptions:
-    """What is compared, and what is left out of the figures without punctuation.
+    """What is compared, and what counts as punctuation.
 
     Parameters
     ----------
     punctuation
-        How it is known: ``"unicode"`` by forms whose characters are all of a Unicode category P,
-        ``"tags"`` by gold tags.
+        ``"unicode"``: forms whose characters are all of a Unicode category P; ``"tags"``: by
+        gold tags.
     punctuation_tags
-        Words with such a gold UPOS or XPOS are punctuation, under ``"tags"``.
+        With ``"tags"``, words with such a gold UPOS or XPOS are punctuation.
     subtypes
-        Compare relations with their subtypes, what follows the first colon.
+        Compare relations with their subtypes (the part after the first colon).
     """
 
     punctuation: Punctuation = "unicode"
@@ -65,16 +65,16 @@ class AttachmentOptions:
     def __post_init__(self) -> None:
         if self.punctuation not in get_args(Punctuation):
             known = " or ".join(get_args(Punctuation))
-            raise SettingsError(f"punctuation is {self.punctuation!r}, which must be {known}")
+            raise SettingsError(f"punctuation is {self.punctuation!r}; it must be {known}")
 
 
 class Tally(NamedTuple):
-    """Numbers of words: all that count, and those that are right."""
+    """Numbers of words: all that count, and those that are correct."""
 
     words: int = 0
-    heads: int = 0  # right heads
-    arcs: int = 0  # right heads and relations
-    edges: int = 0  # arcs that are right but for their direction, and right heads
+    heads: int = 0  # correct heads
+    arcs: int = 0  # correct heads and relations
+    edges: int = 0  # correct arcs regardless of direction
 
     @property
     def uas(self) -> float | None:
@@ -90,9 +90,9 @@ class Tally(NamedTuple):
 
 
 class AttachmentScore(NamedTuple):
-    """One sentence: its counts, and whether and why it couldn't be compared.
+    """One sentence: its counts, or the reason why it was not compared.
 
-    ``number`` counts from 1.  ``all`` is over all words, ``bare`` over words that are no
+    ``number`` counts from 1.  ``all`` is over all words, ``bare`` over words that are not
     punctuation.
     """
 
@@ -105,7 +105,7 @@ class AttachmentScore(NamedTuple):
 
 
 class RelationScore(NamedTuple):
-    """Words of one relation: in gold, in the parses, and with the right head and relation."""
+    """Words of one relation: in gold, in the parses, and with the correct head and relation."""
 
     gold: int
     parsed: int
@@ -114,7 +114,7 @@ class RelationScore(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AttachmentSummary:
-    """Sums and fractions over sentences; None where there was nothing to divide by.
+    """Sums and fractions over sentences; None where the denominator is zero.
 
     ``mean_uas`` and ``mean_las`` are means over sentences; ``uem`` and ``lem`` are shares of
     sentences with every head, or every head and relation, right.
@@ -134,8 +134,8 @@ class AttachmentSummary:
 class AttachmentResult(NotebookDisplay):
     """The outcome of `score_attachment`.
 
-    ``all`` is over all words, ``bare`` over those that are no punctuation; ``relations`` are over
-    all words, the most frequent first.
+    ``all`` is over all words, ``bare`` over those that are not punctuation; ``relations``
+    are over all words, most frequent first.
     """
 
     options: AttachmentOptions
@@ -147,7 +147,7 @@ class AttachmentResult(NotebookDisplay):
 
     @property
     def problems(self) -> list[AttachmentScore]:
-        """The sentences that couldn't be compared, or have no parse."""
+        """The sentences that could not be compared or have no parse."""
         return [one for one in self.sentences if one.status != "ok"]
 
     @property
@@ -165,13 +165,13 @@ class AttachmentResult(NotebookDisplay):
     def counts(self, measure: Measure, *, punctuation: bool = True) -> NDArray[np.int64]:
         """Counts of the sentences that the figures are over, axes (sentence, 3).
 
-        The columns are right words, words and words again, as `bootstrap_interval` and
-        `paired_test` take them: their F1 is then the share of right words.
+        The columns are correct words, words, and words again, as `bootstrap_interval` and
+        `paired_test` take them: their F1 is then the accuracy.
         """
         return sentence_counts(self.counted(), measure, punctuation=punctuation)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the sentences that compared well, ready for JSON."""
+        """The scores and the sentences that could not be compared, in types that JSON has."""
         return {
             "settings": {
                 **asdict(self.options),
@@ -199,7 +199,7 @@ class AttachmentResult(NotebookDisplay):
 def sentence_counts(
     sentences: Sequence[AttachmentScore], measure: Measure, *, punctuation: bool = True
 ) -> NDArray[np.int64]:
-    """Right words, words and words again of each sentence; see `AttachmentResult.counts`."""
+    """Correct words, words, and words again of each sentence; see `AttachmentResult.counts`."""
     tallies = [one.all if punctuation else one.bare for one in sentences]
     rows = [(one.heads if measure == "uas" else one.arcs, one.words, one.words) for one in tallies]
     return np.array(rows, dtype=np.int64).reshape(-1, 3)
@@ -228,8 +228,7 @@ def score_attachment(
     Raises
     ------
     SettingsError
-        When the sequences differ in length: only `align_sentences` can tell what belongs
-        together then.
+        When the sequences differ in length; use `align_sentences` first.
 
     Cost
     ----
@@ -261,8 +260,8 @@ def score_attachment(
     notes = []
     if every.words and every.words == bare.words:
         notes.append(
-            "no word was left out as punctuation, so that both columns are the same; the gold "
-            "file may mark it in another way"
+            "no word was excluded as punctuation, so both columns are equal; the gold file may "
+            "mark punctuation in another way"
         )
     return AttachmentResult(
         options=options,
@@ -280,15 +279,15 @@ def score_attachment(
 def align_sentences(
     gold: Sequence[Sentence | None], parsed: Sequence[Sentence | None]
 ) -> tuple[list[Sentence | None], list[int]]:
-    """Find for each gold sentence the parsed one with the same words, in whatever order they come.
+    """Find the parsed sentence with the same words for each gold sentence, in any order.
 
-    Equal sentences are paired in their order.
+    Repeated sentences are aligned in their order.
 
     Returns
     -------
     tuple
         Parsed sentences in the order of the gold ones, None where there is none; and the
-        places, from 0, of parsed sentences that belong to no gold one.
+        positions, from 0, of parsed sentences without a gold sentence.
     """
     keys = [
         [None if sentence is None else tuple(sentence.forms()) for sentence in side]
@@ -330,7 +329,7 @@ def _tally(rights: list[tuple[bool, bool, bool]]) -> Tally:
 
 
 def _difference(gold: Sentence, parsed: Sentence) -> str:
-    """Why two sentences can't be compared; empty if they can."""
+    """The reason why two sentences cannot be compared; empty if they can."""
     without = next((word.id for word in gold.words if word.head is None), None)
     if without is not None:
         return f"word {without} has no head in gold"
@@ -349,7 +348,7 @@ def _relation(word: Word, options: AttachmentOptions) -> str:
 def _is_punctuation(word: Word, options: AttachmentOptions) -> bool:
     if options.punctuation == "tags":
         return word.upos in options.punctuation_tags or word.xpos in options.punctuation_tags
-    # Not as brackets are scored: shared tasks leave out signs such as % as well.
+    # Unlike bracket scores: shared tasks exclude signs such as % as well.
     return all(unicodedata.category(character)[0] == "P" for character in word.form)
 
 

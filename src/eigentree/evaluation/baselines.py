@@ -1,6 +1,6 @@
-"""Bracketings that know nothing of language, and the best binary one: what scores are held against.
+"""Baseline bracketings, and the best binary one as the upper bound.
 
-All are sets of half-open spans of two words or more, the whole sentence among them.
+All are sets of half-open spans of two or more words, including the whole sentence.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ Spans = frozenset[Pair]
 
 
 def left_branching(n_words: int) -> Spans:
-    """Each word joins all before it."""
+    """A left-branching binary tree."""
     return frozenset((0, end) for end in range(2, n_words + 1))
 
 
 def right_branching(n_words: int) -> Spans:
-    """Each word joins all after it."""
+    """A right-branching binary tree."""
     return frozenset((start, n_words) for start in range(n_words - 1))
 
 
 def random_branching(n_words: int, rng: np.random.Generator) -> Spans:
-    """A binary tree, each as likely as any other.
+    """A uniformly random binary tree.
 
     Of the rotations of a row of n words and n - 1 nodes, in any order, exactly one lists a
     binary tree from the bottom up: every node after the words and nodes that it joins.
@@ -56,10 +56,9 @@ def random_branching(n_words: int, rng: np.random.Generator) -> Spans:
 
 
 def binary_completion(gold: Iterable[Pair], n_words: int) -> Spans:
-    """A binary tree with all gold spans, to the right where they leave a choice.
+    """A binary tree with all gold spans, right-branching where they leave a choice.
 
-    No binary tree has more of the gold spans, so its score is the upper bound of what makes
-    binary trees.
+    No binary tree has more of the gold spans, so its score is the upper bound for binary trees.
 
     Parameters
     ----------

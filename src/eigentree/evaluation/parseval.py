@@ -6,14 +6,14 @@ A tree becomes a multiset of labelled spans over the words that count, and
     F1 = 2 matched / (gold + parsed),
 
 where `matched` is the largest number of pairs of equal brackets, `gold` and `parsed` the
-numbers of brackets on each side, summed over sentences.  Nodes that hold a word are no
-brackets, but phrases over one word and over the whole sentence are, so that a sentence of two
-words earns something from any tree: the mean of sentence F1, which short sentences lift, is
-given beside the corpus F1.  A parsed bracket crosses when it shares words with a gold bracket
-and neither holds the other.
+numbers of brackets on each side, summed over sentences.  Preterminals are not brackets, but
+phrases over one word and over the whole sentence are, so that any tree over two words gets some
+credit: the mean of sentence F1, which short sentences raise, is reported in addition to the
+corpus F1.  A parsed bracket crosses a gold bracket when they share words and neither contains
+the other.
 
-What is left out and what is held equal is the matter of `eigentree.evaluation.settings`.
-Sentences that can't be compared keep their record and reason in the result.
+`eigentree.evaluation.settings` defines what is excluded and which labels are equivalent.
+Sentences that cannot be compared have a record with the reason in the result.
 
 References
 ----------
@@ -53,7 +53,7 @@ def score(
     options
         What counts; `EVALB_COLLINS`, `OWN`, or a variant of either.
     fallbacks
-        Whether the parser had to fall back, one value a sentence, to be counted in the result.
+        Whether the parser fell back, one value per sentence; the result has the count.
 
     Returns
     -------
@@ -63,8 +63,7 @@ def score(
     Raises
     ------
     SettingsError
-        When the sequences differ in length: only `align_by_words` can tell what belongs
-        together then.
+        When the sequences differ in length; use `align_by_words` first.
 
     Cost
     ----
@@ -77,7 +76,7 @@ def score(
         )
     if fallbacks is not None and len(fallbacks) != len(gold):
         raise SettingsError(
-            f"{len(fallbacks)} values in fallbacks, which must be {len(gold)}: one a sentence"
+            f"{len(fallbacks)} values in fallbacks; expected {len(gold)}, one per sentence"
         )
     comparison = _Comparison(options)
     sentences = tuple(
@@ -101,7 +100,7 @@ def score(
 
 
 class CountedBrackets(NamedTuple):
-    """What counts of a tree: its words, and its brackets over them, parents before children."""
+    """The words and brackets of a tree that count, parents before children."""
 
     words: list[str]
     brackets: list[Span]
@@ -110,10 +109,9 @@ class CountedBrackets(NamedTuple):
 def counted_brackets(
     trees: Iterable[Tree], options: ParsevalOptions = OWN
 ) -> list[CountedBrackets]:
-    """What counts of each tree, for comparing each with many.
+    """The words and brackets of each tree that count, for comparing many pairs of trees.
 
-    Where two trees have the same words, their brackets are what `score` compares; else only
-    `score` can tell whether and how they can be compared.
+    For trees with equal words, these are the brackets that `score` compares.
     """
     comparison = _Comparison(options)
     sides = (ScoredTree(tree, options) for tree in trees)
@@ -123,8 +121,8 @@ def counted_brackets(
 class AlignedTrees(NamedTuple):
     """Parsed trees in the order of the gold trees.
 
-    ``parsed`` has one entry for each gold tree, None where no tree has its words;
-    ``left_over`` has the places, from 0, of parsed trees that belong to no gold tree.
+    ``parsed`` has one entry for each gold tree, None if no tree has its words; ``left_over`` has
+    the positions, from 0, of parsed trees without a gold tree.
     """
 
     parsed: list[Tree | None]
@@ -134,10 +132,10 @@ class AlignedTrees(NamedTuple):
 def align_by_words(
     gold: Sequence[Tree | None], parsed: Sequence[Tree | None], options: ParsevalOptions = OWN
 ) -> AlignedTrees:
-    """Find for each gold tree the parsed tree with the same words, in whatever order they come.
+    """Find the parsed tree with the same words for each gold tree, in any order.
 
-    Only the words that `options` compares must agree.  Equal sentences are paired in their
-    order, so a missing copy of a repeated sentence is taken to be the last one.
+    Only the words that `options` compares must agree.  Repeated sentences are aligned in their
+    order, so that a missing copy is taken to be the last one.
     """
     keys = [
         [None if tree is None else tuple(ScoredTree(tree, options).words()) for tree in side]
@@ -148,7 +146,7 @@ def align_by_words(
 
 
 class _Comparison:
-    """The options made ready for quick use, and what is counted over all sentences."""
+    """The options in a form for fast lookup, and counts over all sentences."""
 
     def __init__(self, options: ParsevalOptions) -> None:
         self.options = options
@@ -171,7 +169,7 @@ class _Comparison:
         base = SentenceScore(number, length=one.length if one else 0)
         no_words = options.missing == "skip" and other is not None and not any(other.kept)
         if other is None or no_words:
-            # A parse of which no word counts is no parse to the reference program.
+            # The reference program treats a parse without counted words as no parse.
             reason = "no parse" if other is None else "no word of the parse counts"
             return self._failed(base, one, "missing", reason)
         if one is None:
@@ -272,8 +270,8 @@ class _Comparison:
     def _match(self, gold: list[Span], parsed: list[Span]) -> list[tuple[str, str]]:
         """Pairs of labels of matched brackets, gold brackets choosing in their order.
 
-        Equality isn't transitive, so the order can matter; the reference program gives each
-        gold bracket, parents before children, the first parsed one that is left.
+        Equivalence of labels is not transitive, so the order can matter; like the reference
+        program, each gold bracket, parents first, takes the first remaining parsed one.
         """
         labelled = self.options.labelled
         waiting: defaultdict[Span, deque[int]] = defaultdict(deque)
@@ -318,7 +316,7 @@ def _cut(label: str, separators: str) -> str:
 
 def _n_crossing(gold: list[Span], parsed: list[Span], n_words: int) -> int:
     # A gold bracket crosses start..end when one of its ends lies strictly inside and the other
-    # strictly outside, so the furthest partner of each end tells whether there is one.
+    # strictly outside, so the furthest partner of each end decides whether there is one.
     first_start = list(range(n_words + 1))
     last_end = list(range(n_words + 1))
     for _, start, end in gold:

@@ -1,15 +1,15 @@
-"""How far probabilities can be trusted, from examples with known outcomes.
+"""Calibration of probabilities, measured on examples with known outcomes.
 
-Of all that is told to be right with probability p, a share p should be right.  Examples are put
+Of the examples with predicted probability p, a share p should be correct.  Examples are grouped
 into bins by their probability, and the expected calibration error is the mean distance, over
-examples, between the mean probability of an example's bin and the share of it that is right:
+examples, between the mean probability of an example's bin and its accuracy:
 
-    sum over bins of  size / all  *  | mean probability - share right |
+    sum over bins of  size / all  *  | mean probability - accuracy |
 
 Bins are of equal width (the usual measure), or of equal size (adaptive: it does not depend on a few
-full bins).  Both are 0 for a forecast that always tells the overall share; the Brier score, the
-mean of (p - right)^2, and the log loss, the mean of -log of what was given to the outcome, say how
-well probabilities tell right from wrong besides.
+full bins).  Both are 0 for a constant forecast of the overall accuracy.  The Brier score, the mean
+of (p - outcome)^2, and the log loss, the mean of -log p(outcome), also measure how well
+probabilities separate correct from incorrect examples.
 
 References
 ----------
@@ -29,12 +29,12 @@ from eigentree.errors import SettingsError
 from eigentree.treebank.tree import Span, Tree
 
 BINS = 15
-# What is told to be sure and is wrong would cost infinitely much.
-LEAST_LOSS_PROBABILITY = 1e-3
+# Bounds the log loss of certain but incorrect predictions.
+MIN_LOSS_PROBABILITY = 1e-3
 
 
 class Bin(NamedTuple):
-    """Examples of like probability: their number, mean probability and share that is right."""
+    """Examples of similar probability: their number, mean probability and accuracy."""
 
     size: int
     mean: float
@@ -42,21 +42,21 @@ class Bin(NamedTuple):
 
 
 class Reliability(NamedTuple):
-    """How far some probabilities can be trusted.
+    """The calibration of a set of probabilities.
 
     Attributes
     ----------
     size : int
         Number of examples.
     mean, share : float
-        Mean probability, and the share of the examples that are right.
+        Mean probability, and accuracy.
     error, adaptive_error : float
         Expected calibration error over bins of equal width, and over bins of equal size.
     brier : float
     log_loss : float
         In nats, with probabilities cut to 0.001..0.999.
     bins : tuple of Bin
-        Those of equal width that hold anything.
+        The non-empty bins of equal width.
     """
 
     size: int
@@ -72,7 +72,7 @@ class Reliability(NamedTuple):
 def measure_reliability(
     probability: ArrayLike, right: ArrayLike, *, n_bins: int = BINS
 ) -> Reliability:
-    """Measure probabilities by what came out.
+    """Measure probabilities against outcomes.
 
     Parameters
     ----------
@@ -81,23 +81,23 @@ def measure_reliability(
     right : bool, axes (examples)
     n_bins
         Bins k of equal width hold probabilities from k / n_bins on and below (k + 1) / n_bins, the
-        last one 1 too.  Of bins of equal size none parts examples of one probability.
+        last one also 1.  Bins of equal size never separate examples of equal probability.
 
     Raises
     ------
     SettingsError
-        When there is no example, or a probability outside 0..1.
+        When there are no examples, or a probability is outside 0..1.
     """
     p = np.asarray(probability, dtype=np.float64)
     outcome = np.asarray(right, dtype=np.float64)
     if not len(p):
-        raise SettingsError("there is no bracket to judge; at least one is needed")
+        raise SettingsError("reliability needs at least one example")
     if np.min(p) < 0 or np.max(p) > 1:
-        raise SettingsError(f"a probability is {np.min(p)} or {np.max(p)}; it must be in 0..1")
+        raise SettingsError(f"probabilities must be in 0..1 (got {np.min(p)} to {np.max(p)})")
     width = np.minimum((p * n_bins).astype(np.int64), n_bins - 1)
     edges = np.sort(p)[[len(p) * k // n_bins for k in range(1, n_bins)]]
     size = np.searchsorted(edges, p, side="right")
-    cut = np.clip(p, LEAST_LOSS_PROBABILITY, 1 - LEAST_LOSS_PROBABILITY)
+    cut = np.clip(p, MIN_LOSS_PROBABILITY, 1 - MIN_LOSS_PROBABILITY)
     bins = tuple(_bins(width, p, outcome))
     return Reliability(
         len(p),
@@ -112,25 +112,25 @@ def measure_reliability(
 
 
 def right_brackets(parsed: Sequence[Span], gold: Tree) -> list[bool]:
-    """Which labelled brackets of a parse the gold tree has too.
+    """Whether each labelled bracket of a parse is in the gold tree.
 
-    Every bracket counts, those over one word and over the whole sentence as well, and no word or
-    label is left out.  Of equal brackets as many are right, the first ones, as the gold tree has.
+    All brackets count, including those over one word and over the whole sentence, and no word or
+    label is excluded.  Of repeated brackets, the first are correct, as many as the gold tree has.
     """
     left = Counter(gold.spans())
-    found = []
+    correct = []
     for span in parsed:
-        found.append(left[span] > 0)
+        correct.append(left[span] > 0)
         left[span] -= 1
-    return found
+    return correct
 
 
 def _bins(
     number: NDArray[np.int64], p: NDArray[np.float64], right: NDArray[np.float64]
 ) -> Iterator[Bin]:
     for each in np.unique(number):
-        own = number == each
-        yield Bin(int(np.sum(own)), float(np.mean(p[own])), float(np.mean(right[own])))
+        inside = number == each
+        yield Bin(int(np.sum(inside)), float(np.mean(p[inside])), float(np.mean(right[inside])))
 
 
 def _error(bins: Sequence[Bin]) -> float:

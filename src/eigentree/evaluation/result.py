@@ -1,4 +1,4 @@
-"""What a comparison of trees gives: a record for each sentence, and sums over them."""
+"""Results of comparing trees: a record for each sentence, and sums over them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from eigentree.evaluation.settings import ParsevalOptions
 
 
 class SentenceScore(NamedTuple):
-    """One sentence: its counts, and whether and why it couldn't be compared.
+    """One sentence: its counts, or the reason why it was not compared.
 
-    ``number`` counts from 1.  ``length`` is what the cut-off looks at, ``words`` the number of
-    words that were compared, ``tags`` the number of those with the right tag.  ``flat`` tells
-    that no bracket of the parse is shorter than the sentence, as in many a fall-back.
+    ``number`` counts from 1.  ``length`` is the length for the cut-off, ``words`` the number of
+    compared words, ``tags`` the number of these with the correct tag.  ``flat``: no bracket of the
+    parse is shorter than the sentence, as in many fall-backs.
     """
 
     number: int
@@ -44,7 +44,7 @@ class SentenceScore(NamedTuple):
 
     @property
     def f1(self) -> float | None:
-        """F1 of the sentence; 1 where neither side has a bracket, as with one bare word."""
+        """F1 of the sentence; 1 if neither side has a bracket, as for a single word."""
         if self.status == "ok" and not self.gold + self.parsed:
             return 1.0
         return _share(2 * self.matched, self.gold + self.parsed)
@@ -53,7 +53,7 @@ class SentenceScore(NamedTuple):
 class LabelScore(NamedTuple):
     """Brackets of one label: in gold, in the parses, and the matched ones of either side.
 
-    The last two differ where a label is held equal to another.
+    The last two differ if labels are equivalent to others.
     """
 
     gold: int
@@ -64,10 +64,10 @@ class LabelScore(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ParsevalSummary:
-    """Sums and fractions over sentences; None where there was nothing to divide by.
+    """Sums and fractions over sentences; None where the denominator is zero.
 
-    The fractions are over the sentences that count: the compared ones, and the others as well
-    when the options say "miss".  Crossing brackets are over compared sentences only.
+    The fractions are over the sentences that count: the compared ones, and with "miss" also the
+    others.  Crossing brackets are over compared sentences only.
     """
 
     sentences: int
@@ -93,10 +93,10 @@ class ParsevalSummary:
 
 @dataclass(frozen=True, slots=True)
 class ParsevalResult(NotebookDisplay):
-    """The outcome of `eigentree.evaluate.score`.
+    """The outcome of `eigentree.score`.
 
     ``all`` sums over all sentences, ``short`` over those within the cut-off, if there is one.
-    ``fallbacks`` is None when the caller didn't tell about them.
+    ``fallbacks`` is None if they were not given.
     """
 
     options: ParsevalOptions
@@ -109,7 +109,7 @@ class ParsevalResult(NotebookDisplay):
 
     @property
     def problems(self) -> list[SentenceScore]:
-        """The sentences that couldn't be compared."""
+        """The sentences that could not be compared."""
         return [one for one in self.sentences if one.status != "ok"]
 
     def counted(self) -> list[SentenceScore]:
@@ -125,7 +125,7 @@ class ParsevalResult(NotebookDisplay):
         return np.array(rows, dtype=np.int64).reshape(-1, 3)
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the sentences that compared well, ready for JSON."""
+        """The scores and the sentences that could not be compared, in types that JSON has."""
         return {
             "settings": self.options.to_dict(),
             "all": asdict(self.all),
@@ -141,7 +141,7 @@ class ParsevalResult(NotebookDisplay):
 
 
 def summarise(sentences: Sequence[SentenceScore], options: ParsevalOptions) -> ParsevalSummary:
-    """Sum up records of sentences; see `ParsevalSummary` for what is over what."""
+    """Sum up records of sentences; `ParsevalSummary` documents the denominators."""
     compared = [one for one in sentences if one.status == "ok"]
     counted = _counted(sentences, options)
     gold, parsed, matched, words, tags = (

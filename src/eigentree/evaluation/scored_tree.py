@@ -1,4 +1,4 @@
-"""One tree as a scorer sees it: its words, which of them count, and its brackets over them."""
+"""A tree prepared for scoring: its words, which of them count, and its brackets."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from eigentree.evaluation.settings import ParsevalOptions
 from eigentree.treebank.tree import Span, Tree
 
 QUOTE_MARKS = frozenset("'\"/")
-SIGNS = frozenset("#%&*@/\\§¶‰†‡")  # punctuation to Unicode, but read aloud as words
-ACCENTS = frozenset("`´¨")  # no punctuation to Unicode, but quote marks in treebanks
+SIGNS = frozenset("#%&*@/\\§¶‰†‡")  # punctuation by Unicode category, but read as words
+ACCENTS = frozenset("`´¨")  # not punctuation by Unicode category, but quote marks in treebanks
 
 
 def is_punctuation(word: str) -> bool:
-    """Whether a word has only punctuation, by Unicode category, in any script.
+    """Whether a word consists of punctuation by Unicode category, in any script.
 
-    Signs that are read as words (``%``, ``&``, ``#``, ...) are none; grave and acute accents,
-    which stand for quote marks in treebanks, are.
+    Signs that are read as words (``%``, ``&``, ``#``, ...) are not punctuation; grave and acute
+    accents, which are quote marks in treebanks, are.
     """
     return all(
         character in ACCENTS
@@ -26,7 +26,7 @@ def is_punctuation(word: str) -> bool:
 
 
 class ScoredTree:
-    """One tree as its tokens, which of them count, and its brackets over all tokens."""
+    """The tokens of a tree, which of them count, and its brackets over all tokens."""
 
     def __init__(self, tree: Tree, options: ParsevalOptions) -> None:
         self.tokens: list[tuple[str, str]] = []  # word, tag
@@ -74,10 +74,10 @@ class ScoredTree:
 
 
 def restore_quotes(gold: ScoredTree, parsed: ScoredTree, options: ParsevalOptions) -> None:
-    """Let a quote mark count again that one side alone left out for its tag.
+    """Restore quote marks that only one side excluded because of their tags.
 
-    Quotes at the same place, in words that count before them, are taken for the same one.
-    Where EVALB brings the first of several adjacent quotes back twice, each comes back once.
+    Quotes are identified by the number of counted words before them.  Where EVALB restores the
+    first of several adjacent quotes twice, each is restored once.
     """
     gold_quotes, parsed_quotes = gold.quotes(options), parsed.quotes(options)
     for theirs in parsed_quotes:

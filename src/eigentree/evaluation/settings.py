@@ -1,9 +1,9 @@
-"""What counts when trees are compared: named settings, and EVALB parameter files.
+"""Settings for comparing trees, and EVALB parameter files.
 
-Two settings are ready made.  `EVALB_COLLINS` is the arithmetic of the reference program EVALB
-with its file COLLINS.prm, by which results on the Penn Treebank are published.  `OWN` is meant
-for any treebank and tag set: it leaves out punctuation by its characters instead of its tags,
-and counts a sentence without a parse as wholly wrong instead of passing over it.
+There are two predefined settings.  `EVALB_COLLINS` reproduces the reference program EVALB with its
+file COLLINS.prm, the standard for results on the Penn Treebank.  `OWN` suits any treebank and tag
+set: it excludes punctuation by characters instead of tags, and counts a sentence without a parse
+as wrong instead of skipping it.
 """
 
 from __future__ import annotations
@@ -20,36 +20,36 @@ ROOT_LABELS = ("", "ROOT", "TOP", "VROOT")
 
 @dataclass(frozen=True, slots=True)
 class ParsevalOptions:
-    """What is left out and what is held equal before brackets are counted.
+    """What is excluded, and which labels and words are equivalent, when brackets are compared.
 
     Parameters
     ----------
     name
-        How reports call these settings.
+        Name of the settings in reports.
     delete_labels
-        A preterminal with such a label goes with its word, before positions are counted; a
-        phrase loses its bracket and keeps what is in it.  Phrases that become empty vanish.
+        Preterminals with such a label are deleted with their words, before positions are
+        counted; phrases lose their bracket but keep their content.  Empty phrases are deleted.
     drop_punctuation
-        Leave out the words that consist of punctuation, whatever their tags.
+        Exclude words that consist of punctuation, regardless of their tags.
     length_delete_labels
-        Preterminals that don't count for the length of a sentence, on which the cut-off
-        depends.  Punctuation counts for the length even where it is left out of the spans.
+        Preterminals that do not count towards the length of a sentence, to which the cut-off
+        applies.  Punctuation counts towards the length even if it is excluded from spans.
     quote_labels
-        Tags between which EVALB forgives confusion: when the numbers of words differ, a quote
-        mark (``'``, ``"`` or ``/``) that was left out on one side alone comes back.
+        Tags between which EVALB forgives confusion: when the numbers of words differ, quote
+        marks (``'``, ``"`` or ``/``) that only one side excluded are restored.
     equal_labels, equal_words
-        Pairs that count as the same, in both directions; not transitive.
+        Pairs that are equivalent; symmetric but not transitive.
     labelled
-        Compare labels, or spans alone.
+        Compare labels and spans, or spans only.
     label_separators
         The label of a phrase ends before the first of these characters.
     root_labels
-        Names of an outermost bracket that isn't counted.  Empty to count it, as the reference
-        program does with each name that isn't among its delete labels.
+        Labels of an outermost bracket that is not counted.  Empty to count it, as the reference
+        program does unless the label is deleted.
     cut_off
-        Longest sentence of the second summary, in words; None for no second summary.
+        Maximum length, in words, of sentences in the second summary; None for no second summary.
     missing
-        What becomes of a gold sentence with no comparable parse: "skip" leaves it out of the
+        Treatment of a gold sentence without a comparable parse: "skip" excludes it from the
         figures, "miss" counts all its brackets as not found.
     """
 
@@ -94,11 +94,11 @@ _NUMBERS = ("DEBUG", "MAX_ERROR", "CUTOFF_LEN", "LABELED")
 
 
 def read_parameters(path: str | Path) -> ParsevalOptions:
-    """Read the parameter file of the reference program.
+    """Read a parameter file of the reference program EVALB.
 
-    Each line holds a keyword and its value; lines that begin with ``#`` and lines of fewer
-    than three characters say nothing.  DEBUG and MAX_ERROR are accepted and have no effect:
-    every sentence is always reported, and no number of errors ends the work.
+    Each line has a keyword and its value; lines that begin with ``#`` and lines of fewer than
+    three characters are ignored.  DEBUG and MAX_ERROR are accepted but have no effect: every
+    sentence is reported, and there is no limit on errors.
 
     Parameters
     ----------
@@ -154,9 +154,7 @@ def _lines(path: str | Path) -> list[str]:
         text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
-        raise SettingsError(
-            f"{path}:{line}: byte {data[error.start]:#04x} isn't UTF-8, which the file must be"
-        ) from None
+        raise SettingsError(f"{path}:{line}: byte {data[error.start]:#04x} is not UTF-8") from None
     return text.split("\n")
 
 

@@ -1,7 +1,7 @@
-"""How sure a difference in F1 is: bootstrap intervals and paired tests over sentences.
+"""Significance of differences in F1: bootstrap intervals and paired tests over sentences.
 
-Sentences are the units that chance draws; each brings its counts of matched, gold and parsed
-brackets, and the statistic is the corpus F1 of the summed counts.
+Sentences are the sampling units.  Each has counts of matched, gold and parsed brackets, and the
+statistic is the corpus F1 of the summed counts.
 
 References
 ----------
@@ -34,7 +34,7 @@ class Interval(NamedTuple):
 class PairedTest(NamedTuple):
     """Two systems on the same sentences.
 
-    ``difference`` is the corpus F1 of the second less that of the first, ``interval`` its
+    ``difference`` is the corpus F1 of the second minus that of the first, ``interval`` its
     bootstrap interval.  The two p-values, of the paired bootstrap and of approximate
     randomisation, are two-sided: the chance of a difference at least as large when the systems
     are equally good.
@@ -63,14 +63,14 @@ def corpus_f1(counts: ArrayLike) -> Floats:
 def bootstrap_interval(
     counts: ArrayLike, *, seed: int, n_samples: int = 10_000, level: float = 0.95
 ) -> Interval:
-    """Percentile interval of the corpus F1 when the sentences are drawn anew.
+    """Percentile interval of the corpus F1, by resampling sentences.
 
     Parameters
     ----------
     counts : axes (sentence, 3), at least one sentence
         Matched, gold and parsed brackets of each sentence.
     seed
-        Same seed, same interval.
+        Seed of the random numbers.
     n_samples
         Number of draws, each of as many sentences as there are.
     level
@@ -81,7 +81,7 @@ def bootstrap_interval(
     ShapeError
         When `counts` has other axes or no sentence.
     ValueError
-        When `level` or `n_samples` has no meaning.
+        When `level` or `n_samples` is out of range.
     """
     given = _checked(counts, "counts")
     _check_draws(n_samples, level)
@@ -94,7 +94,7 @@ def bootstrap_interval(
 def bootstrap_mean_interval(
     values: ArrayLike, *, seed: int, n_samples: int = 10_000, level: float = 0.95
 ) -> Interval:
-    """Percentile interval of a mean over sentences when they are drawn anew.
+    """Percentile interval of a mean over sentences, by resampling sentences.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def bootstrap_mean_interval(
     ShapeError
         When `values` has other axes or no sentence.
     ValueError
-        When `level` or `n_samples` has no meaning.
+        When `level` or `n_samples` is out of range.
     """
     given = np.asarray(values, dtype=np.float64)
     if given.ndim != 1 or not len(given):
@@ -130,10 +130,10 @@ def paired_test(
 ) -> PairedTest:
     """Test whether two systems differ in corpus F1 on the same sentences.
 
-    The bootstrap draws sentences anew and asks how often the difference strays from the
-    observed one by as much as the observed one is from zero.  Approximate randomisation lets
-    the two systems swap their parses of each sentence with probability one half and asks how
-    often the difference is as large as the observed one.
+    The bootstrap resamples sentences; its p-value is how often the difference deviates from the
+    observed one by at least the observed difference.  Approximate randomisation swaps the two
+    systems' parses of each sentence with probability one half; its p-value is how often the
+    difference is at least as large as the observed one.
 
     Parameters
     ----------
@@ -147,11 +147,11 @@ def paired_test(
     ShapeError
         When the arrays have other axes or differ in their number of sentences.
     ValueError
-        When `level` or `n_samples` has no meaning.
+        When `level` or `n_samples` is out of range.
 
     Cost
     ----
-    O(sentences x n_samples) time, in pieces of fixed memory.
+    O(sentences x n_samples) time, in chunks of fixed memory.
     """
     one, other = _checked(first, "first"), _checked(second, "second")
     if len(one) != len(other):
@@ -169,7 +169,7 @@ def paired_test(
     change = (other - one).astype(np.float64)
     swapped = []
     rng = generator(seed, 1)
-    for size in _pieces(len(one), n_samples):
+    for size in _chunks(len(one), n_samples):
         moved = rng.integers(0, 2, size=(size, len(one))).astype(np.float64) @ change
         swapped.append(corpus_f1(other.sum(axis=0) - moved) - corpus_f1(one.sum(axis=0) + moved))
     return PairedTest(
@@ -195,19 +195,19 @@ def _check_draws(n_samples: int, level: float) -> None:
     if n_samples < 1:
         raise ValueError(f"n_samples is {n_samples}, which must be at least 1")
     if not 0.0 < level < 1.0:
-        raise ValueError(f"level is {level}, which must lie between 0 and 1")
+        raise ValueError(f"level is {level}, which must be between 0 and 1")
 
 
-def _pieces(n_sentences: int, n_samples: int) -> Iterator[int]:
-    most = max(1, CELLS_AT_ONCE // n_sentences)
-    for begun in range(0, n_samples, most):
-        yield min(most, n_samples - begun)
+def _chunks(n_sentences: int, n_samples: int) -> Iterator[int]:
+    size = max(1, CELLS_AT_ONCE // n_sentences)
+    for begun in range(0, n_samples, size):
+        yield min(size, n_samples - begun)
 
 
 def _draws(n_sentences: int, n_samples: int, seed: int) -> Iterator[NDArray[np.int64]]:
-    """Places of drawn sentences, axes (sample, sentence), in pieces."""
+    """Places of drawn sentences, axes (sample, sentence), in chunks."""
     rng = generator(seed, 0)
-    for size in _pieces(n_sentences, n_samples):
+    for size in _chunks(n_sentences, n_samples):
         yield rng.integers(0, n_sentences, size=(size, n_sentences))
 
 
@@ -218,6 +218,6 @@ def _interval(samples: Floats, level: float) -> Interval:
 
 def _p_value(differences: Floats, observed: float) -> float:
     # The observed arrangement is one of the possible ones, hence the ones added; the margin
-    # keeps rounding from telling equal differences apart.
+    # keeps rounding from separating equal differences.
     as_large = np.abs(differences) >= abs(observed) - 1e-12
     return float((1 + np.count_nonzero(as_large)) / (1 + len(differences)))

@@ -1,19 +1,18 @@
-"""Unlabelled bracket scores, as unsupervised parsing reports them, in both its conventions.
+"""Unlabelled bracket scores, in both conventions of unsupervised parsing.
 
-What counts of a gold tree is a set: its empty elements are gone, then its punctuation; of the
-spans over the words that are left, each counts once however many phrases have it, spans of one
-word don't count, and the whole sentence always is one of the spans, of parses as well.  Length
-is the number of words left.  Then
+Empty elements and then punctuation are removed from a gold tree; its spans over the remaining words
+are a set, so each counts once.  Spans of one word do not count, and the whole sentence is always
+one of the spans, in parses as well.  The length is the number of remaining words.  Then
 
 ``klein-manning``
-    corpus F1 = 2 matched / (gold + parsed) of the summed spans, the sentence's own among them.
-    A sentence of two words counts with its one span, which no parse misses.
+    corpus F1 = 2 matched / (gold + parsed) of the summed spans, including the whole sentence.
+    A sentence of two words counts with its one span, which every parse has.
 ``sentence``
-    mean of the F1 of sentences without the sentence's own span.  A gold tree without any other
-    gives 1 when the parse has no other either, which is certain for two words, and else 0.
+    mean of the F1 of sentences, excluding the whole sentence.  A gold tree without other spans
+    has F1 1 if the parse has none either, as for two words, otherwise 0.
 
-Sentences of one word or none have nothing to find and count in neither.  A missing parse, or
-one of other words, has no spans at all and counts as such.
+Sentences of fewer than two words count in neither.  A missing parse, or one of other words,
+counts as having no spans.
 
 References
 ----------
@@ -47,23 +46,23 @@ Convention = Literal["klein-manning", "sentence"]
 CONVENTIONS: tuple[Convention, ...] = ("klein-manning", "sentence")
 LENGTHS = (10, 20, 30, 40)
 
-# Currency signs are no punctuation, but papers on the Penn Treebank leave them out with it.
+# Currency signs are not punctuation, but papers on the Penn Treebank exclude them as well.
 PENN_PUNCTUATION = (",", ".", ":", "``", "''", "-LRB-", "-RRB-", "#", "$")
 
 
 class GoldBracketing(NamedTuple):
-    """What counts of a gold tree.
+    """The words and spans of a gold tree that count.
 
     Attributes
     ----------
     words, tags
-        Of the words that are left without punctuation and empty elements.
+        Of the words that are neither punctuation nor empty elements.
     spans
-        Spans of two words or more over them, the whole sentence included.
+        Spans of two or more words over them, including the whole sentence.
     text
         All words, punctuation included.
     kept
-        Whether each word of ``text`` is left.
+        Whether each word of ``text`` counts.
     """
 
     words: tuple[str, ...]
@@ -79,17 +78,17 @@ def gold_bracketing(
     punctuation: Iterable[str] | None = None,
     empty_labels: Iterable[str] = ("-NONE-",),
 ) -> GoldBracketing:
-    """What counts of a gold tree.
+    """The words and spans of a gold tree that count.
 
     Parameters
     ----------
     tree
         A tree as read, or a clean one.
     punctuation
-        Tags of the words that are left out, such as `PENN_PUNCTUATION`; None leaves out the
-        words of punctuation by Unicode category, whatever their tags.
+        Tags of the words to exclude, such as `PENN_PUNCTUATION`; None excludes words of Unicode
+        punctuation, regardless of their tags.
     empty_labels
-        Preterminals that hold no word.
+        Preterminals of empty elements.
     """
     empty, marks = frozenset(empty_labels), None if punctuation is None else frozenset(punctuation)
     leaves = [node for node in tree.preterminals() if node.label not in empty]
@@ -105,10 +104,10 @@ def gold_bracketing(
 
 
 class SentenceSpans(NamedTuple):
-    """One sentence with its numbers of spans, the sentence's own among them.
+    """One sentence with its numbers of spans, including the whole sentence.
 
-    ``number`` counts from 1; ``length`` is in words that count.  ``status`` tells a missing
-    parse, and one that can't be compared for the ``reason``.
+    ``number`` counts from 1; ``length`` is in words that count.  ``status`` is "missing" without a
+    parse, and "error" for a parse that cannot be compared for the ``reason``.
     """
 
     number: int
@@ -121,7 +120,7 @@ class SentenceSpans(NamedTuple):
 
     @property
     def f1(self) -> float:
-        """F1 without the sentence's own span, by the rules of convention ``sentence``."""
+        """F1 excluding the whole sentence, by the convention ``sentence``."""
         if self.status != "ok":
             return 0.0
         gold, parsed = self.gold - 1, self.parsed - 1
@@ -136,17 +135,17 @@ class UnlabelledScore(NamedTuple):
     convention
         ``"klein-manning"`` or ``"sentence"``.
     longest
-        Most words of a sentence; None for all sentences.
+        Maximum length of a sentence; None for all sentences.
     sentences
-        Those of two words or more, which the score is over.
+        Number of sentences of two or more words.
     trivial
-        How many of them have no gold span but their own.
+        Number of these without a gold span but the whole sentence.
     f1
-        As a fraction; None without sentences, as all that follows.
+        A fraction; None without sentences, like the following.
     recall, precision
         Of the summed spans; None under ``"sentence"``, too.
     interval
-        Of ``f1``, by the bootstrap over sentences; None where none was asked for.
+        Bootstrap interval of ``f1``; None if not requested.
     """
 
     convention: Convention
@@ -176,14 +175,14 @@ class UnlabelledResult(NotebookDisplay):
         return [one for one in self.sentences if one.status != "ok"]
 
     def figure(self, convention: Convention, longest: int | None) -> UnlabelledScore:
-        """The figure of one convention and length; KeyError where it wasn't asked for."""
+        """The score of one convention and length; KeyError if it was not computed."""
         for one in self.figures:
             if (one.convention, one.longest) == (convention, longest):
                 return one
         raise KeyError((convention, longest))
 
     def to_dict(self) -> dict[str, Any]:
-        """The figures, and the sentences that couldn't be compared, ready for JSON."""
+        """The scores and the sentences that could not be compared, in types that JSON has."""
         return {
             "figures": [one.to_dict() for one in self.figures],
             "not_compared": [
@@ -209,13 +208,13 @@ def score_unlabelled(
         From `gold_bracketing`.
     parsed
         One for each gold tree, over all its words or over those that count; None for "no
-        parse".  Whether a word is punctuation is for the gold tree to say.
+        parse".  The gold tree determines which words are punctuation.
     lengths
-        Each gives figures over the sentences up to so many words; all sentences do besides.
+        Maximum sentence lengths; each gives scores, in addition to those over all sentences.
     seed
-        Of the bootstrap.
+        Seed of the bootstrap.
     n_samples
-        Draws of the bootstrap; 0 for no intervals.
+        Samples of the bootstrap; 0 for no intervals.
 
     Returns
     -------
@@ -252,8 +251,8 @@ def score_unlabelled(
 class AlignedBracketings(NamedTuple):
     """Bracketings in the order of the gold trees.
 
-    ``parsed`` has None where none has the words of a gold tree; ``left_over`` has the places,
-    from 0, of those that belong to no gold tree.
+    ``parsed`` has None if no bracketing has the words of a gold tree; ``left_over`` has the
+    positions, from 0, of bracketings without a gold tree.
     """
 
     parsed: list[Bracketing | None]
@@ -263,18 +262,17 @@ class AlignedBracketings(NamedTuple):
 def align_bracketings(
     gold: Sequence[GoldBracketing], parsed: Sequence[Bracketing | None]
 ) -> AlignedBracketings:
-    """Find for each gold tree the bracketing with its words, in whatever order they come.
+    """Find the bracketing with the words of each gold tree, in any order.
 
-    Those with all words of a sentence, then those with the words that count, are paired in
-    their order.
+    Bracketings over all words of a sentence take precedence over those with the words that count.
     """
     waiting: defaultdict[tuple[str, ...], deque[int]] = defaultdict(deque)
     for place, one in enumerate(parsed):
         if one is not None:
             waiting[one.words].append(place)
     chosen: list[Bracketing | None] = []
-    for own in gold:
-        places = waiting.get(own.text) or waiting.get(own.words)
+    for each in gold:
+        places = waiting.get(each.text) or waiting.get(each.words)
         chosen.append(parsed[places.popleft()] if places else None)
     return AlignedBracketings(
         chosen, sorted(place for places in waiting.values() for place in places)
@@ -282,7 +280,7 @@ def align_bracketings(
 
 
 def marks_that_count(gold: Iterable[GoldBracketing]) -> Counter[str]:
-    """Words of punctuation that weren't left out, as when its tags are other ones."""
+    """Words of punctuation that were not excluded, for example because of their tags."""
     return Counter(word for one in gold for word in one.words if is_punctuation(word))
 
 
@@ -300,7 +298,7 @@ def _compared(number: int, gold: GoldBracketing, parsed: Bracketing | None) -> S
 
 
 def _difference(gold: GoldBracketing, parsed: Bracketing) -> str:
-    """Where the words of a parse depart from those of the gold tree that they are nearest to."""
+    """The first difference between the words of a parse and of its gold tree."""
     numbers = {len(gold.text), len(gold.words)}
     if len(parsed.words) not in numbers:
         listed = " or ".join(map(str, sorted(numbers)))
@@ -356,7 +354,7 @@ def _left(items: Sequence[str], kept: Sequence[bool]) -> tuple[str, ...]:
 
 
 def _without(spans: Iterable[Pair], kept: Sequence[bool]) -> frozenset[Pair]:
-    """Spans over the words that are kept, of two of them or more, the whole sentence added."""
+    """Spans over the kept words, of two or more of them, and the whole sentence."""
     place = [0]
     for is_kept in kept:
         place.append(place[-1] + is_kept)

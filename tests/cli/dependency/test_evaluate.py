@@ -132,7 +132,7 @@ def test_tags_of_punctuation(files):
     assert ["words", "5", "3"] in cells(done.stdout)
     assert "punctuation: words with one of the gold tags PRP ." in done.stdout
     done = evaluate(*names, "--punctuation", "tags", "--punctuation-tags", "X")
-    assert "no word was left out as punctuation" in done.stdout
+    assert "no word was excluded as punctuation" in done.stdout
     assert done.exit_code == 0
 
 
