@@ -65,7 +65,7 @@ def test_confidence_is_colour_and_title():
     assert (first, second) == ("#f4a56e", "#8cbeeb")
     assert "confidence" in drawing
     assert "confidence" not in draw_svg(SENTENCE)
-    with pytest.raises(SettingsError, match="confidence has 1 values, which must be 7"):
+    with pytest.raises(SettingsError, match="confidence has 1 values; expected 7"):
         draw_svg(SENTENCE, confidence=[0.5])
 
 

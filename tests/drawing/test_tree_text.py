@@ -79,7 +79,7 @@ def test_confidence_stands_beside_the_label():
     drawn = draw_text(SENTENCE, style="indented", confidence=values)
     assert drawn.splitlines()[:2] == ["S 50%", "├─ NP 100%"]
     assert "VP 25% ─ VBZ melts" in drawn
-    with pytest.raises(SettingsError, match="confidence has 2 values, which must be 7"):
+    with pytest.raises(SettingsError, match="confidence has 2 values; expected 7"):
         draw_text(SENTENCE, confidence=[0.5, 0.5])
 
 

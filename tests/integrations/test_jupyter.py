@@ -88,7 +88,7 @@ def test_huge_trees_are_text_that_ends(tree):
 def test_nothing_to_show():
     for empty in (ParseResult([], [], None, fallback="empty"), DependencyResult([], [])):
         assert empty._repr_svg_() is None
-        assert empty._repr_html_() == "<p>no words, so no tree</p>"
+        assert empty._repr_html_() == "<p>no tree: there are no words</p>"
 
 
 def test_scores_are_tables():

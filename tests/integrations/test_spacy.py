@@ -189,7 +189,7 @@ def test_tags_of_the_doc_are_used_on_demand(model, dependencies):
     words = ["The", "cat", "slept"]
     doc = Doc(vocab, words=words, tags=["DT", "NN", "NN"], sent_starts=[True, False, False])
     assert "(NN slept)" in component(doc)[2]._.parse_string
-    with pytest.raises(SettingsError, match="token 0, 'The', has no tag_, which use_tags asks for"):
+    with pytest.raises(SettingsError, match="token 0, 'The', has no tag_, which use_tags requires"):
         component(Doc(vocab, words=words, sent_starts=[True, False, False]))
     component = EigentreeComponent("it", dependencies=dependencies, use_tags=True)
     with pytest.raises(SettingsError, match="has no pos_"):

@@ -68,7 +68,7 @@ def test_shares_are_those_of_a_state_s_uses():
 
 
 def test_most_says_how_many():
-    record = symbol(ConstituencyParser(attachment_grammar()), "N", most=2)
+    record = symbol(ConstituencyParser(attachment_grammar()), "N", max_choices=2)
     assert len(record["states"][0]["choices"]) == 2
 
 
@@ -76,7 +76,7 @@ def test_most_says_how_many():
 def test_choices_of_a_learned_grammar_of_probabilities_sum_to_one(method):
     parser = ConstituencyParser.train(demo_trees()[:150], method=method, states=3)
     for label in ("NP", "VP", "DT"):
-        record = symbol(parser, label, most=10_000)
+        record = symbol(parser, label, max_choices=10_000)
         assert close(sum(each["share"] for each in record["states"]), 1.0, rtol=1e-9)
         for each in record["states"]:
             values = [choice["value"] for choice in each["choices"]]
@@ -90,7 +90,7 @@ def test_values_of_rules_are_those_of_their_tensors(method):
     parser = ConstituencyParser.train(demo_trees()[:150], method=method, states=3)
     grammar: LPCFG = parser.grammar
     names = symbol_names(grammar.backbone.symbols)
-    found = symbol(parser, "NP", most=10_000)
+    found = symbol(parser, "NP", max_choices=10_000)
     for rule in np.flatnonzero(grammar.backbone.parent == names.index("NP")).tolist():
         left, right = grammar.backbone.left[rule], grammar.backbone.right[rule]
         below = [grammar.parameters.outside_mean[grammar.states(a)] for a in (left, right)]

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from eigentree.cli.app import load_command
 from eigentree.treebank.io.conllu import read_conllu
 from eigentree.web import worker
+from eigentree.web.app import make_app
 from eigentree.web.limits import Limits
 from tests.demo import HELD_OUT, demo_parser, run_verb
 from tests.web.inside import Inside, code_of
@@ -476,6 +477,13 @@ def test_a_service_answers_to_its_names_alone(inside):
         answer = inside.get("/api/health", headers={"Host": host})
         assert (answer.status_code, code_of(answer)) == (403, "wrong_host")
     assert inside.get("/api/limits", headers={"Host": "TEST:8600"}).status_code == 200
+    answer = inside.get("/api/limits", headers={"Host": "a.example:80"})
+    message = "host 'a.example' is not allowed; add it with --allow-host"
+    assert answer.json()["error"]["message"] == message
+    app = make_app(inside.service, ["[::1]"])
+    local = Inside(inside.service, app, inside._runner)
+    assert local.get("/api/limits", headers={"Host": "[::1]:8600"}).status_code == 200
+    assert local.get("/api/limits", headers={"Host": "test"}).status_code == 403
 
 
 @pytest.mark.parametrize("path", ["/", "/docs", "/api/limits", "/nothing", "/static/docs.css"])

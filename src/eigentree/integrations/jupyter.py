@@ -1,7 +1,7 @@
-"""Trees and results as notebooks show them: pictures, and tables of scores.
+"""Display of trees and results in notebooks: pictures, and tables of scores.
 
-A tree too large for a picture is shown as text, cut after some lines, so that no output slows a
-page down.  All text of a tree or sentence is escaped.
+A tree too large for a picture is shown as text, truncated after some lines, so that notebooks stay
+responsive.  All text of trees and sentences is escaped.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from eigentree.evaluation.tables.unlabelled import tables
 from eigentree.evaluation.unlabelled import UnlabelledResult
 from eigentree.treebank.tree import Tree
 
-MOST_NODES = 1000
-MOST_DEPTH = 60
-MOST_WORDS = 200
-MOST_LINES = 200
-MOST_COLUMNS = 300
+MAX_NODES = 1000
+MAX_DEPTH = 60
+MAX_WORDS = 200
+MAX_LINES = 200
+MAX_COLUMNS = 300
 
 
 def as_svg(shown: object) -> str | None:
-    """The picture of an object; None for what has none, or one too large for a page."""
+    """The picture of an object; None if it has none, or is too large for one."""
     if isinstance(shown, BracketingResult):
         shown = shown.tree
     if isinstance(shown, Tree):
@@ -43,13 +43,13 @@ def as_svg(shown: object) -> str | None:
         sure = node_confidences(shown)
         has_any = any(value is not None for value in sure)
         return draw_svg(shown.tree, confidence=sure if has_any else None)
-    if isinstance(shown, DependencyResult) and 0 < len(shown.words) <= MOST_WORDS:
+    if isinstance(shown, DependencyResult) and 0 < len(shown.words) <= MAX_WORDS:
         return draw_arcs_svg([arcs_of_result(shown)])
     return None
 
 
 def as_html(shown: object) -> str | None:
-    """A table or text of an object; None for what has a picture."""
+    """A table or text for an object; None if it has a picture."""
     if isinstance(shown, ParsevalResult):
         return _table(score_table([Scored("", shown, None, [])]))
     if isinstance(shown, AttachmentResult):
@@ -64,11 +64,11 @@ def as_html(shown: object) -> str | None:
     return _text(draw_text(tree, style="indented")) if isinstance(tree, Tree) else _NONE
 
 
-_NONE = "<p>no words, so no tree</p>"
+_NONE = "<p>no tree: there are no words</p>"
 
 
 def arcs_of_result(result: DependencyResult) -> Arcs:
-    """A dependency parse as it is drawn."""
+    """The arcs of a dependency parse."""
     sure = [arc.confidence for arc in result.arcs]
     has_any = any(value is not None for value in sure)
     return Arcs(
@@ -77,18 +77,17 @@ def arcs_of_result(result: DependencyResult) -> Arcs:
 
 
 def _fits(tree: Tree) -> bool:
-    n_nodes = sum(1 for _ in islice(tree.nodes(), MOST_NODES + 1))
-    return n_nodes <= MOST_NODES and tree.height() <= MOST_DEPTH
+    n_nodes = sum(1 for _ in islice(tree.nodes(), MAX_NODES + 1))
+    return n_nodes <= MAX_NODES and tree.height() <= MAX_DEPTH
 
 
 def _text(drawing: str) -> str:
     lines = drawing.split("\n")
     shown = [
-        line if len(line) <= MOST_COLUMNS else line[:MOST_COLUMNS] + "…"
-        for line in lines[:MOST_LINES]
+        line if len(line) <= MAX_COLUMNS else line[:MAX_COLUMNS] + "…" for line in lines[:MAX_LINES]
     ]
-    if len(lines) > MOST_LINES:
-        shown.append(f"… {len(lines) - MOST_LINES:,} more lines")
+    if len(lines) > MAX_LINES:
+        shown.append(f"… {len(lines) - MAX_LINES:,} more lines")
     return f"<pre>{html.escape(chr(10).join(shown))}</pre>"
 
 

@@ -1,9 +1,8 @@
-"""A parser in the place of one of NLTK's.
+"""A parser with the interface of NLTK's parsers.
 
-Trees come by the decoder's objective, the best first.  Where the grammar is one of
-probabilities, each has as its probability what the grammar gives to the tree with its words, latent
-states summed out: what `nltk.ViterbiParser` tells of a plain grammar.  Signed grammars have no
-probabilities, so their trees are without.
+Trees are ordered by the decoder's objective, best first.  With a probabilistic grammar, each tree
+has the probability of the tree with its words, summed over latent states, like the trees of
+`nltk.ViterbiParser`.  Signed grammars have no probabilities, so their trees have none.
 """
 
 from __future__ import annotations
@@ -34,70 +33,67 @@ class NLTKParser(ParserI):  # type: ignore[misc]  # NLTK has no types
     Parameters
     ----------
     parser
-        Any that parses constituents.
+        A constituency parser or an ensemble.
     most
-        Trees that `parse` gives of a sentence at most; without a bound there might be
-        exponentially many.
+        Maximum number of trees per sentence; without a bound there may be exponentially many.
 
     Raises
     ------
     SettingsError
         When `most` is below 1.
     TypeError
-        When `parser` is none, but perhaps the path of one.
+        When `parser` is not a parser, for example a path.
     """
 
     def __init__(self, parser: ConstituencyParser, *, most: int = 50) -> None:
         if not hasattr(parser, "parse_many"):
-            raise TypeError(
-                f"parser is {parser!r}; a parser is expected, as of ConstituencyParser.load"
-            )
+            raise TypeError(f"expected a parser, as from ConstituencyParser.load (got {parser!r})")
         if most < 1:
             raise SettingsError(f"most is {most}; it must be at least 1")
         self._parser = parser
         self._most = most
 
     def grammar(self) -> Any:
-        """The plain grammar that the parser's own refines, as an `nltk.PCFG`; see `to_pcfg`."""
+        """The grammar without latent states as an `nltk.PCFG`; see `to_pcfg`."""
         return to_pcfg(self._parser.grammar.backbone)
 
     def parse(self, sent: Sequence[Any], *args: Any, **kwargs: Any) -> Iterator[Any]:
-        """The trees of a sentence, the best first, found as they are asked for.
+        """The trees of a sentence, best first, computed lazily.
 
         Parameters
         ----------
         sent
             Words, or pairs of a word and its tag.
         args, kwargs
-            None: they belong to the interface.
+            Not supported; part of the interface.
 
         Yields
         ------
         nltk.Tree
-            `nltk.tree.ProbabilisticTree` where trees have probabilities.  One tree at least,
-            whatever the parser had to give up for it, unless there is no word.
+            `nltk.tree.ProbabilisticTree` if trees have probabilities.  At least one tree, possibly
+            a fall-back, unless there are no words.
 
         Cost
         ----
         A parse for the first tree; another for the next three, for twelve more and so on.
         """
         if args or kwargs:
-            raise TypeError("parse takes a sentence alone")
+            raise TypeError("parse takes a sentence only")
         words, tags = _words_and_tags(sent)
         return self._trees(words, tags)
 
     def _trees(self, words: list[str], tags: list[str] | None) -> Iterator[Any]:
-        given: set[Tree] = set()
-        asked = 1
+        yielded: set[Tree] = set()
+        requested = 1
         while words:
-            found = self._parser.parse(words, tags, kbest=asked).alternatives
+            found = self._parser.parse(words, tags, kbest=requested).alternatives
             for each in found:
-                if each.tree not in given:
-                    given.add(each.tree)
+                if each.tree not in yielded:
+                    yielded.add(each.tree)
                     yield self._with_probability(each)
-            if len(found) < asked or asked == self._most:
+            if len(found) < requested or requested == self._most:
                 return
-            asked = min(4 * asked, self._most)
+            requested = min(4 * requested, self._most)
 
     def _with_probability(self, found: Alternative) -> Any:
         tree = to_nltk(found.tree)
@@ -109,7 +105,7 @@ class NLTKParser(ParserI):  # type: ignore[misc]  # NLTK has no types
 
 def _words_and_tags(sent: Sequence[Any]) -> tuple[list[str], list[str] | None]:
     if isinstance(sent, str):
-        raise TypeError("sent: a list of words is expected, not one string")
+        raise TypeError("sent must be a list of words, not a string")
     tokens = list(sent)
     if tokens and all(isinstance(token, tuple) and len(token) == 2 for token in tokens):
         return [word for word, _ in tokens], [tag for _, tag in tokens]
@@ -117,23 +113,23 @@ def _words_and_tags(sent: Sequence[Any]) -> tuple[list[str], list[str] | None]:
 
 
 def to_pcfg(grammar: PCFG) -> Any:
-    """A plain grammar as an `nltk.PCFG`.
+    """Convert a grammar without latent states to an `nltk.PCFG`.
 
     Parameters
     ----------
     grammar
-        Such as the backbone of a parser's grammar.
+        For example the backbone of a parser's grammar.
 
     Returns
     -------
     nltk.PCFG
-        Its nonterminals are eigentree's symbols, chains of unary nodes and parts of phrases among
-        them; the start symbol rewrites to those that may stand at the root.  Terminals are the
-        entries of the lexicon: words, and ``< ...>`` for classes of rare and unknown ones.
+        Its nonterminals are eigentree's symbols, including unary chains and intermediate symbols;
+        the start symbol rewrites to the possible roots.  Terminals are the entries of the lexicon:
+        words, and ``< ...>`` for classes of rare and unknown words.
 
     Cost
     ----
-    A production for each rule, and for each word one for each symbol of its tags.
+    One production per rule, and per word and symbol of its tags.
     """
     symbols = [nltk.Nonterminal(symbol) for symbol in grammar.symbols.symbols]
     start = nltk.Nonterminal(START)

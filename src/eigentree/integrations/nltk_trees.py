@@ -1,8 +1,7 @@
-"""Trees of NLTK, both ways.
+"""Conversion of trees to and from NLTK.
 
-A tree goes to an `nltk.Tree` and back without a change, whatever its labels and words are and
-however deep it is.  NLTK's own printing, comparing and reading are recursive, and so are bound
-to trees less deep than Python's stack.
+Conversion is lossless for all labels, words and depths.  NLTK's own printing, comparison and
+reading are recursive, so they fail for trees deeper than Python's stack.
 """
 
 from __future__ import annotations
@@ -18,30 +17,30 @@ from eigentree.treebank.tree import Tree, fold
 
 
 def to_nltk(tree: Tree, *, escaped: bool = False) -> Any:
-    """A tree as an `nltk.Tree`.
+    """Convert a tree to an `nltk.Tree`.
 
     Parameters
     ----------
     tree
         Any tree, of any depth.
     escaped
-        Write brackets of words as ``-LRB-`` and ``-RRB-``, as the trees of treebanks that NLTK
-        has read do, so that ``nltk.Tree.fromstring`` reads them as printed.
+        Write brackets in words as ``-LRB-`` and ``-RRB-``, as in treebanks read by NLTK, so that
+        ``nltk.Tree.fromstring`` can read the printed tree.
 
     Returns
     -------
     nltk.Tree
-        Tags stand right above words, which are strings.
+        Preterminals have one child, a string.
 
     Raises
     ------
     SettingsError
         When NLTK is not installed.
     TypeError
-        When it is no tree; a sentence without words has none.
+        When `tree` is not a tree, such as the None of a sentence without words.
     """
     if not isinstance(tree, Tree):
-        raise TypeError(f"tree is {tree!r}; a Tree is expected, as in the result of a sentence")
+        raise TypeError(f"expected a Tree, as in a parse result (got {tree!r})")
     with require("nltk"):
         import nltk
 
@@ -54,33 +53,30 @@ def to_nltk(tree: Tree, *, escaped: bool = False) -> Any:
 
 
 def from_nltk(tree: Any, *, escaped: bool = False) -> Tree:
-    """An `nltk.Tree` as a tree.
+    """Convert an `nltk.Tree` to a tree.
 
     Parameters
     ----------
     tree
-        An ``nltk.Tree`` or anything like it: its ``label()``, and its children when iterated, which
-        are such trees or words.  Labels that are no strings, such as nonterminals, count by
-        their text.
+        An ``nltk.Tree``, or an object with ``label()`` whose items are such trees or words.  Labels
+        that are not strings, such as nonterminals, are converted to strings.
     escaped
-        Read ``-LRB-`` and ``-RRB-`` within words as brackets, as in the trees of treebanks that
-        NLTK has read.
+        Read ``-LRB-`` and ``-RRB-`` in words as brackets, as in treebanks read by NLTK.
 
     Raises
     ------
     TreebankFormatError
-        When a node has no child, or a word beside another child, or has a label or word that no
-        tree can hold.
+        When a node has no child, or a word and other children, or has an invalid label or word.
     TypeError
-        When `tree` is no such tree.
+        When `tree` is not such a tree.
     """
-    # Parents come before children here, so their trees are made the other way round.
+    # Parents precede children here, so trees are built in reverse order.
     nodes: list[tuple[str, list[Any]]] = []
     stack = [tree]
     while stack:
         node = stack.pop()
         if not callable(getattr(node, "label", None)):
-            raise TypeError(f"an nltk.Tree is expected, not {type(node).__name__}")
+            raise TypeError(f"expected an nltk.Tree (got {type(node).__name__})")
         children = list(node)
         nodes.append((str(node.label()), children))
         stack.extend(child for child in reversed(children) if not isinstance(child, str))
@@ -97,22 +93,22 @@ def from_nltk(tree: Any, *, escaped: bool = False) -> Tree:
                 del done[-len(children) :]
                 done.append(Tree(label, below))
         except ValueError as error:
-            raise TreebankFormatError(f"an nltk.Tree can't be taken over: {error}") from None
+            raise TreebankFormatError(f"the nltk.Tree cannot be converted: {error}") from None
     return done[0]
 
 
 def _odd(label: str, children: list[Any]) -> str:
-    seen = f"holds {len(children)} children, words among them" if children else "holds nothing"
+    problem = f"has words among {len(children)} children" if children else "has no children"
     return (
-        f"an nltk.Tree can't be taken over: node {label!r} {seen}; "
-        "a node must hold one word, or other nodes alone"
+        f"the nltk.Tree cannot be converted: node {label!r} {problem}; "
+        "a node must have one word, or other nodes only"
     )
 
 
 def read_nltk(
     trees: Iterable[Any], cleaning: CleaningOptions | None = None, *, escaped: bool = True
 ) -> list[Tree]:
-    """Trees that NLTK has read, such as a corpus of its own, cleaned for `Parser.train`.
+    """Convert and clean trees read by NLTK, such as one of its corpora, for training.
 
     Parameters
     ----------
@@ -121,17 +117,17 @@ def read_nltk(
     cleaning
         As for treebanks in files.
     escaped
-        As of `from_nltk`.
+        As in `from_nltk`.
 
     Returns
     -------
     list of Tree
-        In order, without those that cleaning leaves nothing of.
+        In order, without trees that are empty after cleaning.
 
     Raises
     ------
     TreebankFormatError, TypeError
-        As of `from_nltk`, with the number of the tree, counted from 1.
+        As in `from_nltk`, with the number of the tree, counted from 1.
     """
     options = cleaning or CleaningOptions()
     read: list[Tree] = []

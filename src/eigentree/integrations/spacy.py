@@ -134,8 +134,8 @@ class EigentreeComponent:
             )
 
     def __reduce__(self) -> tuple[Any, ...]:
-        # Processes that are spawned load the models themselves.
-        return _made_again, (self.name, self._config)
+        # Spawned processes load the models themselves.
+        return _rebuild, (self.name, self._config)
 
     def __call__(self, doc: Doc) -> Doc:
         """Parse a Doc, and give it back.
@@ -164,9 +164,9 @@ class EigentreeComponent:
         if not self._warned:
             self._warned = True
             warnings.warn(
-                "the pipeline sets no ends of sentences before the component eigentree, so spaCy's "
-                'rules find them; nlp.add_pipe("sentencizer", before="eigentree") says the same '
-                "without this message",
+                "no component before eigentree sets sentence boundaries, so spaCy's sentencizer is "
+                "used; "
+                'nlp.add_pipe("sentencizer", before="eigentree") does this explicitly',
                 stacklevel=3,
             )
         Sentencizer()(doc)
@@ -211,21 +211,21 @@ class EigentreeComponent:
         doc.from_array([HEAD, DEP], np.array(rows, dtype=np.uint64))
 
     def to_bytes(self, *, exclude: Any = ()) -> bytes:  # noqa: ARG002 - spaCy's signature
-        """The settings of the component; models stay where they are."""
+        """The settings of the component; the models are not included."""
         return json.dumps(self._config).encode()
 
     def from_bytes(self, data: bytes, *, exclude: Any = ()) -> EigentreeComponent:  # noqa: ARG002
-        """Take settings over, and load the models that they name."""
+        """Apply settings, and load their models."""
         self._take(json.loads(data))
         return self
 
     def to_disk(self, path: Path | str, *, exclude: Any = ()) -> None:
-        """Write the settings into a folder; models stay where they are."""
+        """Write the settings to a folder; the models are not copied."""
         Path(path).mkdir(parents=True, exist_ok=True)
         (Path(path) / _CONFIG).write_bytes(self.to_bytes(exclude=exclude))
 
     def from_disk(self, path: Path | str, *, exclude: Any = ()) -> EigentreeComponent:
-        """Read what `to_disk` has written."""
+        """Read the settings that `to_disk` wrote."""
         return self.from_bytes((Path(path) / _CONFIG).read_bytes(), exclude=exclude)
 
     def _take(self, config: dict[str, Any]) -> None:
@@ -238,19 +238,19 @@ class EigentreeComponent:
             self._load(config)
 
 
-def _made_again(name: str, config: dict[str, Any]) -> EigentreeComponent:
+def _rebuild(name: str, config: dict[str, Any]) -> EigentreeComponent:
     return EigentreeComponent(
         name, config["model"], config["dependencies"], use_tags=config["use_tags"]
     )
 
 
 def _without_space(text: str) -> str:
-    """A text as a word, in which only no-break spaces can stand; merged tokens have others."""
+    """A token as a word: spaces in merged tokens become no-break spaces."""
     return _SPACE.sub("\u00a0", text)
 
 
 def _words(tokens: list[Token], scheme: TokenisationScheme) -> list[str]:
-    """Tokens of a sentence as a treebank writes them, which knows other quotes, say."""
+    """Tokens of a sentence in the spelling of the treebank, for example its quotes."""
     first = tokens[0].idx
     text = tokens[0].doc[tokens[0].i : tokens[-1].i + 1].text
     spans = [(token.idx - first, token.idx - first + len(token)) for token in tokens]
@@ -266,7 +266,7 @@ def _tags(tokens: list[Token], scheme: str) -> list[str]:
         tag = getattr(token, attribute)
         if not tag:
             raise SettingsError(
-                f"token {token.i}, {token.text!r}, has no {attribute}, which use_tags asks for; "
+                f"token {token.i}, {token.text!r}, has no {attribute}, which use_tags requires; "
                 "put a tagger before the component eigentree, or leave use_tags out"
             )
         given = token.morph.to_dict()
@@ -277,7 +277,7 @@ def _tags(tokens: list[Token], scheme: str) -> list[str]:
 
 
 def _set_tags(tokens: list[Token], tags: list[str], scheme: str) -> None:
-    """Set tags that tokens don't have yet; a ``pos_`` can only be a universal tag."""
+    """Set the missing tags of tokens; ``pos_`` accepts universal tags only."""
     column, _ = parts_of_scheme(scheme)
     for token, tag in zip(tokens, map(column_part, tags), strict=True):
         if column == "xpos" and not token.tag:
@@ -346,7 +346,7 @@ class _Found(NamedTuple):
 
 
 def _find(span: Span) -> _Found | None:
-    """What stands over a span; None for white space alone."""
+    """The topmost node over a span; None for white space only."""
     doc = span.doc
     records = doc._.get(KEY)
     if records is None:
@@ -356,11 +356,11 @@ def _find(span: Span) -> _Found | None:
     tokens = [token.i for token in span if not token.is_space]
     if not tokens:
         return None
-    wanted = [tokens[0], tokens[-1] + 1]
+    bounds = [tokens[0], tokens[-1] + 1]
     sentence = bisect_right(records, tokens[0], key=lambda record: record["start"]) - 1
     nodes = records[sentence]["nodes"] if sentence >= 0 else []
     for place, node in enumerate(nodes):
-        if list(node[1:_SIZE]) == wanted:
+        if list(node[1:_SIZE]) == bounds:
             return _Found(doc, nodes, place)
     raise NoConstituentError(f"the span {span.text!r} is no constituent of the parse")
 
@@ -398,7 +398,7 @@ def get_parse_string(span: Span) -> str:
 
 
 def get_constituents(span: Span) -> Iterator[Span]:
-    """The spans of all that is in a span, itself first, each once."""
+    """All constituents within a span, itself first, each once."""
     found = _find(span)
     if found is None:
         return iter(())
@@ -444,7 +444,7 @@ def get_parent(span: Span) -> Span | None:
 
 
 def get_confidence(span: Span) -> float | None:
-    """How sure the parser is of a phrase, 0..1: of several over one span, of the topmost."""
+    """The confidence of a phrase, 0..1; of several over one span, the topmost."""
     found = _find(span)
     if found is None:
         return None

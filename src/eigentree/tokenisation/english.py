@@ -1,4 +1,4 @@
-"""What English has that its treebanks need not show: clitics, abbreviations, frequent words."""
+"""English clitics, abbreviations and frequent words, which a small treebank may lack."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(text.split())
 
 
-# At least half of these are among the words of any English treebank, and of no other.
+# An English treebank contains at least half of these, and no other treebank does.
 ENGLISH = ("the", "of", "and", "with", "that", "his", "they", "she")
 
 CLITICS = ("'d", "'ll", "'m", "'re", "'s", "'ve", "n't")
@@ -27,7 +27,7 @@ DIVIDED = (
 
 WHOLE = _words("'cause 'em 'n 'round 'til ma'am o'clock y'all")
 
-# Words with a name or a number after them, so that no sentence ends there.
+# Abbreviations before a name or number, so that no sentence ends there.
 TITLES = _words(
     "adm. atty. brig. capt. cmdr. col. cpl. det. dr. drs. gen. gov. hon. insp. lt. maj. messrs. "
     "mlle. mme. mr. mrs. ms. msgr. mt. ph.d. pres. prof. rep. reps. rev. sen. sens. sgt. supt. "
@@ -51,7 +51,7 @@ ABBREVIATIONS = (
     ),
 )
 
-# Words that are written with a capital at the start of a sentence alone.
+# Words that are capitalised only at the start of a sentence.
 COMMON = _words(
     "a about after all also although an and another any as at because before both but by can "
     "could did do does during each even every for from had has have he her here his how "

@@ -1,4 +1,4 @@
-"""Sentences of files of raw text."""
+"""Sentences from files of raw text."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from eigentree.treebank.io.text_files import Problem, undecoded
 
 
 class ReadText(NamedTuple):
-    """A sentence with the text that it stands in, or a problem.
+    """A sentence with its surrounding text, or a problem.
 
     Attributes
     ----------
     sentence
-        With places in `text`; None for an empty line, and where the text can't be read.
+        With offsets into `text`; None for an empty line, or if the text cannot be read.
     text
-        A line, or under ``wrapped`` all lines of a paragraph, without the last one's end.
+        A line, or with ``wrapped`` all lines of a paragraph, without the final line end.
     line
-        Counted from 1, where the text begins.
+        Number of the first line, from 1.
     problem
-        Why it can't be read.
+        Why the text cannot be read.
     """
 
     sentence: RawSentence | None
@@ -35,19 +35,19 @@ class ReadText(NamedTuple):
 def read_text(
     lines: Iterable[str], scheme: TokenisationScheme, *, name: str, wrapped: bool = False
 ) -> Iterator[ReadText]:
-    """The sentences of lines, each as soon as its line, or paragraph, has come.
+    """Split lines into sentences, each available as soon as its line or paragraph is read.
 
     Parameters
     ----------
     lines
-        With or without their ends.
+        With or without line ends.
     scheme
         What counts as a word.
     name
-        What messages call the text.
+        Name of the text in messages.
     wrapped
-        Whether sentences go on over ends of lines, so that only an empty line ends one for sure.
-        Otherwise each line is a text of its own, and an empty line gives a record too.
+        Whether sentences may span lines, so that only an empty line always ends one.  Otherwise
+        each line is a text of its own, and an empty line also gives a record.
     """
     for number, text in _paragraphs(lines) if wrapped else enumerate(lines, start=1):
         text = text.rstrip("\r\n")
@@ -63,7 +63,7 @@ def read_text(
 
 
 def _paragraphs(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Runs of lines with something on them, each with the number of its first."""
+    """Runs of non-empty lines, each with the number of its first."""
     run: list[str] = []
     for number, line in enumerate(lines, start=1):
         if line.strip():
@@ -76,7 +76,7 @@ def _paragraphs(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
 
 
 def _undecoded(name: str, first: int, text: str) -> Problem | None:
-    """The first byte of a text that is no UTF-8."""
+    """The first byte of a text that is not UTF-8."""
     for number, line in enumerate(text.split("\n"), start=first):
         problem = undecoded(name, number, line)
         if problem is not None:

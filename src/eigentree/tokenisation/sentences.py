@@ -1,10 +1,10 @@
-"""Text into sentences.
+"""Sentence splitting.
 
 A sentence ends at a full stop, question or exclamation mark, or several of them, with the closing
 quotes and brackets that follow, where white space comes next (in scripts without spaces anything
 may); and at an empty line.  A drawn line, of ten or more of one mark, is a sentence of its own.
-A full stop after an abbreviation, an initial or a number ends a sentence only where the next word
-says so: by a capital that it would not have otherwise.
+A full stop after an abbreviation, an initial or a number ends a sentence only if the next word has
+a capital that it would not have otherwise.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _END = regex.compile(
        | (?<![^{WHITE}]) (?P<line>(?P<same>[-_*=])(?P=same){{9,}}+) (?![^{WHITE}])""",
     regex.VERSION1 | regex.VERBOSE,
 )
-# A closing mark after a space, as in text whose words are apart already.
+# A closing mark after a space, as in tokenised text.
 _APART = regex.compile(rf"[{WHITE}]{{1,3}}(''|[\"'’”»)\]}}])(?=[{WHITE}]|$)", regex.VERSION1)
 _NEXT = regex.compile(
     rf"""[{WHITE}]* (?P<opening>[^\p{{L}}\p{{N}}{WHITE}]{{0,8}}+) [{WHITE}]*
@@ -47,33 +47,33 @@ _TITLES = frozenset(TITLES)
 
 
 def split_text(text: str, scheme: TokenisationScheme = TokenisationScheme()) -> list[RawSentence]:
-    """The sentences of a text, with their words.
+    """Split a text into sentences and words.
 
     Parameters
     ----------
     text
-        Any text.  An end of a line is white space; an empty line ends a sentence.
+        Any text.  A line end is white space; an empty line ends a sentence.
     scheme
         What counts as a word.
 
     Returns
     -------
     list of RawSentence
-        In order, none without words; between them there is white space only.
+        In order, each with at least one word; only white space is between them.
 
     Raises
     ------
     TypeError
-        When it is no string.
+        When `text` is not a string.
     SettingsError
-        As of `eigentree.tokenisation.words.tokenise`.
+        As in `eigentree.tokenisation.words.tokenise`.
 
     Cost
     ----
     Linear in the text.
     """
     if not isinstance(text, str):
-        raise TypeError(f"text is {type(text).__name__} {str(text)[:40]!r}; one string is expected")
+        raise TypeError(f"text must be a string (got {type(text).__name__} {str(text)[:40]!r})")
     found = []
     for start, end in sentence_spans(text, scheme):
         tokens = tokens_in(text, start, end, scheme)
@@ -83,7 +83,7 @@ def split_text(text: str, scheme: TokenisationScheme = TokenisationScheme()) -> 
 
 
 def sentence_spans(text: str, scheme: TokenisationScheme) -> Iterator[tuple[int, int]]:
-    """The characters of each sentence, without white space round it."""
+    """The character span of each sentence, without surrounding white space."""
     start = 0
     for match in _PARAGRAPH.finditer(text):
         yield from _in_paragraph(text, start, match.start(), scheme)
@@ -109,14 +109,14 @@ def _in_paragraph(
 
 
 def _with_closing(text: str, start: int, stop: int, end: int) -> int:
-    """The end of a sentence with the closing marks that have spaces before them."""
+    """The end of a sentence, including closing marks that follow spaces."""
     for _ in range(_MOST_APART):
         match = _APART.match(text, stop, end)
         if match is None:
             break
         mark = match[1]
         if mark in "\"'" and text.count(mark, start, stop) % 2 == 0:
-            break  # it opens what follows
+            break  # an opening quote
         stop = match.end()
     return stop
 
@@ -138,14 +138,14 @@ def _words_of(scheme: TokenisationScheme) -> tuple[frozenset[str], frozenset[str
 def _ends(
     text: str, start: int, match: regex.Match[str], end: int, scheme: TokenisationScheme
 ) -> bool:
-    """Whether marks end a sentence that begins at `start`."""
+    """Whether marks end the sentence that starts at `start`."""
     if match["wide"]:
         return True
     marks, place = match["marks"], match.start()
     before = _word_before(text, start, place)
     so_far = text[start:place].strip(_BULLETS) if place - start < _LONGEST_BEFORE else text
     if not so_far:
-        return False  # nothing has been said yet
+        return False  # no word yet
     following = _NEXT.match(text, match.end(), end)
     word = following["word"] if following else ""
     small = _SMALL.match(word) is not None
@@ -167,6 +167,6 @@ def _ends(
 
 
 def _word_before(text: str, start: int, end: int) -> str:
-    """The word that a full stop follows, with the stops, hyphens and apostrophes in it."""
+    """The word before a full stop, including inner stops, hyphens and apostrophes."""
     match = _BEFORE.search(text, max(start, end - _LONGEST_BEFORE), end)
     return match[0] if match else ""

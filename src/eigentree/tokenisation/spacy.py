@@ -1,4 +1,4 @@
-"""Words by the rules of spaCy, where it is installed."""
+"""Tokenisation by the rules of spaCy, if it is installed."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from eigentree.errors import SettingsError
 
 
 def spacy_spans(text: str, language: str) -> list[tuple[int, int]]:
-    """The characters of each word by a blank spaCy pipeline.
+    """The character span of each word by a blank spaCy pipeline.
 
     Parameters
     ----------
     text
     language
-        As spaCy names it, such as ``de``.
+        A language code of spaCy, such as ``de``.
 
     Raises
     ------
     SettingsError
-        When spaCy isn't installed, or has no such language.
+        When spaCy is not installed, or has no such language.
     """
     made = _tokeniser(language)(text)
     return [(token.idx, token.idx + len(token.text)) for token in made if not token.text.isspace()]

@@ -1,4 +1,4 @@
-"""Words with the characters that they come from."""
+"""Tokens and sentences with character offsets."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 
 class Token(NamedTuple):
-    """A word of a text.
+    """A token of a text.
 
-    ``text`` is what a tree gets; the characters ``[start, end)`` of the text are its surface,
-    which differs where the treebank writes a quote otherwise.
+    ``text`` is the word for a tree; ``[start, end)`` are its characters in the text, which differ
+    from ``text`` where the treebank writes, for example, quotes in another way.
     """
 
     text: str
@@ -18,7 +18,7 @@ class Token(NamedTuple):
 
 
 class RawSentence(NamedTuple):
-    """The words of a sentence, which has the characters ``[start, end)`` of the text."""
+    """The tokens of a sentence, which has the characters ``[start, end)`` of the text."""
 
     tokens: list[Token]
     start: int
@@ -30,5 +30,5 @@ class RawSentence(NamedTuple):
 
     @property
     def offsets(self) -> tuple[tuple[int, int], ...]:
-        """The characters of each word, half-open."""
+        """The half-open character span of each word."""
         return tuple((token.start, token.end) for token in self.tokens)

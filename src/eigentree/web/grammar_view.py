@@ -1,12 +1,12 @@
-"""What is in a grammar, as records to browse: nonterminals, their states, and their choices.
+"""Records for browsing a grammar: nonterminals, their states, and the choices of states.
 
 The value of a choice (a word or a rule) in state h of a nonterminal a is
 
     p(choice | a) times the total inside vector of a over trees that begin with the choice, at h.
 
-Under a grammar of probabilities this is p(choice | a, h), but for what smoothing keeps for words
-never seen.  Under a signed one the states are singular directions: a value is how far the choice
-goes along its direction, may be negative, and means nothing but beside the others of that state.
+In a probabilistic grammar this is p(choice | a, h), apart from the smoothing mass of unknown words.
+In a signed grammar the states are singular directions: a value is the projection of the choice on
+its direction, may be negative, and is only comparable with other values of the same state.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ from eigentree.constituency.parser import ConstituencyParser
 from eigentree.errors import SettingsError
 from eigentree.types import Floats
 
-MOST_CHOICES = 12
-# Only so many rules of a nonterminal are looked at, the most probable under the plain grammar: a
-# value holds that probability, so rarer ones have no large values.
-_MOST_RULES = 256
+MAX_CHOICES = 12
+# Only this many rules of a nonterminal are considered, the most probable in the plain grammar: a
+# value contains that probability as a factor, so rarer rules have small values.
+_MAX_RULES = 256
 
 
 def symbols(parser: object) -> list[dict[str, Any]]:
-    """A record for each nonterminal, the most frequent first.
+    """A record for each nonterminal, most frequent first.
 
     Returns
     -------
     list of dict
-        ``label``, a name that is unique; ``kind``; ``chain``, the collapsed labels from the top
-        down; ``n_states``; ``n_choices``, rules or words; ``count`` in training, None if unknown;
-        ``singular_values``, empty for what was not learned from projections.
+        ``label``, a unique name; ``kind``; ``chain``, the collapsed labels, top-down; ``n_states``;
+        ``n_choices``, rules or words; ``count`` in training, None if unknown;
+        ``singular_values``, empty if it was not learned from projections.
 
     Raises
     ------
     SettingsError
-        When the model has no grammar of its own, as ensembles and dependency models.
+        When the model has no grammar of its own, such as ensembles and dependency models.
     """
     parser = _with_grammar(parser)
     backbone = parser.grammar.backbone
@@ -68,24 +68,24 @@ def symbols(parser: object) -> list[dict[str, Any]]:
     ]
 
 
-def symbol(parser: object, label: str, *, most: int = MOST_CHOICES) -> dict[str, Any]:
+def symbol(parser: object, label: str, *, max_choices: int = MAX_CHOICES) -> dict[str, Any]:
     """One nonterminal with its states.
 
     Parameters
     ----------
     parser
-        A `Parser`; others have no grammar of their own.
+        A `Parser`; other models have no grammar of their own.
     label
         As in the records of `symbols`.
-    most
-        How many words or rules of each state are told.
+    max_choices
+        Maximum number of words or rules per state.
 
     Returns
     -------
     dict
-        The record of `symbols`, and besides ``signed``, whether values are no probabilities,
-        and ``states``, the largest share first: of each its number ``state``, its ``share`` of the
-        uses of the nonterminal (None where it is signed), and ``choices`` by the size of their
+        The record of `symbols`, with ``signed``, whether values are not probabilities, and
+        ``states``, largest share first: each with its number ``state``, its ``share`` of the uses
+        of the nonterminal (None if signed), and ``choices`` in descending order of absolute
         values.  A choice is a ``word``, or ``left`` and ``right`` of a rule, with its ``value``.
 
     Raises
@@ -104,19 +104,19 @@ def symbol(parser: object, label: str, *, most: int = MOST_CHOICES) -> dict[str,
         raise SettingsError(f"the grammar has no nonterminal {label[:60]!r}")
     number = names.index(label)
     is_word = bool(grammar.backbone.symbols.tag[number] >= 0)
-    told, values = _words(grammar, number) if is_word else _rules(grammar, number, names)
+    choices, values = _words(grammar, number) if is_word else _rules(grammar, number, names)
     share = None if grammar.signed else _shares(grammar, number)
     n_states = int(grammar.n_states[number])
     states = []
     for state in range(n_states) if share is None else np.argsort(-share, kind="stable").tolist():
         column = values[:, state]
-        best = np.argsort(-np.abs(column), kind="stable")[:most].tolist()
+        best = np.argsort(-np.abs(column), kind="stable")[:max_choices].tolist()
         states.append(
             {
                 "state": state,
                 "share": None if share is None else float(share[state]),
                 "choices": [
-                    {**told[place], "value": float(column[place])}
+                    {**choices[place], "value": float(column[place])}
                     for place in best
                     if column[place]
                 ],
@@ -128,12 +128,14 @@ def symbol(parser: object, label: str, *, most: int = MOST_CHOICES) -> dict[str,
 
 def _with_grammar(parser: object) -> ConstituencyParser:
     if not isinstance(parser, ConstituencyParser):
-        raise SettingsError("the model has no grammar of its own; the viewer shows single grammars")
+        raise SettingsError(
+            "the model has no grammar of its own; only single grammars can be viewed"
+        )
     return parser
 
 
 def symbol_names(table: SymbolTable) -> list[str]:
-    """A name for each nonterminal, no two the same: later ones of one name are numbered."""
+    """A unique name for each nonterminal; repeated names are numbered."""
     seen: Counter[str] = Counter()
     names = []
     for name in map(str, table.symbols):
@@ -143,7 +145,7 @@ def symbol_names(table: SymbolTable) -> list[str]:
 
 
 def _shares(grammar: LPCFG, symbol: int) -> Floats:
-    """Axes (K): the part of a nonterminal's uses that each of its states has."""
+    """Axes (K): the share of each state among the uses of a nonterminal."""
     states = grammar.states(symbol)
     uses = grammar.parameters.outside_mean[states] * grammar.parameters.inside_mean[states]
     return np.asarray(uses / uses.sum())
@@ -154,24 +156,24 @@ def _words(grammar: LPCFG, symbol: int) -> tuple[list[dict[str, str]], Floats]:
     words = grammar.backbone.words
     rows = np.flatnonzero(words.symbol == symbol)
     probability = words.entry_probability()[rows]
-    told = [{"word": words.lexicon.entries[word]} for word in words.word[rows].tolist()]
+    choices = [{"word": words.lexicon.entries[word]} for word in words.word[rows].tolist()]
     vectors = np.stack([grammar.word_vector(row) for row in rows.tolist()])
-    return told, probability[:, None] * vectors
+    return choices, probability[:, None] * vectors
 
 
 def _rules(grammar: LPCFG, symbol: int, names: list[str]) -> tuple[list[dict[str, str]], Floats]:
     """The rules of an interminal or intermediate symbol, and their values, axes (rules, K)."""
     backbone = grammar.backbone
     rows = np.flatnonzero(backbone.parent == symbol)
-    rows = rows[np.argsort(-backbone.probability[rows], kind="stable")[:_MOST_RULES]]
-    told = [
+    rows = rows[np.argsort(-backbone.probability[rows], kind="stable")[:_MAX_RULES]]
+    choices = [
         {"left": names[backbone.left[row]], "right": names[backbone.right[row]]}
         for row in rows.tolist()
     ]
     values = np.zeros((len(rows), int(grammar.n_states[symbol])))
     for place, row in enumerate(rows.tolist()):
         values[place] = _rule_values(grammar, row)
-    return told, values
+    return choices, values
 
 
 def _rule_values(grammar: LPCFG, rule: int) -> Floats:
