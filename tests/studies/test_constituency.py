@@ -13,7 +13,8 @@ from eigentree.constituency.learn.state_search import StateSearchOptions
 from eigentree.constituency.training_options import TrainingOptions
 from eigentree.errors import SettingsError, TreebankFormatError
 from eigentree.studies import make_study, read_study
-from eigentree.studies.constituency import ABLATIONS, OF_THE_PAPER
+from eigentree.studies.constituency_tables import ABLATIONS, PAPER_ABLATIONS
+from eigentree.studies.model_runs import ModelRun
 from eigentree.treebank.binarise import BinariseOptions
 
 FILES = {"train": "train.mrg", "dev": "dev.mrg"}
@@ -24,10 +25,10 @@ def study(*models: dict, **given: object):
     return make_study({**FILES, "model": list(models or (SPECTRAL,)), **given})
 
 
-def test_a_model_has_a_cell_for_each_number_of_states_and_seed():
+def test_a_model_has_a_run_for_each_number_of_states_and_seed():
     made = study(SPECTRAL, {"method": "pcfg"}, {"method": "em", "states": 3}, states=[2, 4],
                  seeds=[0, 5])  # fmt: skip
-    assert [str(cell) for cell in made.cells()] == [
+    assert [str(run) for run in made.model_runs()] == [
         "spectral, m = 2",
         "spectral, m = 2, seed 5",
         "spectral, m = 4",
@@ -47,7 +48,7 @@ def test_a_model_may_have_seeds_of_its_own():
         states=[2],
         seeds=[0, 5],
     )
-    found = [(cell.model, cell.seed) for cell in made.cells()]
+    found = [(run.key.model, run.key.seed) for run in made.model_runs()]
     assert found == [
         ("pcfg", 7), ("spectral", 1), ("spectral", 2), ("markov", 0), ("markov", 5),
     ]  # fmt: skip
@@ -60,7 +61,7 @@ def test_states_by_name_and_a_search_may_be_asked_for():
         states=[2],
         spectral={"states_of": {"NP": 7}},
     )
-    by_name, searched = (cell.options for cell in made.cells())
+    by_name, searched = (run.options for run in made.model_runs())
     assert by_name.spectral == SpectralOptions(states=2, states_of={"NP": 7, "VP": 3})
     assert by_name.state_search is None
     assert searched.state_search == StateSearchOptions(beam=2, numbers=(4, 8))
@@ -79,7 +80,7 @@ def test_settings_lie_over_one_another_and_over_the_defaults():
         spectral={"smoothing": 1.0, "shrinkage": 0.5, "features": {"scaling": False}},
         em={"iterations": 3},
     )
-    spectral, em, markov = (cell.options for cell in made.cells())
+    spectral, em, markov = (run.options for run in made.model_runs())
     default = SpectralOptions()
     features = replace(default.features, kappa=1.0, scaling=False)
     assert spectral.spectral == SpectralOptions(
@@ -92,7 +93,7 @@ def test_settings_lie_over_one_another_and_over_the_defaults():
 
 
 def test_own_tags_need_a_tagger():
-    assert study(tags="own").cells()[0].options == replace(
+    assert study(tags="own").model_runs()[0].options == replace(
         TrainingOptions(),
         spectral=SpectralOptions(states=8),
         em=EMOptions(states=8),
@@ -102,57 +103,66 @@ def test_own_tags_need_a_tagger():
 
 @pytest.mark.parametrize("name", ABLATIONS)
 def test_an_ablation_changes_the_model(name):
-    whole, without = study(states=[2], ablations={"without": [name]}).cells()
-    assert (whole.without, without.without) == (None, name)
+    whole, without = study(states=[2], ablations={"without": [name]}).model_runs()
+    assert (whole.key.without, without.key.without) == (None, name)
     assert whole.options != without.options
 
 
 def test_what_a_model_lacks_is_not_taken_off_it():
     lacking = {"method": "spectral", "unseen": False}
     made = study(lacking, states=[2], ablations={"without": ["no unseen rules", "no siblings"]})
-    assert made.cells()[0].options.unseen is None
-    assert [cell.without for cell in made.cells()] == [None, "no siblings"]
+    assert made.model_runs()[0].options.unseen is None
+    assert [run.key.without for run in made.model_runs()] == [None, "no siblings"]
 
 
 def test_ablations_are_those_of_the_paper_and_of_all_spectral_models_by_default():
     made = study(SPECTRAL, {"method": "pcfg"}, states=[2], ablations={})
-    ablated = [(cell.model, cell.without) for cell in made.cells() if cell.without]
-    assert ablated == [("spectral", name) for name in OF_THE_PAPER]
+    ablated = [(run.key.model, run.key.without) for run in made.model_runs() if run.key.without]
+    assert ablated == [("spectral", name) for name in PAPER_ABLATIONS]
 
 
 def test_the_end_of_a_learning_curve_is_the_model_itself():
     made = study(states=[2, 4], learning_curve={"sizes": [0.5, 1.0], "states": [4]})
-    assert [(cell.states, cell.share) for cell in made.cells()] == [(2, 1.0), (4, 1.0), (4, 0.5)]
+    assert [(run.key.states, run.key.share) for run in made.model_runs()] == [
+        (2, 1.0),
+        (4, 1.0),
+        (4, 0.5),
+    ]
 
 
 def test_only_what_decides_the_result_is_in_the_digest():
     data = {"train": "1", "dev": "2"}
-    cell = study(states=[2]).cells()[0]
+    run = study(states=[2]).model_runs()[0]
+
+    def changed(run: ModelRun, **given) -> ModelRun:
+        values = {name: getattr(run, name) for name in ("key", "method", "tags", "options")}
+        return ModelRun.of(**{**values, **given})
+
     same = [
-        replace(cell, model="another name"),
-        replace(cell, options=replace(cell.options, em=EMOptions(iterations=7))),
+        changed(run, key=run.key._replace(model="another name")),
+        changed(run, options=replace(run.options, em=EMOptions(iterations=7))),
     ]
-    assert {one.digest(data) for one in same} == {cell.digest(data)}
+    assert {one.digest(data) for one in same} == {run.digest(data)}
     other = [
-        replace(cell, seed=1),
-        replace(cell, share=0.5),
-        replace(cell, tags="own"),
-        replace(cell, longest=40),
-        replace(cell, longest=10),
-        replace(cell, options=replace(cell.options, spectral=SpectralOptions(smoothing=1.0))),
+        changed(run, key=run.key._replace(seed=1)),
+        changed(run, key=run.key._replace(share=0.5)),
+        changed(run, tags="own"),
+        changed(run, max_words=40),
+        changed(run, max_words=10),
+        changed(run, options=replace(run.options, spectral=SpectralOptions(smoothing=1.0))),
     ]
-    digests = {one.digest(data) for one in other} | {cell.digest({**data, "dev": "3"})}
+    digests = {one.digest(data) for one in other} | {run.digest({**data, "dev": "3"})}
     assert len(digests) == 7
-    assert cell.digest(data) not in digests
+    assert run.digest(data) not in digests
 
 
 def test_a_head_table_of_the_user_is_in_the_digest(tmp_path):
     table = tmp_path / "my.heads"
-    cell = study(states=[2], treebank={"heads": str(table)}).cells()[0]
+    run = study(states=[2], treebank={"heads": str(table)}).model_runs()[0]
     table.write_text("one")
-    before = cell.digest({})
+    before = run.digest({})
     table.write_text("another")
-    assert cell.digest({}) != before
+    assert run.digest({}) != before
 
 
 def test_files_are_beside_the_study_or_where_told(tmp_path):
@@ -166,8 +176,8 @@ def test_files_are_beside_the_study_or_where_told(tmp_path):
     ("given", "message"),
     [
         ({"dev": 3}, r"^study: dev is 3; it must be a path$"),
-        ({"settings": 3}, r"^study: settings is no key of a study"),
-        ({"model": [{"method": "pcfg", "settings": {}}]}, r"model\[1\].settings is no key of a st"),
+        ({"settings": 3}, r"^study: settings isn't a key of a study"),
+        ({"model": [{"method": "pcfg", "settings": {}}]}, r"model\[1\].settings isn't a key of a"),
         ({"title": "two\nlines"}, r"title is 'two\\nlines'; it must be printable text on one l"),
         ({"title": "reversed \u202e"}, r"title is 'reversed \\u202e'; it must be printable text"),
         ({"model": [{"method": "pcfg", "name": "a\x00"}]}, r"name is 'a\\x00'; it must be print"),
@@ -175,7 +185,7 @@ def test_files_are_beside_the_study_or_where_told(tmp_path):
         ({"states": [True]}, r"states\[1\] is True; it must be a valid integer"),
         ({"states": [10**10]}, r"model 'spectral': states is 10000000000; it must be at most"),
         ({"em": {"start": "clusters"}}, r"em.start is 'clusters'; the method decides how it st"),
-        ({"stats": [2]}, r"^study: stats is no key of a study; known are .*states.*"),
+        ({"stats": [2]}, r"^study: stats isn't a key of a study; the keys are .*states.*"),
         ({"states": [2, 0]}, r"^study: states\[2\] is 0; it must be greater than or equal to 1"),
         ({"states": []}, r"states is \[\]; it must be a list of one or more different values"),
         ({"seeds": [1, 1]}, r"seeds is \[1, 1\]; it must be a list of one or more different"),
@@ -183,13 +193,13 @@ def test_files_are_beside_the_study_or_where_told(tmp_path):
         ({"longest": 0}, r"^study: longest is 0; it must be greater than or equal to 1"),
         ({"longest": True}, r"^study: longest is True; it must be a valid integer"),
         ({"tags": "silver"}, r"tags is 'silver'; it must be 'gold' or 'own'"),
-        ({"model": []}, r"model is \[\]; it must "),
+        ({"model": []}, r"model is \[\]; a study needs "),
         ({"model": [{"method": "magic"}]}, r"model\[1\].method is 'magic'; it must be one of sp"),
-        ({"model": [SPECTRAL, SPECTRAL]}, r"study: there are 2 models called 'spectral'; name"),
-        ({"model": [{"method": "pcfg", "sates": 3}]}, r"model\[1\].sates is no key .* states"),
+        ({"model": [SPECTRAL, SPECTRAL]}, r"study: there are 2 models called 'spectral'; give"),
+        ({"model": [{"method": "pcfg", "sates": 3}]}, r"model\[1\].sates isn't a key .* states"),
         ({"spectral": {"smoothing": "much"}}, r"model 'spectral': spectral.smoothing is 'much'; "
                                               r"it must be a valid number$"),
-        ({"spectral": {"smooting": 1}}, r"spectral.smooting is no key .* smoothing,"),
+        ({"spectral": {"smooting": 1}}, r"spectral.smooting isn't a key .* smoothing,"),
         ({"spectral": {"features": {"outside": ["x"]}}}, r"model 'spectral': outside features"),
         ({"spectral": {"smoothing": -1}}, r"model 'spectral': smoothing is -1.0; it must be at"),
         ({"spectral": 3}, r"spectral is 3; it must be a table of settings"),
@@ -197,8 +207,8 @@ def test_files_are_beside_the_study_or_where_told(tmp_path):
         ({"parsing": {"objective": "best"}}, r"parsing.objective is 'best'; it must be 'rules'"),
         ({"ablations": {"without": ["no luck"]}}, r"ablations.without\[1\] is 'no luck'; it must"),
         ({"ablations": {"models": ["em"]}}, r"ablations.models has 'em'; the spectral models are"),
-        ({"model": [{"method": "pcfg"}], "ablations": {}}, r"ablations needs spectral models; th"),
-        ({"learning_curve": {}}, r"learning_curve.sizes is missing; a study needs it"),
+        ({"model": [{"method": "pcfg"}], "ablations": {}}, r"ablations needs spectral models, and"),
+        ({"learning_curve": {}}, r"learning_curve.sizes is missing; it is required in a study"),
         ({"learning_curve": {"sizes": [2.0]}}, r"learning_curve.sizes\[1\] is 2.0; it must be le"),
         ({"parsing": {"objective": "viterbi"}}, r"parsing.objective is 'viterbi', which ne"),
         ({"model": [{"method": "em"}], "parsing": {"objective": "viterbi"}}, r"with 8 states g"),
@@ -227,11 +237,13 @@ def test_what_is_wrong_is_told(given, message):
     ],
 )
 def test_what_can_be_done_is_taken(given):
-    assert make_study({**FILES, "model": [SPECTRAL], **given}).cells()
+    assert make_study({**FILES, "model": [SPECTRAL], **given}).model_runs()
 
 
 def test_what_is_missing_is_told():
-    with pytest.raises(SettingsError, match=r"^study: train is missing; a study needs it$"):
+    with pytest.raises(
+        SettingsError, match=r"^study: train is missing; it is required in a study$"
+    ):
         make_study({"dev": "a", "model": [SPECTRAL]})
 
 

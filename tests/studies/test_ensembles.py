@@ -20,13 +20,13 @@ from eigentree.errors import SettingsError, TreebankFormatError
 from eigentree.evaluation.parseval import score
 from eigentree.evaluation.settings import EVALB_COLLINS
 from eigentree.sentence_input import PreparedSentence
-from eigentree.studies import ensemble_answers, ensembles, make_study, read_study, run_study
+from eigentree.studies import ensemble_evaluation, ensembles, make_study, read_study, run_study
 from eigentree.studies.ensemble_runs import groups_of, steps_of
-from eigentree.studies.report.constituency import as_html, as_markdown, summary
+from eigentree.studies.report.constituency import summary
 from eigentree.treebank.reader import read_treebank
 from eigentree.treebank.tree import Tree
 from tests.demo import HELD_OUT, TREEBANK, run_verb
-from tests.studies.report.test_constituency import NASTY, Page
+from tests.studies.report.test_constituency import NASTY, Page, as_html, as_markdown
 from tests.studies.test_runner import without_times
 
 FAMILIES = [
@@ -112,9 +112,9 @@ def test_a_description_stands_beside_the_study_or_in_it(tmp_path):
         '[[ensemble]]\nname = "b"\ndescription = "own/two.toml"\n'
     )
     study = read_study(file, folder="elsewhere")  # of the trees alone
-    one, other = study.entrants()
+    one, other = study.ensemble_runs()
     assert one.description == other.description
-    assert (one.name, other.name) == ("a", "b")
+    assert (one.ensemble, other.ensemble) == ("a", "b")
     parsing = one.description.members()[0].options.parsing
     assert (parsing.threshold, parsing.max_words) == (1e-4, 50)
     assert one.digest({}) == other.digest({})
@@ -122,7 +122,7 @@ def test_a_description_stands_beside_the_study_or_in_it(tmp_path):
 
 def test_what_decides_the_outcome_is_in_the_digest(files):
     def digest(**changed):
-        return make_study({**files, **changed}).entrants()[0].digest({"train": "1"})
+        return make_study({**files, **changed}).ensemble_runs()[0].digest({"train": "1"})
 
     other_family = {**SMALL, "family": [FAMILIES[0], {**FAMILIES[1], "sigma": [0.3]}]}
     other_price = copy.deepcopy(SMALL)
@@ -158,9 +158,9 @@ def test_long_sentences_are_left_out(files, tmp_path):
 
 
 def test_the_first_few_members_are_of_all_kinds(files):
-    (entrant,) = study_of(files).entrants()
-    names = [member.name for member in entrant.description.members()]
-    groups = groups_of(entrant.description)
+    (run,) = study_of(files).ensemble_runs()
+    names = [member.name for member in run.description.members()]
+    groups = groups_of(run.description)
     assert list(groups) == ["add", "drop", None]
     assert [names[place] for place in groups["add"]] == [
         "add-0.1-1", "add-0.3-1", "add-0.1-2", "add-0.3-2",
@@ -173,14 +173,14 @@ def test_the_first_few_members_are_of_all_kinds(files):
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"ensemble": []}, r"^study: model is \[\]; it must hold a model where there is no ens"),
+        ({"ensemble": []}, r"^study: model is \[\]; a study needs a model or an ens"),
         ({"ensemble": [{**SMALL, "family": []}]}, r"ensemble\[1\].family is \[\]; it must"),
         ({"ensemble": [{"name": "a"}]}, r"^study: ensemble\[1\].family is missing"),
-        ({"ensemble": [{**SMALL, "name": "a/b"}]}, r"ensemble\[1\].name is 'a/b'; it must be a n"),
-        ({"ensemble": [{**SMALL, "name": "a" * 101}]}, r"name is 'a+\.\.\.; it must be a name tha"),
-        ({"ensemble": [{**SMALL, "sates": 2}]}, r"ensemble\[1\].sates is no key .* name,.* states"),
-        ({"ensemble": [SMALL, SMALL]}, r"there are 2 ensembles called 'small'; name each"),
-        ({"ensemble": [{**SMALL, "description": "x.toml"}]}, r"has 'combination' beside a descr"),
+        ({"ensemble": [{**SMALL, "name": "a/b"}]}, r"ensemble\[1\].name is 'a/b'; it must be a v"),
+        ({"ensemble": [{**SMALL, "name": "a" * 101}]}, r"name is 'a+\.\.\.; it must be a valid na"),
+        ({"ensemble": [{**SMALL, "sates": 2}]}, r"ensemble\[1\].sates isn't a key .* states"),
+        ({"ensemble": [SMALL, SMALL]}, r"there are 2 ensembles called 'small'; give each a name"),
+        ({"ensemble": [{**SMALL, "description": "x.toml"}]}, r"has 'combination' besides a descr"),
         ({"ensemble": [{**SMALL, "family": [{"name": "a", "sigma": [0.1]}]}]},
          r"ensemble\[1\].family\[1\]: family 'a' has noise 'none' and sigma \[0.1\]"),
         ({"ensemble": [{**SMALL, "parsing": {"threshold": 2}}]},
@@ -203,8 +203,11 @@ def test_what_is_wrong_in_a_file_is_told_with_the_file(tmp_path):
     for text, told in (
         ("states = 0", r"two.toml: states is 0; it must be gre"),
         ("family = 3 3", r"two.toml: isn't TOML"),
-        ("[[family]]\nname = 'a'\ncopes = 2", r"two.toml: family\[1\].copes is no key of an ense"),
-        ("name = 'a'\n[[family]]\nname = 'a'", r"two.toml: name is no key of an ensemble"),
+        (
+            "[[family]]\nname = 'a'\ncopes = 2",
+            r"two.toml: family\[1\].copes isn't a key of an ense",
+        ),
+        ("name = 'a'\n[[family]]\nname = 'a'", r"two.toml: name isn't a key of an ensemble"),
     ):
         (tmp_path / "two.toml").write_text(text)
         with pytest.raises(SettingsError, match=told):
@@ -300,12 +303,12 @@ def test_a_member_without_a_tree_is_held_to_a_flat_one(result):
         "drop": Prediction([], np.array([-1, -1, -1]), nothing, "threshold"),
     }
     (combined,) = parser.stacking.answers([Query(*sentence[:2], predictions, {})], "S")
-    output = ensemble_answers._output(parser, sentence, predictions, combined, description)
+    output = ensemble_evaluation._predictions(parser, sentence, predictions, combined, description)
     flat = Tree(parser.backbones[0].root_label, tree.children[0].children)
     assert output.trees == [tree, flat]
     assert output.choice == [0, 1, 1, 0, 1, 1, 1]
-    assert output.lost == [place == 1 for place in output.choice]
-    assert output.gave_up == {"tree": False, "mrg": False, "both": False}
+    assert output.no_tree == [place == 1 for place in output.choice]
+    assert output.fallback == {"tree": False, "mrg": False, "both": False}
 
 
 def test_long_sentences_are_asked_in_pieces(files, tmp_path):
@@ -333,7 +336,7 @@ def test_words_alone_are_tagged_by_the_ensemble(files, tmp_path):
 
 def test_what_is_done_is_not_done_again(result, files, monkeypatch):
     monkeypatch.setattr(ensembles, "train_ensemble", None)  # so that it can't be called
-    monkeypatch.setattr(ensemble_answers, "score", None)
+    monkeypatch.setattr(ensemble_evaluation, "score", None)
     study = study_of(files, model=[{"method": "pcfg"}])
     again = run_study(study, result.report.parent)
     assert again.failures == {}
@@ -341,23 +344,23 @@ def test_what_is_done_is_not_done_again(result, files, monkeypatch):
     assert list((result.report.parent / "checkpoints").iterdir()) == []
 
 
-def test_an_interrupted_ensemble_goes_on_with_the_next_piece(files, tmp_path, monkeypatch):
-    monkeypatch.setattr(ensemble_answers, "PIECE", 4)
-    real, asked = ensemble_answers._Examiner._ask, []
+def test_an_interrupted_ensemble_resumes_with_the_next_chunk(files, tmp_path, monkeypatch):
+    monkeypatch.setattr(ensemble_evaluation, "CHUNK", 4)
+    real, asked = ensemble_evaluation._Evaluator._parse_and_score, []
 
-    def dying(self, piece):
+    def dying(self, chunk):
         if len(asked) == 2:
             asked.append(None)
             raise KeyboardInterrupt
-        asked.append(piece)
-        return real(self, piece)
+        asked.append(chunk)
+        return real(self, chunk)
 
-    monkeypatch.setattr(ensemble_answers._Examiner, "_ask", dying)
+    monkeypatch.setattr(ensemble_evaluation._Evaluator, "_parse_and_score", dying)
     with pytest.raises(KeyboardInterrupt):
         run_study(study_of(files), tmp_path)
     once = run_study(study_of(files), tmp_path)
-    pieces = [piece for piece in asked if piece is not None]
-    assert len(set(pieces)) == len(pieces) == 3 + 2
+    chunks = [chunk for chunk in asked if chunk is not None]
+    assert len(set(chunks)) == len(chunks) == 3 + 2
     fresh = run_study(study_of(files), tmp_path / "fresh")
     assert without_times(once.figures) == without_times(fresh.figures)
     assert once.figures["ensembles"][0]["training"]["whole"]
@@ -367,7 +370,7 @@ def test_training_that_was_killed_is_not_said_to_be_whole(tmp_path):
     path = tmp_path / "times.json"
     path.write_text(json.dumps({"whole": True, "cpu_seconds": 1.5, "wall_seconds": 2.0,
                                 "ended": False}))  # fmt: skip
-    with ensembles._timed(path, whole=True) as times:
+    with ensembles._measured(path, whole=True) as times:
         pass
     assert not times["whole"]
     assert 1.5 <= times["cpu_seconds"] < 2.5
@@ -465,4 +468,4 @@ def test_the_verb_trains_an_ensemble_with_a_reranker(files, tmp_path):
     assert ": ensemble one: F1 " in lines[-1]
     (ensemble,) = json.loads((tmp_path / "out" / "results.json").read_text("utf-8"))["ensembles"]
     assert [group["family"] for group in ensemble["groups"]] == ["drop"]
-    assert run_verb(*arguments)[2] == "1 of 1 cells were done before\n"
+    assert run_verb(*arguments)[2] == "1 of 1 runs were done before\n"

@@ -13,8 +13,10 @@ import pytest
 
 from eigentree.constituency.learn.em import STAGE
 from eigentree.errors import TreebankFormatError
-from eigentree.studies import make_study, run_study, runner, runs
-from eigentree.studies.runs import Data, chosen_trees
+from eigentree.studies import constituency, make_study, model_runs, run_study
+from eigentree.studies.folder import Folder
+from eigentree.studies.model_runs import chosen_trees
+from eigentree.studies.run import file_digest
 from tests.demo import HELD_OUT, TREEBANK, demo_trees, run_verb
 
 SMALL = 60
@@ -41,12 +43,12 @@ def trainings(monkeypatch) -> list[str]:
     done: list[str] = []
 
     def counting(trees, options, **rest):
-        if len(trees) > runs.WARMING_TREES:
+        if len(trees) > model_runs.WARM_UP_TREES:
             done.append(options.method)
         return train(trees, options, **rest)
 
-    train = runs.train
-    monkeypatch.setattr(runs, "train", counting)
+    train = model_runs.train
+    monkeypatch.setattr(model_runs, "train", counting)
     return done
 
 
@@ -73,7 +75,7 @@ def test_what_is_done_is_not_done_again(files, tmp_path, trainings):
 
 
 def test_a_killed_study_goes_on_where_it_was(files, tmp_path, trainings, monkeypatch):
-    real, left = runs.run_cell, [2]
+    real, left = constituency.run_model, [2]
 
     def dying(*given):
         if not left[0]:
@@ -81,11 +83,11 @@ def test_a_killed_study_goes_on_where_it_was(files, tmp_path, trainings, monkeyp
         left[0] -= 1
         return real(*given)
 
-    monkeypatch.setattr(runner, "run_cell", dying)
+    monkeypatch.setattr(constituency, "run_model", dying)
     with pytest.raises(KeyboardInterrupt):
         run_study(study_of(files), tmp_path)
     assert len(trainings) == 2
-    monkeypatch.setattr(runner, "run_cell", real)
+    monkeypatch.setattr(constituency, "run_model", real)
     told: list[int] = []
     result = run_study(study_of(files), tmp_path, progress=lambda at: told.append(at.done))
     assert told == [2, 3, 4]
@@ -98,7 +100,7 @@ def test_a_killed_study_goes_on_where_it_was(files, tmp_path, trainings, monkeyp
 def test_a_damaged_record_is_made_again(files, tmp_path, trainings):
     study = study_of(files, model=[{"method": "pcfg"}])
     run_study(study, tmp_path)
-    (record,) = (tmp_path / "cells").glob("pcfg-*.json")
+    (record,) = (tmp_path / "runs").glob("pcfg-*.json")
     record.write_text(record.read_text("utf-8")[:100])
     run_study(study, tmp_path)
     assert trainings == ["pcfg", "pcfg"]
@@ -108,7 +110,7 @@ def test_a_damaged_record_is_made_again(files, tmp_path, trainings):
 def test_a_record_of_something_else_is_made_again(files, tmp_path, trainings, content):
     study = study_of(files, model=[{"method": "pcfg"}])
     run_study(study, tmp_path)
-    (record,) = (tmp_path / "cells").iterdir()
+    (record,) = (tmp_path / "runs").iterdir()
     record.write_text(content, encoding="utf-8")
     assert run_study(study, tmp_path).figures["best"] == "pcfg"
     assert trainings == ["pcfg", "pcfg"]
@@ -122,8 +124,8 @@ def test_a_model_may_have_a_long_name(files, tmp_path, trainings):
 
 
 def test_settings_that_the_first_trees_cannot_take_are_trained(files, tmp_path):
-    """Cells are warmed up on a dozen trees, without all nonterminals and held-out trees."""
-    first = demo_trees()[: runs.WARMING_TREES]
+    """Models are warmed up on a dozen trees, without all nonterminals and held-out trees."""
+    first = demo_trees()[: model_runs.WARM_UP_TREES]
     assert all(node.label != "QP" for tree in first for node in tree.nodes())
     of = {"states_of": {"QP": 1}}
     models = [
@@ -148,20 +150,20 @@ def test_the_same_work_under_two_names_is_done_once(files, tmp_path, trainings):
 
 
 def test_a_failure_leaves_the_others_be(files, tmp_path, monkeypatch):
-    real = runs.train
+    real = model_runs.train
 
     def failing(trees, options, **rest):
         if options.method == "spectral":
             raise RuntimeError("no <luck>")
         return real(trees, options, **rest)
 
-    monkeypatch.setattr(runs, "train", failing)
+    monkeypatch.setattr(model_runs, "train", failing)
     result = run_study(study_of(files, states=[2]), tmp_path)
     assert result.failures == {"spectral, m = 2": "RuntimeError: no <luck>"}
     assert [row["name"] for row in result.figures["models"]] == ["pcfg", "markov"]
     assert "no &lt;luck&gt;" in result.report.read_text("utf-8")
     assert result.figures["failures"] == result.failures
-    monkeypatch.setattr(runs, "train", real)
+    monkeypatch.setattr(model_runs, "train", real)
     assert run_study(study_of(files, states=[2]), tmp_path).failures == {}
 
 
@@ -176,14 +178,14 @@ def test_any_number_of_processes_gives_the_same(files, tmp_path):
 KILLER = """
 import os, sys
 from pathlib import Path
-from eigentree.studies import cells, make_study, run, run_study
+from eigentree.studies import make_study, run_study, runner
 
-def attempt(cell, *given, real=run._attempt):
-    if cell.model == "killer":
+def attempt(run, *given, real=runner._attempt):
+    if run.name == "killer":
         os._exit(9)
-    return real(cell, *given)
+    return real(run, *given)
 
-run._attempt = attempt
+runner._attempt = attempt
 if __name__ == "__main__":
     models = [{"method": "pcfg", "name": "killer", "parsing": {"objective": "rules"}},
               {"method": "pcfg"}, {"method": "markov"}]
@@ -193,7 +195,7 @@ if __name__ == "__main__":
 """
 
 
-def test_a_worker_that_dies_costs_its_own_cell_alone(files, tmp_path):
+def test_a_worker_that_dies_fails_only_its_own_run(files, tmp_path):
     script = tmp_path / "killer.py"
     script.write_text(KILLER)
     done = subprocess.run(
@@ -210,13 +212,13 @@ def test_a_worker_that_dies_costs_its_own_cell_alone(files, tmp_path):
 
 WAITING = """
 import sys, time
-from eigentree.studies import make_study, run, run_study
+from eigentree.studies import make_study, run_study, runner
 
 def attempt(*given):
     open(sys.argv[3] + "/started", "a").close()
     time.sleep(100)
 
-run._attempt = attempt
+runner._attempt = attempt
 if __name__ == "__main__":
     models = [{"method": "pcfg"}, {"method": "markov"}]
     files = {"train": sys.argv[1], "dev": sys.argv[2]}
@@ -263,7 +265,7 @@ def test_em_goes_on_from_its_checkpoint(files, tmp_path, monkeypatch):
     study = study_of(
         files, model=[{"method": "em"}], states=[2], em={"iterations": 4, "judge_every": 2}
     )
-    real = runs.train
+    real = model_runs.train
     seen: list[Path] = []
 
     def interrupted(trees, options, *, checkpoint=None, progress=None, **rest):
@@ -277,7 +279,7 @@ def test_em_goes_on_from_its_checkpoint(files, tmp_path, monkeypatch):
         seen.append(checkpoint)
         return real(trees, options, checkpoint=checkpoint, progress=stop, **rest)
 
-    monkeypatch.setattr(runs, "train", interrupted)
+    monkeypatch.setattr(model_runs, "train", interrupted)
     with pytest.raises(KeyboardInterrupt):
         run_study(study, tmp_path)
     assert seen[0].is_file()
@@ -295,10 +297,10 @@ def test_em_goes_on_from_its_checkpoint(files, tmp_path, monkeypatch):
 
 def test_a_useless_checkpoint_is_dropped(files, tmp_path):
     study = study_of(files, model=[{"method": "em"}], states=[2], em={"iterations": 1})
-    data = Data(study.train, study.parts)
-    folder = runs.Folder(tmp_path)
+    digests = {part: file_digest(path) for part, path in study.files.items()}
+    folder = Folder(tmp_path, digests)
     folder.make()
-    folder.checkpoint(study.cells()[0], data.digests).write_bytes(b"nothing of use")
+    folder.checkpoint(study.runs()[0]).write_bytes(b"nothing of use")
     assert run_study(study, tmp_path).failures == {}
 
 
@@ -332,9 +334,9 @@ def test_long_sentences_are_neither_parsed_nor_scored(tmp_path, trainings, monke
         return run_study(make_study({**parts, "model": models, **given}), tmp_path / "out")
 
     parsed: list[int] = []
-    real = runs.Parser.parse
+    real = model_runs.ConstituencyParser.parse
     monkeypatch.setattr(
-        runs.Parser,
+        model_runs.ConstituencyParser,
         "parse",
         lambda parser, words, *rest: parsed.append(len(words)) or real(parser, words, *rest),
     )
@@ -396,7 +398,7 @@ def test_words_alone_are_parsed_with_a_tagger(files, tmp_path):
 def test_a_treebank_without_trees_is_told(files, tmp_path):
     empty = tmp_path / "empty.mrg"
     empty.write_text("")
-    for part, told in (("train", "no tree to learn from"), ("dev", "no tree to score on")):
+    for part, told in (("train", "no training trees"), ("dev", "no trees to score")):
         with pytest.raises(TreebankFormatError, match=f"empty.mrg: {told}"):
             run_study(study_of({**files, part: str(empty)}), tmp_path / "out")
 
@@ -413,7 +415,7 @@ def test_the_verb_says_what_came_out_and_goes_on(files, tmp_path):
     assert f"report: {tmp_path / 'out' / 'report.html'}\n" in out
     assert "2 of 2 after" in err
     code, _, err = run_verb(*arguments[:-1], tmp_path / "out", "--methods", "pcfg")
-    assert (code, err) == (0, "1 of 1 cells were done before\n")
+    assert (code, err) == (0, "1 of 1 runs were done before\n")
     code, _, err = run_verb(*arguments, "--quiet")
     assert (code, err) == (0, "")
 
@@ -433,8 +435,8 @@ def test_options_replace_what_the_file_says(files, tmp_path):
     assert figures["seeds"] == [1]
 
 
-def test_a_failed_cell_makes_exit_code_1(files, tmp_path, monkeypatch):
-    monkeypatch.setattr(runs, "train", None)  # so that it can't be called
+def test_a_failed_run_makes_exit_code_1(files, tmp_path, monkeypatch):
+    monkeypatch.setattr(model_runs, "train", None)  # so that it can't be called
     code, out, err = run_verb(
         "experiment", "--train", files["train"], "--dev", files["dev"], "--methods", "pcfg",
         "-o", tmp_path / "out",
@@ -450,9 +452,15 @@ def test_a_failed_cell_makes_exit_code_1(files, tmp_path, monkeypatch):
     [
         (["--methods", "pcfg"], "options: train is missing"),
         (["--methods", "magic"], "model[1].method is 'magic'; it must be one of spectral"),
-        (["--methods", "pcfg", "--states", "2,x"], "--states has 'x'; it must be whole numbers"),
-        (["--methods", "pcfg", "--sizes", "x"], "--sizes has 'x'; it must be numbers"),
-        (["--data", "here"], "--data says where a study file's trees are"),
+        (
+            ["--methods", "pcfg", "--states", "2,x"],
+            "--states has 'x'; it must be comma-sep",
+        ),
+        (
+            ["--methods", "pcfg", "--sizes", "x"],
+            "--sizes has 'x'; it must be comma-sep",
+        ),
+        (["--data", "here"], "--data is the folder of a study file's data"),
         (["none.toml"], "none.toml: can't be read"),
         (["--methods", "pcfg", "--train", "no.mrg", "--dev", "no.mrg"], "no.mrg: can't be read"),
     ],
@@ -481,8 +489,8 @@ def test_the_verb_tells_of_compilation_when_there_is_work(files, tmp_path, monke
 def test_the_verb_needs_a_folder(tmp_path):
     code, _, err = run_verb("experiment", "--methods", "pcfg")
     assert code == 2
-    assert "no folder for the report is named" in err
+    assert "no output folder" in err
     (tmp_path / "file").touch()
     code, _, err = run_verb("experiment", "--methods", "pcfg", "-o", tmp_path / "file")
     assert code == 2
-    assert "is a file; the report needs a folder" in err
+    assert "is a file; the output must be a folder" in err

@@ -1,4 +1,4 @@
-"""The verb ``experiment``: a grid of estimators, states and settings, with a report."""
+"""The command ``experiment``: compares models on a treebank and writes a report."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -19,90 +19,87 @@ from eigentree.cli._training import Stages
 from eigentree.errors import SettingsError
 
 if TYPE_CHECKING:
-    from eigentree.studies import Study
-    from eigentree.studies.runner import Done, Tell
-    from eigentree.studies.trials import Tried
+    from eigentree.studies.runner import RunProgress
     from eigentree.types import Progress
+
+CONSTITUENCY = "constituency"
 
 
 def experiment(
     study: Annotated[
-        str | None, typer.Argument(help="A study file, in TOML; without one, options say it all.")
+        str | None, typer.Argument(help="Study file (TOML); optional if options give everything.")
     ] = None,
     output: Annotated[
         str,
-        typer.Option("--output-folder", "-o", help="Folder for the report and what is done."),
+        typer.Option("--output-folder", "-o", help="Folder for the report and finished runs."),
     ] = "",
     data: Annotated[
         str | None,
-        typer.Option(metavar="DIR", help="Where the study file's trees are, if not beside it."),
+        typer.Option(metavar="DIR", help="Folder of the data; by default that of the study file."),
     ] = None,
     train: Annotated[str | None, typer.Option(help="Training trees.")] = None,
     dev: Annotated[
-        str | None, typer.Option(help="Held-out trees that the best models are chosen on.")
+        str | None, typer.Option(help="Held-out trees on which the best models are selected.")
     ] = None,
     test: Annotated[
-        str | None, typer.Option(help="Held-out trees that are scored and decide nothing.")
+        str | None, typer.Option(help="Held-out trees that are scored but not used for selection.")
     ] = None,
     methods: Annotated[
         str | None,
-        typer.Option(help="Methods with their default settings, with commas, in place of models."),
+        typer.Option(help="Comma-separated methods with default settings; replace the models."),
     ] = None,
     states: Annotated[
-        str | None, typer.Option(help="Numbers of latent states, with commas.")
+        str | None, typer.Option(help="Comma-separated numbers of latent states.")
     ] = None,
-    seeds: Annotated[str | None, typer.Option(help="Seeds, with commas.")] = None,
+    seeds: Annotated[str | None, typer.Option(help="Comma-separated seeds.")] = None,
     ablations: Annotated[
-        bool, typer.Option("--ablations", help="Take parts off the spectral models, one at a time.")
+        bool,
+        typer.Option("--ablations", help="Remove components of spectral models, one at a time."),
     ] = False,
     sizes: Annotated[
-        str | None, typer.Option(help="Learning curves: shares of the trees, such as 0.1,0.5,1.")
+        str | None,
+        typer.Option(help="Learning curves: fractions of the training trees, such as 0.1,0.5,1."),
     ] = None,
     tags: Annotated[
         Literal["gold", "own"] | None,
-        typer.Option(help="Parse with gold tags, or words alone.", show_default="gold"),
+        typer.Option(help="Parse with gold tags, or words only.", show_default="gold"),
     ] = None,
     jobs: JobsOption = 1,
     quiet: QuietOption = False,
 ) -> None:
-    """Compare estimators, states and settings on a treebank.
+    """Compare methods, states and settings on a treebank.
 
-    Options replace what the study file says.  Each cell of the grid, one training with its
-    scores, is kept in the output folder once it is done, and so is each ensemble, so that the
-    same command goes on where it was interrupted.  A cell that fails leaves the others be and
-    makes the exit code 1.
+    Options override the study file. Each finished run (a model with its scores) is saved in the
+    output folder, so the same command resumes an interrupted study. A failed run does not stop
+    the others; the exit code is then 1.
     """
     if not output:
-        raise SettingsError("no folder for the report is named; give one with --output-folder")
+        raise SettingsError("no output folder; give one with --output-folder")
     if Path(output).exists() and not Path(output).is_dir():
-        raise SettingsError(f"{output}: is a file; the report needs a folder")
-    given = {
+        raise SettingsError(f"{output}: is a file; the output must be a folder")
+    options = {
         "train": train,
         "dev": dev,
         "test": test,
-        "model": methods and [{"method": method} for method in _split(methods)],
-        "states": states and [_number(one, "--states") for one in _split(states)],
-        "seeds": seeds and [_number(one, "--seeds") for one in _split(seeds)],
+        "methods": methods,
+        "states": states,
+        "seeds": seeds,
+        "ablations": ablations,
+        "sizes": sizes,
         "tags": tags,
     }
-    kind = _kind(study, data)
-    if kind is not None:
-        others = {**given, "methods": methods, "ablations": ablations, "sizes": sizes}
-        del others["model"]
-        _run_kind(kind, study, data, others, output, jobs, quiet)
-        return
-    wanted = _study(study, data, given, ablations, sizes)
-    check_inputs([str(path) for path in (wanted.train, *wanted.parts.values())])
+    tables = _tables(study, data, {name: value for name, value in options.items() if value})
 
-    from eigentree.studies import run_study
-    from eigentree.studies.report.constituency import summary
+    from eigentree.studies.runner import run_study
+    from eigentree.studies.settings import make_study
 
-    has_em = any("em" in model.method for model in wanted.model)
-    with _telling(quiet, em=has_em) as (tell, stages):
+    chosen = make_study(tables, study or "options")
+    check_inputs([str(path) for path in chosen.files.values()])
+    with _display(tables, quiet=quiet) as (show, stages):
         result = run_study(
-            wanted, output, jobs=jobs, progress=tell, stages=stages, command=_command()
+            chosen, output, jobs=jobs, progress=show, stages=stages, command=_command()
         )
-    for sentence in summary(result.figures):
+    for sentence in result.summary:
         typer.echo(sentence)
     typer.echo(f"report: {result.report}")
     for name, problem in result.failures.items():
@@ -111,92 +108,30 @@ def experiment(
         raise typer.Exit(FAILED)
 
 
-class _Kind(NamedTuple):
-    """A kind of study other than of constituency parsers: what makes and what runs it."""
+def _tables(file: str | None, data: str | None, options: dict[str, Any]) -> dict[str, Any]:
+    """The tables of the study file, overridden by options."""
+    from eigentree.studies.settings import study_tables
 
-    make: Callable[[dict[str, Any], str], Any]
-    run: Callable[..., Any]
-
-
-def _kind(file: str | None, data: str | None) -> _Kind | None:
-    """The kind of study that a file says it is; None for one of constituency parsers."""
-    from eigentree.studies.constituency import study_tables
-
-    name = None if file is None else study_tables(file, data).get("kind")
-    if name is None:
-        return None
-    if name == "dependencies":
-        from eigentree.studies import dependency
-
-        return _Kind(dependency.make_dependency_study, dependency.run_dependency_study)
-    if name == "bracketing":
-        from eigentree.studies import bracketing
-
-        return _Kind(bracketing.make_bracketing_study, bracketing.run_bracketing_study)
-    raise SettingsError(
-        f"{file}: kind is {name!r}; it must be dependencies or bracketing, or not be there"
-    )
-
-
-def _run_kind(
-    kind: _Kind,
-    file: str | None,
-    data: str | None,
-    given: dict[str, Any],
-    output: str,
-    jobs: int,
-    quiet: bool,
-) -> None:
-    from eigentree.studies.constituency import study_tables
-
-    for name, value in given.items():
-        if value:
-            raise SettingsError(
-                f"--{name} is for studies of constituency parsers; {file} says it all itself"
-            )
-    study = kind.make(study_tables(str(file), data), str(file))
-    check_inputs([str(path) for path in study.files.values()])
-    began = time.monotonic()
-
-    def tell(tried: Tried) -> None:
-        if tried.trial is None:
-            if tried.done:
-                message(f"{tried.done} of {tried.total} were done before", quiet=quiet)
-            return
-        so_far = f"{tried.done} of {tried.total} after {time.monotonic() - began:.0f} s"
-        what = "done" if tried.problem is None else f"failed: {tried.problem}"
-        message(f"{so_far}: {tried.trial}: {what}", quiet=quiet)
-
-    result = kind.run(study, output, jobs=jobs, progress=tell, command=_command())
-    typer.echo(f"report: {result.report}")
-    for name, problem in result.failures.items():
-        message(f"eigentree: {name}: {problem}")
-    if result.failures:
-        raise typer.Exit(FAILED)
-
-
-def _study(
-    file: str | None,
-    data: str | None,
-    given: dict[str, Any],
-    ablations: bool,
-    sizes: str | None,
-) -> Study:
-    """The study of the file, with what the options say in its place."""
-    from eigentree.studies.constituency import make_study, study_tables
-
-    tables: dict[str, Any] = {}
-    if file is not None:
-        tables = study_tables(file, data)
-    elif data is not None:
-        raise SettingsError("--data says where a study file's trees are; there is no study file")
-    tables |= {name: value for name, value in given.items() if value}
-    if ablations:
-        tables.setdefault("ablations", {})
-    if sizes is not None:
-        shares = [_number(one, "--sizes", float) for one in _split(sizes)]
-        tables["learning_curve"] = {**tables.get("learning_curve", {}), "sizes": shares}
-    return make_study(tables, file or "options")
+    if file is None and data is not None:
+        raise SettingsError("--data is the folder of a study file's data; give a study file")
+    tables = {} if file is None else study_tables(file, data)
+    if options and tables.get("kind", CONSTITUENCY) != CONSTITUENCY:
+        raise SettingsError(
+            f"--{next(iter(options))} is for studies of constituency parsers; edit {file} instead"
+        )
+    for name, value in options.items():
+        if name == "methods":
+            tables["model"] = [{"method": method} for method in _split(value)]
+        elif name in ("states", "seeds"):
+            tables[name] = [_number(one, f"--{name}") for one in _split(value)]
+        elif name == "ablations":
+            tables.setdefault("ablations", {})
+        elif name == "sizes":
+            shares = [_number(one, "--sizes", float) for one in _split(value)]
+            tables["learning_curve"] = {**tables.get("learning_curve", {}), "sizes": shares}
+        else:
+            tables[name] = value
+    return tables
 
 
 def _split(text: str) -> list[str]:
@@ -207,56 +142,64 @@ def _number(text: str, option: str, kind: type = int) -> Any:
     try:
         return kind(text)
     except ValueError:
-        right = "whole numbers" if kind is int else "numbers"
-        raise SettingsError(f"{option} has {text!r}; it must be {right} with commas") from None
+        expected = "comma-separated integers" if kind is int else "comma-separated numbers"
+        raise SettingsError(f"{option} has {text!r}; it must be {expected}") from None
 
 
 def _command() -> str:
     return shlex.join(["eigentree", *sys.argv[1:]])
 
 
-def _without_bar(steps: int) -> None:
+def _no_bar(steps: int) -> None:
     pass
 
 
 @contextmanager
-def _telling(quiet: bool, *, em: bool) -> Iterator[tuple[Tell, Progress | None]]:
-    """Tell how far the work is: by a bar on a terminal, else by a line for each cell.
+def _display(
+    tables: dict[str, Any], *, quiet: bool
+) -> Iterator[tuple[Callable[[RunProgress], None], Progress | None]]:
+    """Show progress by a bar on a terminal, otherwise by a line for each run.
 
-    Stages of an ensemble are told where there is no bar.
+    Stages of runs that use all processes are shown only without a bar.
     """
     began = time.monotonic()
     has_bar = sys.stderr.isatty()
     with ExitStack() as shown:
-        advance: Callable[[int], None] = _without_bar
+        advance: Callable[[int], None] = _no_bar
         lines = shown.enter_context(ExitStack())
         stages: Stages | None = None
 
-        def tell_stage(stage: str, share: float) -> None:
+        def show_stage(stage: str, share: float) -> None:
             nonlocal stages
             if stages is None:
                 stages = lines.enter_context(Stages(quiet))
             stages(stage, share)
 
-        def tell(done: Done) -> None:
-            nonlocal advance, stages
+        def begin(at: RunProgress) -> None:
+            nonlocal advance
+            if at.done:
+                message(f"{at.done} of {at.total} runs were done before", quiet=quiet)
+            if at.done < at.total:
+                kind = tables.get("kind", CONSTITUENCY)
+                methods = [model["method"] for model in tables.get("model", [])]
+                is_em = kind == CONSTITUENCY and any("em" in method for method in methods)
+                kernels = ["em"] if is_em else []
+                kernels.append("parsing" if kind == CONSTITUENCY else kind)
+                warn_of_compilation(*kernels, quiet=quiet)
+            if has_bar:
+                advance = shown.enter_context(progress("runs", at.total, quiet=quiet))
+            advance(at.done)
+
+        def show(at: RunProgress) -> None:
+            nonlocal stages
             lines.close()
             stages = None
-            if done.cell is None:
-                if done.done:
-                    message(f"{done.done} of {done.total} cells were done before", quiet=quiet)
-                if done.done < done.total:
-                    warn_of_compilation(*(["em"] if em else []), "parsing", quiet=quiet)
-                if has_bar:
-                    advance = shown.enter_context(progress("cells", done.total, quiet=quiet))
-                advance(done.done)
+            if at.run is None:
+                begin(at)
                 return
             advance(1)
-            so_far = f"{done.done} of {done.total} after {time.monotonic() - began:.0f} s"
-            what = f"failed: {done.problem}"
-            if done.record is not None:
-                f1 = done.dev_f1
-                what = "F1 not defined" if f1 is None else f"F1 {100 * f1:.2f} on dev"
-            message(f"{so_far}: {done.cell}: {what}", quiet=quiet or has_bar)
+            so_far = f"{at.done} of {at.total} after {time.monotonic() - began:.0f} s"
+            result = f"failed: {at.problem}" if at.headline is None else at.headline
+            message(f"{so_far}: {at.run}: {result}", quiet=quiet or has_bar)
 
-        yield tell, None if has_bar else tell_stage
+        yield show, None if has_bar else show_stage

@@ -1,7 +1,7 @@
-"""Tables of TOML files that say what is to be learned: of studies and of ensembles.
+"""Tables of TOML files with training settings: studies and descriptions of ensembles.
 
-Every field of `TrainingOptions` but the method may stand in such a file, beside the keys of its
-own, at the top for all models or within a model for that one.
+Such a file may set every field of `TrainingOptions` except for the method, at the top for all
+models or in the table of one model.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from eigentree.constituency.training_options import TrainingOptions
 from eigentree.errors import EigentreeError, SettingsError
 from eigentree.treebank.io.text_files import open_text
 
-# What a file may say of learning; the method and the tags decide the rest.
+# Training settings that a file may have; the rest follow from the method and the tags.
 SETTINGS = {field.name for field in dataclasses.fields(TrainingOptions)} - {"method", "tagger"}
 # Settings that are not tables of settings.
 PLAIN = ("jackknife",)
-# What pydantic says in words of its own.
-_IN_OUR_WORDS = {
+# Names of expected types for errors of pydantic that would use Python's.
+_EXPECTED = {
     "path_type": "a path",
     "model_type": "a table",
     "dataclass_type": "a table",
@@ -32,70 +32,70 @@ _IN_OUR_WORDS = {
     "list_type": "a list",
     "tuple_type": "a list",
 }
-# Tables that have their numbers of states from the key `states` beside them.
+# Tables whose number of states is given by the key `states` beside them.
 WITH_STATES = ("spectral", "em", "clustering")
 
 
 def known(value: str, names: Sequence[str]) -> str:
-    """The value, if it is one of the names; a check for pydantic."""
+    """Check that a value is one of some names (a validator for pydantic)."""
     if value not in names:
         raise ValueError(f"one of {', '.join(names)}")
     return value
 
 
 def distinct(values: list[Any]) -> list[Any]:
-    """The values, if there are any and all differ; a check for pydantic."""
+    """Check that a list has distinct values, at least one (a validator for pydantic)."""
     if not values or len(set(values)) < len(values):
         raise ValueError("a list of one or more different values")
     return values
 
 
-def _shown(value: str) -> str:
+def _printable(value: str) -> str:
     if not (value.strip() and value.isprintable()):
         raise ValueError("printable text on one line")
     return value
 
 
-Name = Annotated[str, AfterValidator(_shown)]
+Name = Annotated[str, AfterValidator(_printable)]
 States = Annotated[int, Field(ge=1, strict=True)]
 
 
-class Table(BaseModel):
-    """A table with no keys but its own."""
+class SettingsTable(BaseModel):
+    """A table that rejects unknown keys."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class WithSettings(Table):
-    """A table in which settings of learning stand beside the other keys.
+class WithTrainingSettings(SettingsTable):
+    """A table in which training settings are beside the other keys.
 
     Attributes
     ----------
     may_set
-        Names of the settings that there may be.
+        Names of the settings that the table may have.
     settings
         Fields of `TrainingOptions`.
     """
 
     may_set: ClassVar[set[str]] = SETTINGS
 
-    # Collected below, so no key of this name is to be had.
-    settings: dict[str, Any] = Field({}, alias="settings of learning")
+    # Collected below; the alias prevents a key of this name in files.
+    settings: dict[str, Any] = Field({}, alias="training settings")
 
     @model_validator(mode="before")
     @classmethod
     def _collect(cls, given: Any) -> Any:
-        """Let the settings of learning stand beside the other keys."""
+        """Collect the training settings, which are beside the other keys."""
         if not isinstance(given, Mapping):
             return given
         names = cls.may_set - set(cls.model_fields)
         settings = {name: given[name] for name in given if name in names}
-        rest = {name: given[name] for name in given if name not in names}
-        return {**rest, "settings of learning": settings}
+        others = {name: given[name] for name in given if name not in names}
+        return {**others, "training settings": settings}
 
 
 class _Options(BaseModel):
-    """Lets pydantic check the settings, whose extra keys it refuses as it does the file's."""
+    """Has pydantic check the settings; unknown keys are rejected as in the rest of the file."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -105,25 +105,26 @@ class _Options(BaseModel):
 def training_options(
     layers: Sequence[Mapping[str, Any]], states: int | None, where: str, **fixed: Any
 ) -> TrainingOptions:
-    """The options of one model, from the settings of a file laid over one another.
+    """The options of one model, from layers of settings.
 
     Parameters
     ----------
     layers
-        Fields of `TrainingOptions`, later ones on top; ``unseen = false`` is for none.
+        Fields of `TrainingOptions`; later layers override earlier ones, and ``unseen = false``
+        means None.
     states
-        Of whatever method; None for its default.
+        Number of states for any method; None for its default.
     where
-        What messages call the model.
+        The name of the model in messages.
     fixed
-        Fields that the file has no say in.
+        Fields that the file can't set.
 
     Raises
     ------
     SettingsError
-        With the key, its value and what would be right.
+        With the key, its value and what is allowed.
     """
-    # TOML has no word for nothing.
+    # TOML has no null.
     layers = [
         {n: None if n == "unseen" and v is False else v for n, v in layer.items()}
         for layer in layers
@@ -150,16 +151,16 @@ def training_options(
     try:
         return _Options.model_validate({"options": given}).options
     except ValidationError as error:
-        refuse(error, f"{where}: ", _Options, "the settings", skip=1)
+        raise_settings_error(error, f"{where}: ", _Options, "the settings", skip=1)
     except EigentreeError as error:
         raise SettingsError(f"{where}: {error}") from None
 
 
 def merged(layers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Nested tables laid over one another, later ones on top."""
+    """Merge nested tables; later ones override earlier ones."""
     whole: dict[str, Any] = {}
     waiting: list[tuple[dict[str, Any], Mapping[str, Any]]] = [(whole, layer) for layer in layers]
-    for below, above in waiting:  # grows: a table within is laid over its like in its turn
+    for below, above in waiting:  # grows: nested tables are merged later
         for name, value in above.items():
             if isinstance(value, Mapping):
                 if not isinstance(below.get(name), dict):
@@ -171,12 +172,12 @@ def merged(layers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def read_tables(path: str | Path) -> dict[str, Any]:
-    """The tables of a TOML file, not checked yet.
+    """The unchecked tables of a TOML file.
 
     Raises
     ------
     SettingsError
-        When the file is no TOML.
+        When the file isn't TOML.
     """
     with open_text(path) as lines:
         text = lines.read()
@@ -186,21 +187,23 @@ def read_tables(path: str | Path) -> dict[str, Any]:
         raise SettingsError(f"{path}: isn't TOML: {error}") from None
 
 
-def refuse(error: ValidationError, where: str, kind: type, what: str, skip: int = 0) -> NoReturn:
-    """Turn the first of pydantic's complaints into one sentence.
+def raise_settings_error(
+    error: ValidationError, where: str, kind: type, what: str, skip: int = 0
+) -> NoReturn:
+    """Report the first error that pydantic found in one sentence.
 
     Parameters
     ----------
     error
-        What pydantic found.
+        The error of pydantic.
     where
-        Begins the sentence.
+        The beginning of the sentence.
     kind
         The model or dataclass that was checked.
     what
-        What the file describes, as in "a study".
+        What the file describes, such as "a study".
     skip
-        Outer parts of the place that are not shown.
+        Number of outer parts of the key to leave out.
     """
     first = error.errors(include_url=False)[0]
     place, value, problem = first["loc"], first["input"], first["type"]
@@ -209,27 +212,27 @@ def refuse(error: ValidationError, where: str, kind: type, what: str, skip: int 
     ).lstrip(".")
     if problem in ("extra_forbidden", "unexpected_keyword_argument"):
         keys = sorted(_keys_at(kind, place[:-1]))
-        raise SettingsError(f"{where}{key} is no key of {what}; known are {', '.join(keys)}")
+        raise SettingsError(f"{where}{key} isn't a key of {what}; the keys are {', '.join(keys)}")
     if problem == "missing":
-        raise SettingsError(f"{where}{key} is missing; {what} needs it")
-    told = _IN_OUR_WORDS.get(problem, first["msg"])
+        raise SettingsError(f"{where}{key} is missing; it is required in {what}")
+    expected = _EXPECTED.get(problem, first["msg"])
     if problem == "too_short":
-        told = f"a list of at least {first['ctx']['min_length']}"
+        expected = f"a list of at least {first['ctx']['min_length']}"
     if problem == "value_error":
-        told = str(first["ctx"]["error"])
-        # Settings of learning name themselves in their errors, so a key would repeat them.
+        expected = str(first["ctx"]["error"])
+        # Errors of training settings already name the key.
         if not place or (skip and isinstance(first["ctx"]["error"], SettingsError)):
-            raise SettingsError(f"{where}{told}")
+            raise SettingsError(f"{where}{expected}")
         if isinstance(value, Mapping):
-            raise SettingsError(f"{where}{key}: {told}")
-    right = told.removeprefix("Input should be ").split(", unable")[0]
+            raise SettingsError(f"{where}{key}: {expected}")
+    expected = expected.removeprefix("Input should be ").split(", unable")[0]
     shown = repr(value)
     shown = shown if len(shown) < 60 else f"{shown[:57]}..."
-    raise SettingsError(f"{where}{key} is {shown}; it must be {right}")
+    raise SettingsError(f"{where}{key} is {shown}; it must be {expected}")
 
 
 def _keys_at(kind: Any, place: Sequence[str | int]) -> set[str]:
-    """Which keys there may be at a place within a pydantic model or a dataclass."""
+    """The keys that are allowed at a place within a pydantic model or a dataclass."""
     for part in place:
         if isinstance(part, int):
             continue
@@ -237,6 +240,8 @@ def _keys_at(kind: Any, place: Sequence[str | int]) -> set[str]:
         while get_args(kind):  # list[Model], Model | None
             kind = next(inner for inner in get_args(kind) if inner is not NoneType)
     if isinstance(kind, type) and issubclass(kind, BaseModel):
-        own = set(kind.model_fields)
-        return (own - {"settings"}) | kind.may_set if issubclass(kind, WithSettings) else own
+        fields = set(kind.model_fields)
+        if issubclass(kind, WithTrainingSettings):
+            return (fields - {"settings"}) | kind.may_set
+        return fields
     return {field.name for field in dataclasses.fields(kind)}

@@ -1,10 +1,25 @@
-"""Experiments: a grid of estimators, states and settings on one treebank, and what came of it.
+"""Studies: models compared on one treebank, with a report.
 
-A `Study` says what is compared; it is a list of cells, each one training and its scores;
-`run_study` does those that are not done yet and writes the report.
+`read_study` reads a study file of any kind; `run_study` trains and scores its models and writes
+the report.  The public names are loaded on first use.
 """
 
-from eigentree.studies.constituency import Study, make_study, read_study
-from eigentree.studies.runner import StudyResult, run_study
+from __future__ import annotations
 
-__all__ = ["Study", "StudyResult", "make_study", "read_study", "run_study"]
+from eigentree._core.lazy import attach
+
+__getattr__, __dir__, __all__ = attach(
+    __name__,
+    {
+        "Study": "run",
+        "Run": "run",
+        "make_study": "settings",
+        "read_study": "settings",
+        "run_study": "runner",
+        "RunProgress": "runner",
+        "StudyResult": "runner",
+        "ConstituencyStudy": "constituency",
+        "DependencyStudy": "dependency",
+        "BracketingStudy": "bracketing",
+    },
+)

@@ -1,7 +1,7 @@
-"""From the records of cells to the figures of a report: one dictionary, fit for JSON.
+"""The figures of the report on constituency parsers, from records: one dictionary, fit for JSON.
 
-A row is a model with a number of states.  With several seeds its F1 is that of the bracket
-counts summed over seeds sentence by sentence, so that intervals and paired tests are still over
+A row is a model with a number of states.  With several seeds, its F1 is that of the bracket counts
+summed over seeds sentence by sentence, so that intervals and paired tests are still over
 sentences; times and sizes are means.  Fractions are from 0 to 1, times CPU seconds.
 """
 
@@ -18,75 +18,57 @@ from numpy.typing import NDArray
 
 from eigentree.constituency.learn.em import STAGE
 from eigentree.linalg.cp import STAGE as DECOMPOSING
-from eigentree.studies.bootstrap import f1_of, interval_of, tested
-from eigentree.studies.constituency import Study
+from eigentree.studies.constituency_tables import ConstituencyTables
 from eigentree.studies.ensemble_figures import ensemble_figures
-from eigentree.studies.runs import FORMAT, Cell, Place
+from eigentree.studies.ensemble_runs import EnsembleRun
+from eigentree.studies.intervals import f1_of, interval_of, paired_comparison
+from eigentree.studies.model_runs import ModelRun, RunKey
+from eigentree.studies.run import FORMAT, Outcome
 
 Record = Mapping[str, Any]
 Row = dict[str, Any]
 
-# Best models that are tested against each other.
-MOST_COMPARED = 6
+# Maximum number of models that are tested against each other.
+MAX_COMPARED = 6
 
 
-def results_of(
-    study: Study,
-    cells: Sequence[Cell],
-    records: Mapping[Place, Record],
-    of_ensembles: Mapping[str, Record],
-    failures: Mapping[str, str],
-    *,
-    command: str = "",
-) -> dict[str, Any]:
-    """All figures of a study.
-
-    Parameters
-    ----------
-    study
-        What was asked for.
-    cells
-        Its cells.
-    records
-        Those of the cells that are done.
-    of_ensembles
-        Those of the ensembles that are done, by name.
-    failures
-        Why the others are not.
-    command
-        What was run.
-    """
-    groups: dict[tuple[Any, ...], list[Cell]] = {}
-    for cell in cells:
-        if cell.place in records:
-            groups.setdefault(_row_key(cell), []).append(cell)
-    rows = [_Group(group, records) for group in groups.values()]
-    whole = [row for row in rows if row.cell.without is None and row.cell.share == 1]
+def figures_of(study: ConstituencyTables, outcome: Outcome) -> dict[str, Any]:
+    """All figures of a study, fit for JSON."""
+    groups: dict[tuple[object, ...], list[tuple[ModelRun, Record]]] = {}
+    ensembles: dict[str, Record] = {}
+    for run, record in zip(outcome.runs, outcome.records, strict=True):
+        if record is None:
+            continue
+        if isinstance(run, EnsembleRun):
+            ensembles[run.ensemble] = record
+        elif isinstance(run, ModelRun):
+            groups.setdefault(run.key[:-1], []).append((run, record))  # all but the seed
+    rows = [_Row(group) for group in groups.values()]
+    whole = [row for row in rows if row.key.without is None and row.key.share == 1]
     names = [model.name for model in study.model]
-    whole.sort(key=lambda row: names.index(row.cell.model))
-    found = [*records.values(), *of_ensembles.values()]
+    whole.sort(key=lambda row: names.index(row.key.model))
+    done = outcome.done()
+    seeds = {run.key.seed for run in outcome.runs if isinstance(run, ModelRun)}
     return {
         "format": FORMAT,
         "title": study.title,
-        "command": command,
+        "command": outcome.command,
         "tags": study.tags,
-        "seeds": sorted(
-            {cell.seed for cell in cells} | set(study.seeds[:1] if study.ensemble else ())
-        ),
+        "seeds": sorted(seeds | set(study.seeds[:1] if study.ensemble else ())),
         "longest": study.longest,
-        # Of all lengths; records without it are of studies that take every sentence.
+        # Numbers of sentences of all lengths, if the lengths are limited.
         "all_sentences": {
-            part: found[0]["all_sentences"][part]
+            part: done[0]["all_sentences"][part]
             for part in study.parts
-            if found and study.longest is not None
+            if done and study.longest is not None
         },
-        "parts": {part: _scores_of(found[0])[part]["sentences"] for part in study.parts if found},
-        "trees": max((one["trees"] for one in found), default=0),
-        "words": max((one["words"] for one in found), default=0),
+        "parts": {part: _scores_of(done[0])[part]["sentences"] for part in study.parts if done},
+        "trees": max((one["trees"] for one in done), default=0),
+        "words": max((one["words"] for one in done), default=0),
         "data": {
-            part: {"file": path.name, "sha256": found[0]["data"][part]}
-            for part, path in ({"train": study.train} | study.parts).items()
-            if found
+            part: {"file": path.name, "sha256": outcome.data[part]}
+            for part, path in study.files.items()
+            if done
         },
         "best": None if not whole else max(whole, key=_dev_f1).name,
         "models": [row.figures() for row in whole],
@@ -96,66 +78,65 @@ def results_of(
             row.figures()
             for row in sorted(
                 rows,
-                key=lambda row: (names.index(row.cell.model), row.cell.states or 0, row.cell.share),
+                key=lambda row: (names.index(row.key.model), row.key.states or 0, row.key.share),
             )
-            if row.cell.without is None and _in_curve(study, row.cell)
+            if row.key.without is None and _in_curve(study, row.key)
         ],
         "comparisons": _comparisons(whole),
         "ensembles": [
-            ensemble_figures(of_ensembles[each.name])
+            ensemble_figures(ensembles[each.name])
             for each in study.ensemble
-            if each.name in of_ensembles
+            if each.name in ensembles
         ],
         "references": [
             {**reference.model_dump(), "f1": reference.f1 / 100} for reference in study.reference
         ],
-        "failures": dict(failures),
-        "machines": _distinct(one["machine"] for one in found),
-        "processes": sorted(_distinct(one["processes"] for one in records.values())),
-        "versions": _distinct(one["versions"] for one in found),
-        "finished": max((one["finished"] for one in found), default=None),
+        "failures": dict(outcome.failures),
+        "machines": _distinct(one["machine"] for one in done),
+        "processes": sorted(
+            _distinct(one["processes"] for one in done if "combinations" not in one)
+        ),
+        "versions": _distinct(one["versions"] for one in done),
+        "finished": max((one["finished"] for one in done), default=None),
     }
 
 
 def _scores_of(record: Record) -> dict[str, Any]:
-    scores: dict[str, Any] = (record["combinations"][0] if "ensemble" in record else record)[
+    scores: dict[str, Any] = (record["combinations"][0] if "combinations" in record else record)[
         "scores"
     ]
     return scores
 
 
-def _row_key(cell: Cell) -> tuple[Any, ...]:
-    return cell.place[:-1]  # all but the seed
-
-
-def _in_curve(study: Study, cell: Cell) -> bool:
+def _in_curve(study: ConstituencyTables, key: RunKey) -> bool:
     curve = study.learning_curve
-    if curve is None or cell.share not in curve.sizes:
+    if curve is None or key.share not in curve.sizes:
         return False
-    named = curve.models is None or cell.model in curve.models
-    return named and (curve.states is None or cell.states is None or cell.states in curve.states)
+    selected = curve.models is None or key.model in curve.models
+    return selected and (curve.states is None or key.states is None or key.states in curve.states)
 
 
 def _distinct(values: Iterable[Any]) -> list[Any]:
-    kept: list[Any] = []
+    distinct: list[Any] = []
     for value in values:
-        if value not in kept:
-            kept.append(value)
-    return kept
+        if value not in distinct:
+            distinct.append(value)
+    return distinct
 
 
 def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values))
 
 
-class _Group:
-    """The cells of a row, which differ in their seeds alone."""
+class _Row:
+    """The runs of a row, which differ in their seeds only."""
 
-    def __init__(self, cells: Sequence[Cell], records: Mapping[Place, Record]) -> None:
-        self.cell = cells[0]
-        self.seeds = [cell.seed for cell in cells]
-        self.records = [records[cell.place] for cell in cells]
-        self.name = str(self.cell).removesuffix(f", seed {self.cell.seed}")
+    def __init__(self, group: Sequence[tuple[ModelRun, Record]]) -> None:
+        run = group[0][0]
+        self.key, self.method, self.options = run.key, run.method, run.options
+        self.name = run.key.row
+        self.seeds = [each.key.seed for each, _ in group]
+        self.records = [record for _, record in group]
         self._counts: dict[str, list[NDArray[np.int64] | None]] = {}
 
     @property
@@ -167,8 +148,7 @@ class _Group:
         if part not in self._counts:
             seeds = [record["scores"][part]["counts"] for record in self.records]
             self._counts[part] = [
-                None if None in found else np.sum(found, axis=0)
-                for found in zip(*seeds, strict=True)
+                None if None in each else np.sum(each, axis=0) for each in zip(*seeds, strict=True)
             ]
         return self._counts[part]
 
@@ -176,20 +156,20 @@ class _Group:
         return f1_of(self.counts(part))
 
     def figures(self) -> Row:
-        """What the tables say of a row."""
+        """The figures of the row in tables."""
         first = self.records[0]
         parts = {part: self._scores(part) for part in self.parts}
         times = [_times(record) for record in self.records]
         return {
             "name": self.name,
-            "model": self.cell.model,
-            "method": self.cell.method,
-            "states": self.cell.states,
-            "without": self.cell.without,
-            "share": self.cell.share,
+            "model": self.key.model,
+            "method": self.method,
+            "states": self.key.states,
+            "without": self.key.without,
+            "share": self.key.share,
             "seeds": self.seeds,
             "trees": first["trees"],
-            "exhaustive": self.cell.options.parsing.exhaustive,
+            "exhaustive": self.options.parsing.exhaustive,
             "binarise": self._binarisation(),
             "decomposition": self._decomposition(),
             "scores": parts,
@@ -207,23 +187,23 @@ class _Group:
         }
 
     def _binarisation(self) -> dict[str, Any] | None:
-        """Its settings, None where the treebank decides."""
-        binarisation = self.cell.options.treebank.binarise
+        """Settings of the binarisation; None if they follow from the treebank."""
+        binarisation = self.options.treebank.binarise
         return None if binarisation is None else asdict(binarisation)
 
     def _decomposition(self) -> Row | None:
-        """What was asked for and what came of it, as means where records tell of it."""
-        options = self.cell.options.decomposition
+        """Settings of the decomposition, and the means of what records have of its results."""
+        options = self.options.decomposition
         if options is None:
             return None
-        found = [record.get("decomposition") or {} for record in self.records]
-        spent = [record["stages"].get(DECOMPOSING) for record in self.records]
+        reports = [record.get("decomposition") or {} for record in self.records]
+        seconds = [record["stages"].get(DECOMPOSING) for record in self.records]
         return {
             "method": options.method,
-            "rank": _mean([one.get("rank", options.rank) for one in found]),
+            "rank": _mean([one.get("rank", options.rank) for one in reports]),
             "single": options.single,
-            "relative_error": _mean_or_none([one.get("relative_error") for one in found]),
-            "cpu_seconds": _mean_or_none(spent),
+            "relative_error": _mean_or_none([one.get("relative_error") for one in reports]),
+            "cpu_seconds": _mean_or_none(seconds),
         }
 
     def _scores(self, part: str) -> dict[str, Any]:
@@ -248,12 +228,12 @@ class _Group:
         }
 
     def iterations(self) -> list[Row]:
-        """The course of EM, one for each seed; nothing for other methods."""
+        """The iterations of EM for each seed; empty for other methods."""
         return [
             {
                 "name": self.name,
-                "model": self.cell.model,
-                "states": self.cell.states,
+                "model": self.key.model,
+                "states": self.key.states,
                 "seed": seed,
                 "best": record["em"]["best"],
                 "iterations": [
@@ -272,10 +252,10 @@ def _mean_or_none(values: Sequence[float | None]) -> float | None:
 
 
 def _times(record: Record) -> dict[str, Any]:
-    """CPU seconds of a training, without the judging of EM's iterations.
+    """CPU seconds of a training, without the evaluation of EM iterations on dev.
 
-    ``best`` is what it takes to the model that was kept, ``all`` to the last iteration,
-    ``before`` to the first.
+    ``best`` is the time to the selected model, ``all`` to the last iteration, ``before`` to the
+    first.
     """
     total = sum(record["stages"].values())
     em = record["em"]
@@ -294,28 +274,28 @@ def _times(record: Record) -> dict[str, Any]:
     }
 
 
-def _dev_f1(row: _Group) -> float:
+def _dev_f1(row: _Row) -> float:
     return row.f1("dev")
 
 
-def _tested(first: _Group, second: _Group, part: str) -> Row | None:
-    """The second against the first, if any sentence was scored for both."""
-    # Counts that are sums over as many seeds: the test exchanges them between the two.
+def _tested(first: _Row, second: _Row, part: str) -> Row | None:
+    """Test the second against the first, if any sentence was scored for both."""
+    # Scaled to sums over equal numbers of seeds, as the test exchanges counts between the two.
     both = lcm(len(first.seeds), len(second.seeds))
     counts = [
         [None if one is None else one * (both // len(row.seeds)) for one in row.counts(part)]
         for row in (first, second)
     ]
-    test = tested(*counts)
+    test = paired_comparison(*counts)
     return test and {"part": part, "first": first.name, "second": second.name, **test}
 
 
-def _comparisons(whole: Sequence[_Group]) -> list[Row]:
-    """The best row of each model on dev, each against each."""
-    best: dict[str, _Group] = {}
+def _comparisons(whole: Sequence[_Row]) -> list[Row]:
+    """Paired tests between the best rows on dev of the models."""
+    best: dict[str, _Row] = {}
     for row in sorted(whole, key=_dev_f1, reverse=True):
-        best.setdefault(row.cell.model, row)
-    compared = list(best.values())[:MOST_COMPARED]
+        best.setdefault(row.key.model, row)
+    compared = list(best.values())[:MAX_COMPARED]
     tests = [
         _tested(worse, better, part)
         for part in (whole[0].parts if whole else ())
@@ -324,13 +304,13 @@ def _comparisons(whole: Sequence[_Group]) -> list[Row]:
     return [test for test in tests if test is not None]
 
 
-def _ablations(rows: Sequence[_Group], whole: Sequence[_Group]) -> list[Row]:
-    """Rows with a part taken off, tested against the whole model."""
-    unablated = {row.cell.place[:2]: row for row in whole}  # by model and states
-    found = []
+def _ablations(rows: Sequence[_Row], whole: Sequence[_Row]) -> list[Row]:
+    """Rows without some component, tested against the whole model."""
+    unablated = {row.key[:2]: row for row in whole}  # by model and states
+    ablations = []
     for row in rows:
-        base = unablated.get(row.cell.place[:2])
-        if row.cell.without is not None and base is not None:
+        base = unablated.get(row.key[:2])
+        if row.key.without is not None and base is not None:
             tests = {part: _tested(base, row, part) for part in row.parts}
-            found.append({**row.figures(), "of": base.name, "tests": tests})
-    return found
+            ablations.append({**row.figures(), "of": base.name, "tests": tests})
+    return ablations

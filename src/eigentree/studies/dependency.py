@@ -1,20 +1,19 @@
 """Studies of dependency parsers: methods, states and lexical models on one treebank.
 
-A study file of the kind ``dependencies`` names files of CoNLL-U and models; each model is trained
-for each of its numbers of states and each seed, and scored by attachments with gold tags.
+A study file of the kind ``dependencies`` names CoNLL-U files and models; each model is trained for
+each of its numbers of states and each seed, and scored by attachment with gold tags.
 """
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from eigentree.constituency.settings import Name, States, Table, distinct, refuse
+from eigentree.constituency.settings import Name, SettingsTable
 from eigentree.dependency.learn.head_automata import HeadAutomataOptions, Method
 from eigentree.dependency.learn.lexical_modifiers import OF_THE_PAPER, LexicalModifierOptions
 from eigentree.dependency.options import (
@@ -24,26 +23,28 @@ from eigentree.dependency.options import (
 )
 from eigentree.dependency.parser import DependencyParser
 from eigentree.dependency.training import train_dependencies
-from eigentree.errors import SettingsError, TreebankFormatError
+from eigentree.errors import TreebankFormatError, counted
 from eigentree.evaluation.attachment import AttachmentResult, score_attachment
 from eigentree.evaluation.significance import bootstrap_interval
-from eigentree.studies.trials import (
+from eigentree.studies.report.dependency import dependency_report
+from eigentree.studies.report.page import Report
+from eigentree.studies.run import (
+    Outcome,
     Record,
-    Trial,
-    TrialStudyResult,
-    Tried,
-    data_of,
-    run_trials,
-    write_results,
+    Run,
+    Workspace,
+    data_figures,
+    percent_headline,
+    timed,
 )
+from eigentree.studies.settings import Count, ModelTable, Seeds, StatesList, check_names
 from eigentree.treebank.io.conllu import Sentence, read_dependencies
 from eigentree.treebank.tag_schemes import parts_of_scheme, scheme_of, tags_of
 
-KIND = "dependencies"
-COUNTED = ("det", "det+f", "sibling")
-
-_Seeds = Annotated[list[Annotated[int, Field(ge=0, strict=True)]], AfterValidator(distinct)]
-_States = Annotated[list[States], AfterValidator(distinct)]
+# Number of sentences of the training that has everything compiled.
+WARM_UP_SENTENCES = 20
+# Methods without hidden states.
+STATELESS = ("det", "det+f", "sibling")
 
 
 def _scheme(text: str) -> str:
@@ -51,77 +52,69 @@ def _scheme(text: str) -> str:
     return text
 
 
-class DependencyModel(Table):
-    """One way of learning; a row of the tables for each number of states.
+class DependencyModel(ModelTable):
+    """One method with its settings; each number of states is a row of the report's tables.
 
     Attributes
     ----------
     method
-        Of the automata.
+        The training method of the automata.
     name
-        By default the method, with the lexical model.
+        The name; by default the method, with the lexical model.
     states
-        Most hidden states, one or several numbers; none for counted automata.
+        Maximum numbers of hidden states, one or several; ignored by ``det``, ``det+f`` and
+        ``sibling``.
     lexical
-        ``none``, ``lex``, ``lex+f`` or ``lex+fcp``.
+        The lexical model.
     lexical_alone
         Whether it replaces the automata.
     lexical_weight
-        Its exponent; the best on dev if not given.
+        Its exponent; by default the best on dev.
     back_off, iterations, restarts
-        See `eigentree.dependency.learn.head_automata.HeadAutomataOptions`.
+        As in `eigentree.dependency.learn.head_automata.HeadAutomataOptions`.
     objective
-        Of the decoder.
+        The objective of the decoder.
     seeds
-        In place of the study's.
+        One or several; they override the study's.
     """
 
     method: Method
-    name: Name = ""
-    states: _States = Field([6])
+    states: StatesList = Field([6])
     lexical: Literal["none", "lex", "lex+f", "lex+fcp"] = "none"
     lexical_alone: bool = False
     lexical_weight: Annotated[float, Field(gt=0)] | None = None
     back_off: Annotated[float, Field(gt=0, lt=1)] = 0.1
-    iterations: Annotated[int, Field(ge=1, strict=True)] = 30
-    restarts: Annotated[int, Field(ge=1, strict=True)] = 1
+    iterations: Count = 30
+    restarts: Count = 1
     objective: DependencyObjective = "sum"
-    seeds: _Seeds | None = None
+    seeds: Seeds | None = None
 
-    @field_validator("states", "seeds", mode="before")
     @classmethod
-    def _one_or_several(cls, value: Any) -> Any:
-        return [value] if isinstance(value, int) else value
-
-    @model_validator(mode="before")
-    @classmethod
-    def _named(cls, given: Any) -> Any:
-        if isinstance(given, Mapping) and "name" not in given and "method" in given:
-            lexical = given.get("lexical", "none")
-            name = given["method"] if lexical == "none" else f"{given['method']} and {lexical}"
-            return {**given, "name": name}
-        return given
+    def default_name(cls, given: Mapping[str, Any]) -> Any:
+        """The method, with the lexical model if there is one."""
+        lexical = given.get("lexical", "none")
+        return given["method"] if lexical == "none" else f"{given['method']} and {lexical}"
 
 
-class DependencyStudy(Table):
-    """All that a study compares.  Paths are relative to where Python runs.
+class DependencyStudy(SettingsTable):
+    """A study of dependency parsers.  Paths are relative to the working directory.
 
     Attributes
     ----------
     kind
         ``dependencies``.
     title
-        Heading of the report.
+        Title of the report.
     train, dev, test
-        Files of CoNLL-U or CoNLL-X.  The best models are chosen on dev; test is only scored.
+        CoNLL-U or CoNLL-X files.  The best models are selected on dev; test is only scored.
     tags
-        A scheme of tags; None to let the treebank decide.
+        A tag scheme; by default that of the treebank.
     longest
-        Most words of a sentence of dev and test; None for sentences of all lengths.
+        Maximum number of words of a sentence of dev and test; None for no limit.
     seeds
-        Each model with hidden states that does not say its own is trained with each of them.
+        Default seeds of models trained by EM, which are trained with each of them.
     model
-        At least one.
+        The models, at least one.
     """
 
     kind: Literal["dependencies"]
@@ -130,126 +123,137 @@ class DependencyStudy(Table):
     dev: Path
     test: Path | None = None
     tags: Annotated[str, AfterValidator(_scheme)] | None = None
-    longest: Annotated[int, Field(ge=1, strict=True)] | None = None
-    seeds: _Seeds = Field([0])
+    longest: Count | None = None
+    seeds: Seeds = Field([0])
     model: Annotated[list[DependencyModel], Field(min_length=1)]
 
     @model_validator(mode="after")
     def _names_differ(self) -> DependencyStudy:
-        names = [model.name for model in self.model]
-        for name in names:
-            if (n := names.count(name)) > 1:
-                raise ValueError(f"there are {n} models called {name!r}; name each")
+        check_names([model.name for model in self.model])
         return self
 
     @property
     def files(self) -> dict[str, Path]:
+        """The CoNLL-U files by part."""
         test = {} if self.test is None else {"test": self.test}
         return {"train": self.train, "dev": self.dev} | test
 
-    def trials(self) -> list[Trial]:
-        """Every training that the study asks for."""
+    def runs(self) -> list[Run]:
+        """Every training, each once."""
         shared = {"tags": self.tags, "longest": self.longest}
-        trials = []
+        runs = []
         for model in self.model:
-            plain = model.method in COUNTED
             settings = model.model_dump(mode="json", exclude={"states", "seeds", "name"})
-            for states in [None] if plain else model.states:
-                # Only what begins by chance differs by its seed.
+            for states in [None] if model.method in STATELESS else model.states:
+                # Only EM depends on the seed.
                 seeds = (model.seeds or self.seeds) if model.method == "em" else [0]
                 for seed in seeds:
                     name = model.name + ("" if states is None else f", {states} states")
                     decisive = {**settings, **shared, "states": states, "seed": seed}
-                    trials.append(
-                        Trial(
+                    runs.append(
+                        Run(
                             name + (f", seed {seed}" if seed else ""),
                             {**decisive, "model": model.name},
+                            uses_all_processes=True,
                         )
                     )
-        return trials
+        return runs
+
+    def open(self, jobs: int) -> OpenDependencyStudy:  # noqa: ARG002 - reading takes one process
+        """Access to the treebank, which is read on first use."""
+        return OpenDependencyStudy(self)
+
+    def headline(self, record: Record) -> str:
+        """UAS on dev."""
+        return percent_headline("UAS", record["scores"]["dev"]["uas"])
+
+    def report(self, figures: Mapping[str, Any]) -> Report:
+        """The report on figures of a study of this kind."""
+        return dependency_report(figures)
 
 
-def make_dependency_study(given: Mapping[str, Any], name: str = "study") -> DependencyStudy:
-    """Check the tables of a study.
+class OpenDependencyStudy:
+    """A study of dependency parsers with its treebank."""
 
-    Raises
-    ------
-    SettingsError
-        With the key, its value and what would be right.
-    """
-    try:
-        return DependencyStudy.model_validate(dict(given))
-    except ValidationError as error:
-        refuse(error, f"{name}: ", DependencyStudy, "a study of dependencies")
-    except SettingsError as error:
-        raise SettingsError(f"{name}: {error}") from None
+    def __init__(self, study: DependencyStudy) -> None:
+        self._study = study
+        self._data = cache(self._read)
 
+    def _read(self) -> dict[str, list[Sentence]]:
+        """The sentences to train on and to score, by part."""
+        study = self._study
+        data = {part: read_dependencies(path).sentences for part, path in study.files.items()}
+        if study.longest is not None:
+            for part in set(data) - {"train"}:
+                data[part] = [each for each in data[part] if len(each) <= study.longest]
+        for part, sentences in data.items():
+            if not sentences:
+                limit = ""
+                if study.longest is not None:
+                    limit = f" of at most {counted(study.longest, 'word')}"
+                raise TreebankFormatError(
+                    f"{study.files[part]}: no sentences{limit}; at least one is needed"
+                )
+        return data
 
-def run_dependency_study(
-    study: DependencyStudy,
-    output: str | Path,
-    *,
-    jobs: int = 1,
-    progress: Callable[[Tried], None] | None = None,
-    command: str = "",
-) -> TrialStudyResult:
-    """Do what is left of a study and write its report.
+    @property
+    def _scheme(self) -> str:
+        return self._study.tags or scheme_of(self._data()["train"])
 
-    Parameters
-    ----------
-    output
-        Folder for the report and the records of what is done.
-    jobs
-        Processes of expectation maximisation; all figures but times are the same for any number.
-    progress
-        Called at the beginning, and when a model was trained and scored.
-    command
-        The command line, for the report.
+    def prepare(self, runs: Sequence[Run]) -> None:  # noqa: ARG002 - all need the same data
+        """Read the treebank."""
+        self._data()
 
-    Raises
-    ------
-    TreebankFormatError
-        When a treebank can't be read or is empty.
-    """
-    from eigentree.studies.report.dependency import dependency_report
+    def warm_up(self, run: Run) -> None:  # noqa: ARG002 - the same for all
+        """Train and parse with two methods and a lexical model."""
+        _warm_up(tuple(self._data()["train"][:WARM_UP_SENTENCES]), self._scheme)
 
-    data = _read(study)
-
-    def attempt(trial: Trial, checkpoint: Path) -> Record:
-        return _attempt(trial, data, checkpoint, jobs)
-
-    outcome = run_trials(study.trials(), study.files, attempt, Path(output), progress)
-    figures = {
-        "title": study.title,
-        "command": command,
-        "tags": study.tags or scheme_of(data["train"]),
-        "longest": study.longest,
-        "sizes": {part: [len(each), sum(map(len, each))] for part, each in data.items()},
-        "data": data_of(study.files),
-        "records": list(outcome.records.values()),
-        "failures": outcome.failures,
-    }
-    return TrialStudyResult(
-        figures, outcome.failures, write_results(figures, dependency_report(figures), Path(output))
-    )
-
-
-def _read(study: DependencyStudy) -> dict[str, list[Sentence]]:
-    data = {part: read_dependencies(path).sentences for part, path in study.files.items()}
-    if study.longest is not None:
-        for part in set(data) - {"train"}:
-            data[part] = [each for each in data[part] if len(each) <= study.longest]
-    for part, sentences in data.items():
-        if not sentences:
-            raise TreebankFormatError(
-                f"{study.files[part]}: no sentence of the lengths asked for; at least one is needed"
+    def execute(self, run: Run, workspace: Workspace) -> Record:
+        """Train and score a parser."""
+        data, scheme = self._data(), self._scheme
+        parser, seconds = timed(
+            lambda: train_dependencies(
+                data["train"],
+                _options(run.settings, scheme),
+                dev=data["dev"],
+                seed=run.settings["seed"],
+                jobs=workspace.processes,
+                checkpoint=workspace.checkpoint,
             )
-    return data
+        )
+        lexical = 0 if parser.lexical is None else parser.lexical.n_parameters
+        return {
+            "seconds": seconds,
+            "parameters": parser.automata.n_parameters + lexical,
+            "lexical_weight": parser.options.lexical_weight,
+            "em": parser.description["em"],
+            "scores": {
+                part: _scores(parser, sentences, scheme)
+                for part, sentences in data.items()
+                if part != "train"
+            },
+        }
+
+    def figures(self, outcome: Outcome) -> dict[str, Any]:
+        """All figures of the report."""
+        study = self._study
+        return {
+            "title": study.title,
+            "command": outcome.command,
+            "tags": self._scheme,
+            "longest": study.longest,
+            "sizes": {
+                part: [len(each), sum(map(len, each))] for part, each in self._data().items()
+            },
+            "data": data_figures(study.files, outcome),
+            "records": outcome.done(),
+            "failures": dict(outcome.failures),
+        }
 
 
 @cache
-def _warm(sentences: tuple[Sentence, ...], scheme: str) -> None:
-    """Train and parse a little, so that no compilation falls into what is measured."""
+def _warm_up(sentences: tuple[Sentence, ...], scheme: str) -> None:
+    """Train and parse on a few sentences, to exclude compilation from measured times."""
     for method in ("spectral", "em"):
         options = _options({"method": method, "lexical": "lex", "lexical_weight": 1.0}, scheme)
         parser = train_dependencies(sentences, options)
@@ -276,40 +280,9 @@ def _options(settings: Mapping[str, Any], scheme: str) -> DependencyTrainingOpti
     )
 
 
-def _attempt(
-    trial: Trial, data: Mapping[str, Sequence[Sentence]], checkpoint: Path, jobs: int
-) -> Record:
-    scheme = trial.settings["tags"] or scheme_of(data["train"])
-    _warm(tuple(data["train"][:20]), scheme)
-    began = time.process_time()
-    parser = train_dependencies(
-        data["train"],
-        _options(trial.settings, scheme),
-        dev=data["dev"],
-        seed=trial.settings["seed"],
-        jobs=jobs,
-        checkpoint=checkpoint,
-    )
-    seconds = time.process_time() - began
-    lexical = 0 if parser.lexical is None else parser.lexical.n_parameters
-    return {
-        "seconds": seconds,
-        "parameters": parser.automata.n_parameters + lexical,
-        "lexical_weight": parser.options.lexical_weight,
-        "em": parser.description["em"],
-        "scores": {
-            part: _scores(parser, sentences, scheme)
-            for part, sentences in data.items()
-            if part != "train"
-        },
-    }
-
-
 def _scores(parser: DependencyParser, sentences: Sequence[Sentence], scheme: str) -> dict[str, Any]:
-    asked = [(each.forms(), tags_of(each, scheme)) for each in sentences]
-    began = time.process_time()
-    results = list(parser.parse_many(asked))
-    seconds = time.process_time() - began
+    inputs = [(each.forms(), tags_of(each, scheme)) for each in sentences]
+    results, seconds = timed(lambda: list(parser.parse_many(inputs)))
     parsed = [
         sentence.with_heads(result.heads)
         for sentence, result in zip(sentences, results, strict=True)
@@ -331,12 +304,12 @@ def _figures_of(scores: AttachmentResult) -> dict[str, Any]:
         "low": interval.low,
         "high": interval.high,
         "uas_without_punctuation": scores.bare.uas,
-        "uas_up_to_10": _share([each for each in scores.sentences if each.all.words <= 10]),
+        "uas_up_to_10": _uas_of([each for each in scores.sentences if each.all.words <= 10]),
         "exact": scores.all.uem,
         "sentences": len(scores.sentences),
     }
 
 
-def _share(sentences: Sequence[Any]) -> float | None:
+def _uas_of(sentences: Sequence[Any]) -> float | None:
     n_words = sum(each.all.words for each in sentences)
     return sum(each.all.heads for each in sentences) / n_words if n_words else None

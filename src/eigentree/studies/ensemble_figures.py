@@ -1,7 +1,7 @@
-"""From the record of an ensemble to its figures in a report: one dictionary, fit for JSON.
+"""The figures of an ensemble in the report, from its record: one dictionary, fit for JSON.
 
-The best member and the best combination are those with the highest F1 on dev; of equal ones the
-first.  Every combination is tested against that member, on the same sentences.
+The best member and the best combination have the highest F1 on dev; ties go to the first.  Every
+combination is tested against the best member, on the same sentences.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from eigentree.studies.bootstrap import f1_of, interval_of, tested
+from eigentree.studies.intervals import f1_of, interval_of, paired_comparison
 
 Record = Mapping[str, Any]
 Row = dict[str, Any]
 
-_KEPT = ("precision", "recall", "exact_match", "tagging_accuracy", "sentences", "not_compared")
+_COPIED = ("precision", "recall", "exact_match", "tagging_accuracy", "sentences", "not_compared")
 
 
 def ensemble_figures(record: Record) -> Row:
-    """What the report says of an ensemble.
+    """The figures of an ensemble.
 
     Parameters
     ----------
     record
-        As `eigentree.studies.ensembles.run_ensemble` makes it.
+        As made by `eigentree.studies.ensembles.run_ensemble`.
     """
     single = record["best_member"]
     combinations = [_combination(each, single) for each in record["combinations"]]
@@ -42,7 +42,7 @@ def ensemble_figures(record: Record) -> Row:
     return {
         "name": record["ensemble"]["name"],
         "seed": record["ensemble"]["seed"],
-        "settings": record["settings"],
+        "settings": record["description"],
         "trees": record["trees"],
         "best": max(combinations, key=_on_dev)["name"],
         "best_member": {"name": single["name"], "scores": _parts(single)},
@@ -74,7 +74,7 @@ def _parts(scored: Record) -> dict[str, Row]:
             "f1": f1_of(scores["counts"]),
             "low": low,
             "high": high,
-            **{name: scores[name] for name in (*_KEPT, "fallbacks")},
+            **{name: scores[name] for name in (*_COPIED, "fallbacks")},
         }
     return parts
 
@@ -86,34 +86,37 @@ def _combination(combination: Record, single: Record) -> Row:
         "scores": scores,
         "mean_f1": _mean([each["f1"] for each in scores.values()]),
         "gain": {
-            part: tested(single["scores"][part]["counts"], each["counts"])
+            part: paired_comparison(single["scores"][part]["counts"], each["counts"])
             for part, each in combination["scores"].items()
         },
     }
 
 
 def _group(group: Record, members: Sequence[Row]) -> Row:
-    """What is said of a family, or of all members."""
+    """The figures of a family, or of all members."""
     names = set(group["members"])
-    mine = [each for each in members if each["name"] in names]
-    best = max(mine, key=lambda each: each["f1"]["dev"])
+    group_members = [each for each in members if each["name"] in names]
+    best = max(group_members, key=lambda each: each["f1"]["dev"])
     of_f1: dict[str, Callable[[Sequence[float]], float]] = {
         "mean": _mean, "lowest": min, "highest": max,
     }  # fmt: skip
     return {
         "family": group["family"],
-        "members": len(mine),
+        "members": len(group_members),
         "best": best["name"],
         "parts": {
             part: {
-                **{name: of([each["f1"][part] for each in mine]) for name, of in of_f1.items()},
+                **{
+                    name: of([each["f1"][part] for each in group_members])
+                    for name, of in of_f1.items()
+                },
                 "best": best["f1"][part],
                 **figures,
             }
             for part, figures in group["parts"].items()
         },
-        "parameters": round(_mean([each["parameters"] for each in mine])),
-        "bytes": round(_mean([each["bytes"] for each in mine])),
+        "parameters": round(_mean([each["parameters"] for each in group_members])),
+        "bytes": round(_mean([each["bytes"] for each in group_members])),
     }
 
 

@@ -1,4 +1,4 @@
-"""An ensemble of a study: its training, the figures of its members and combinations, the record."""
+"""An ensemble of a study: training, and the figures of its members and combinations."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,94 +19,68 @@ from eigentree.constituency.ensemble.training import train_ensemble
 from eigentree.constituency.parser import ConstituencyParser
 from eigentree.evaluation.result import SentenceScore
 from eigentree.linalg.threads import one_thread
-from eigentree.studies.ensemble_answers import Piece, answered
-from eigentree.studies.ensemble_runs import Entrant, groups_of, steps_of
-from eigentree.studies.runs import FORMAT, Data, Folder, figures_of, machine, versions
+from eigentree.studies.ensemble_evaluation import Chunk, evaluate_chunks
+from eigentree.studies.ensemble_runs import EnsembleRun, groups_of, steps_of
+from eigentree.studies.model_runs import StudyTrees, scores_of
+from eigentree.studies.run import Record, Workspace
 from eigentree.treebank.io.text_files import write_whole
-from eigentree.types import Progress
-
-Record = dict[str, Any]
 
 
-def run_ensemble(
-    entrant: Entrant, data: Data, folder: Folder, jobs: int = 1, progress: Progress | None = None
-) -> Record:
-    """Train an ensemble, score it and its members, and write the record.
+def run_ensemble(run: EnsembleRun, trees: StudyTrees, workspace: Workspace) -> Record:
+    """Train an ensemble, and score it and its members.
 
-    Parameters
-    ----------
-    entrant
-        What to train.
-    data
-        The trees.
-    folder
-        Where the ensemble and the record are written; what is there already is not done again.
-    jobs
-        Processes; all figures but times and memory are the same for any number.
-    progress
-        Called with the stage and the share of it that is done.
+    The ensemble is saved in the output folder, and the scores of chunks of sentences in the
+    checkpoint, a folder; finished work in either is not repeated.
 
     Returns
     -------
     dict
-        The record, fit for JSON: figures of all members, of families and of combinations, with
-        bracket counts of each sentence for the combinations and for the member that is best on
-        dev.
+        Figures of all members, families and combinations, with bracket counts of each sentence
+        for the combinations and for the member that is best on dev.
 
     Cost
     ----
-    Training, and of each held-out sentence an inside-outside and a decoding for each member;
-    besides, of each sentence, a comparison of all pairs of its distinct trees.
+    Training; for each held-out sentence, an inside-outside pass and a decoding per member, and a
+    comparison of all pairs of distinct trees.
     """
-    told = progress or (lambda _stage, _share: None)
-    trees = data.training(entrant.cleaning)
-    path = folder.ensemble(entrant.name)
-    checkpoint = folder.checkpoint(entrant, data.digests)
-    checkpoint.mkdir(parents=True, exist_ok=True)
-    with _timed(checkpoint / "training.json", whole=not path.exists()) as training, one_thread():
+    training_trees = trees.training(run.cleaning)
+    path = workspace.folder / "ensembles" / run.ensemble
+    workspace.checkpoint.mkdir(parents=True, exist_ok=True)
+    timing = workspace.checkpoint / "training.json"
+    with _measured(timing, whole=not path.exists()) as training, one_thread():
         train_ensemble(
-            trees,
-            entrant.description,
+            training_trees,
+            run.description,
             path,
-            tagger=entrant.tags == "own",
-            seed=entrant.seed,
-            jobs=jobs,
-            progress=told,
+            tagger=run.tags == "own",
+            seed=run.seed,
+            jobs=workspace.processes,
+            progress=workspace.stages,
         )
-    pieces = answered(entrant, data, path, checkpoint, jobs, told)
-    record = {
-        "format": FORMAT,
-        "digest": entrant.digest(data.digests),
-        "ensemble": {"name": entrant.name, "tags": entrant.tags, "seed": entrant.seed},
-        "settings": entrant.description.tables(),
-        "data": data.digests,
-        "trees": len(trees),
-        "words": sum(len(tree.words()) for tree in trees),
+    chunks = evaluate_chunks(run, trees, path, workspace)
+    return {
+        "ensemble": {"name": run.ensemble, "tags": run.tags, "seed": run.seed},
+        "description": run.description.tables(),
+        "trees": len(training_trees),
+        "words": sum(len(tree.words()) for tree in training_trees),
         "training": training,
-        **_figures(entrant.description, path, pieces),
+        **_figures(run.description, path, chunks),
         "all_sentences": {
-            part: data.held_out(part, entrant.cleaning, entrant.longest).n_all
-            for part in data.parts
+            part: trees.held_out(part, run.cleaning, run.max_words).n_all for part in trees.parts
         },
-        "most_memory": _most_memory(),
-        "machine": machine(),
-        "processes": jobs,
-        "versions": versions(),
-        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "most_memory": _max_memory(),
     }
-    folder.keep(entrant, data.digests, record)
-    return record
 
 
 @contextmanager
-def _timed(path: Path, *, whole: bool) -> Iterator[Record]:
-    """Measure work that may be stopped and begun again; the value is filled in at its end.
+def _measured(path: Path, *, whole: bool) -> Iterator[Record]:
+    """Measure work that may be interrupted and resumed; the value is complete at the end.
 
-    The value tells CPU seconds, those that passed, and whether they are those of the whole work:
-    what was stopped without warning, or was done before there was a file, is not measured.
+    The value has CPU seconds, wall-clock seconds, and whether they cover the whole work: work
+    that was killed, or done before the file existed, isn't measured.
     """
     times: Record = {"whole": whole, "cpu_seconds": 0.0, "wall_seconds": 0.0, "ended": True}
-    with suppress(OSError, ValueError):  # not begun yet
+    with suppress(OSError, ValueError):  # not started yet
         times = dict(json.loads(path.read_text("utf-8")))
     times |= {"whole": times["whole"] and times["ended"], "ended": False}
     began, spent = time.monotonic(), cpu_seconds()
@@ -128,16 +100,16 @@ def _timed(path: Path, *, whole: bool) -> Iterator[Record]:
         del times["ended"]
 
 
-def _most_memory() -> int | None:
-    """Bytes that the largest process has had so far: this one, or one that it has started."""
-    with suppress(ImportError):  # not on every system
+def _max_memory() -> int | None:
+    """Peak memory in bytes of the largest process: this one or one that it has started."""
+    with suppress(ImportError):  # not on all systems
         import resource
 
-        most = max(
+        peak = max(
             resource.getrusage(whose).ru_maxrss
             for whose in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
         )
-        return most if sys.platform == "darwin" else 1024 * most
+        return peak if sys.platform == "darwin" else 1024 * peak
     return None
 
 
@@ -145,21 +117,21 @@ def _most_memory() -> int | None:
 
 
 class _Part:
-    """The pieces of a held-out part, put together."""
+    """The chunks of a held-out part, put together."""
 
-    def __init__(self, pieces: Sequence[Record]) -> None:
-        n = sum(len(piece["sentences"]) for piece in pieces)
-        of_place: dict[int, Record] = {}
-        for piece in pieces:
-            places = Piece(*piece["piece"]).places(n)
-            of_place.update(zip(places, piece["sentences"], strict=True))
-        self.sentences = [of_place[place] for place in range(n)]
-        self.cpu_seconds = sum(piece["cpu_seconds"] for piece in pieces)
-        self.matched = np.sum([piece["matched"] for piece in pieces], axis=0)
-        self.total = np.sum([piece["total"] for piece in pieces], axis=0)
+    def __init__(self, chunks: Sequence[Record]) -> None:
+        n = sum(len(chunk["sentences"]) for chunk in chunks)
+        of_index: dict[int, Record] = {}
+        for chunk in chunks:
+            indices = Chunk(*chunk["chunk"]).indices(n)
+            of_index.update(zip(indices, chunk["sentences"], strict=True))
+        self.sentences = [of_index[index] for index in range(n)]
+        self.cpu_seconds = sum(chunk["cpu_seconds"] for chunk in chunks)
+        self.matched = np.sum([chunk["matched"] for chunk in chunks], axis=0)
+        self.total = np.sum([chunk["total"] for chunk in chunks], axis=0)
         self.growth = [
             np.sum(of_group, axis=0)
-            for of_group in zip(*(piece["growth"] for piece in pieces), strict=True)
+            for of_group in zip(*(chunk["growth"] for chunk in chunks), strict=True)
         ]
         self._trees = [[SentenceScore(*one) for one in each["trees"]] for each in self.sentences]
 
@@ -168,31 +140,31 @@ class _Part:
             trees[each["choice"][member]]
             for trees, each in zip(self._trees, self.sentences, strict=True)
         ]
-        return figures_of(scores, [each["lost"][member] for each in self.sentences])
+        return scores_of(scores, [each["no_tree"][member] for each in self.sentences])
 
     def of_combination(self, name: str) -> Record:
-        scores = [SentenceScore(*each["answers"][name]) for each in self.sentences]
-        return figures_of(scores, [each["gave_up"][name] for each in self.sentences])
+        scores = [SentenceScore(*each["predictions"][name]) for each in self.sentences]
+        return scores_of(scores, [each["fallback"][name] for each in self.sentences])
 
     def oracle(self, members: Sequence[int]) -> float | None:
-        """F1 of the best tree of each sentence that any of these members gave."""
+        """F1 of the best tree of each sentence among those of these members."""
         best = []
         for trees, each in zip(self._trees, self.sentences, strict=True):
-            given = [trees[place] for place in dict.fromkeys(each["choice"][m] for m in members)]
+            given = [trees[index] for index in dict.fromkeys(each["choice"][m] for m in members)]
             best.append(max(given, key=_sentence_f1))
-        f1: float | None = figures_of(best, [])["f1"]
+        f1: float | None = scores_of(best, [])["f1"]
         return f1
 
     def of_group(self, members: Sequence[int]) -> Record:
-        """How much some members differ, and how good the best of their trees would be."""
+        """The diversity of some members, and their oracle."""
         pairs = np.ix_(members, members)
         choice = np.array([each["choice"] for each in self.sentences]).T[members]
-        found = diversity_of(Pairs(self.matched[pairs], self.total[pairs]), choice)
+        diversity = diversity_of(Pairs(self.matched[pairs], self.total[pairs]), choice)
         return {
             "oracle": self.oracle(members),
-            "pair_f1": found.mean_f1,
-            "all_agree": found.all_agree,
-            "distinct": found.distinct,
+            "pair_f1": diversity.mean_f1,
+            "all_agree": diversity.all_agree,
+            "distinct": diversity.distinct,
         }
 
 
@@ -200,36 +172,36 @@ def _sentence_f1(one: SentenceScore) -> float:
     return -1.0 if one.status != "ok" or one.f1 is None else one.f1
 
 
-def _figures(description: EnsembleConfig, path: Path, pieces: Sequence[Record]) -> Record:
-    """What the record says of members, families and combinations."""
-    found: dict[str, list[Record]] = {}
-    for piece in pieces:
-        found.setdefault(piece["piece"][0], []).append(piece)
-    parts = {name: _Part(each) for name, each in found.items()}
+def _figures(description: EnsembleConfig, path: Path, chunks: Sequence[Record]) -> Record:
+    """The figures of members, families and combinations."""
+    by_part: dict[str, list[Record]] = {}
+    for chunk in chunks:
+        by_part.setdefault(chunk["chunk"][0], []).append(chunk)
+    parts = {name: _Part(each) for name, each in by_part.items()}
     members = description.members()
     scores = [
-        {name: part.of_member(place) for name, part in parts.items()}
-        for place in range(len(members))
+        {name: part.of_member(index) for name, part in parts.items()}
+        for index in range(len(members))
     ]
-    best = max(range(len(members)), key=lambda place: scores[place]["dev"]["f1"] or 0.0)
+    best = max(range(len(members)), key=lambda index: scores[index]["dev"]["f1"] or 0.0)
     groups = groups_of(description)
     return {
         "parsing_cpu_seconds": {name: part.cpu_seconds for name, part in parts.items()},
         "members": [
             {
-                **_of_member(description, member, path),
+                **_member_figures(description, member, path),
                 "scores": {
-                    name: {key: value for key, value in of.items() if key != "counts"}
-                    for name, of in scores[place].items()
+                    name: {key: value for key, value in of_part.items() if key != "counts"}
+                    for name, of_part in scores[index].items()
                 },
             }
-            for place, member in enumerate(members)
+            for index, member in enumerate(members)
         ],
         "best_member": {"name": members[best].name, "scores": scores[best]},
         "groups": [
             {
                 "family": family,
-                "members": [members[place].name for place in group],
+                "members": [members[index].name for index in group],
                 "parts": {name: part.of_group(group) for name, part in parts.items()},
             }
             for family, group in groups.items()
@@ -263,7 +235,7 @@ def _f1(counts: Sequence[int]) -> float | None:
     return 2 * matched / (gold + parsed) if gold + parsed else None
 
 
-def _of_member(description: EnsembleConfig, member: Member, path: Path) -> Record:
+def _member_figures(description: EnsembleConfig, member: Member, path: Path) -> Record:
     family = next(each for each in description.family if each.name == member.family)
     file = member_path(path, member.name)
     return {

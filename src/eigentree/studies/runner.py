@@ -1,17 +1,15 @@
-"""Running a study: what is left, in what order, in how many processes, and the report.
+"""The runner of studies: which runs are left, in what order and in how many processes.
 
-A cell that is done is on disk, so an interrupted study goes on where it was, whatever ended it.
-A cell that fails is told of and the others are run all the same.  If a worker process dies (for
-want of memory, say), the cells that were running are run again, one by one in a process of their
-own, so that only the culprit is lost.  Ensembles come after the cells, one after another: each
-has work for all processes.
+The record of a finished run is on disk, so an interrupted study resumes where it was.  A failed
+run is reported and does not stop the others.  When a worker process dies (out of memory, for
+example), the runs in progress are repeated one by one, each in a process of its own, so that only
+the culprit fails.  Runs that use all processes themselves are done last, one after another.
 """
 
 from __future__ import annotations
 
-import json
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
@@ -21,64 +19,59 @@ from typing import Any, NamedTuple
 from eigentree._core.processes import WORKER_EXITED, worker_pool
 from eigentree.errors import EigentreeError
 from eigentree.linalg.threads import one_thread
-from eigentree.studies.constituency import Study
-from eigentree.studies.constituency_figures import results_of
-from eigentree.studies.ensemble_runs import Entrant
-from eigentree.studies.ensembles import run_ensemble
-from eigentree.studies.runs import Cell, Data, Folder, Place, run_cell
-from eigentree.treebank.io.text_files import write_whole
+from eigentree.studies.folder import Folder
+from eigentree.studies.run import OpenStudy, Outcome, Record, Run, Study, Workspace, file_digest
 from eigentree.types import Progress
 
-Record = dict[str, Any]
 
+class RunProgress(NamedTuple):
+    """Progress of a study, as `run_study` reports it.
 
-class Done(NamedTuple):
-    """How far a study is, as `run_study` tells it.
-
-    ``cell`` is the cell or ensemble that has ended, None at the beginning; ``problem`` says why
-    it failed.
+    Attributes
+    ----------
+    done, total
+        Number of runs that have ended, in any way, and of all.
+    run
+        The run that has just ended; None at the beginning.
+    headline
+        Its result in a few words; None for a failed run.
+    problem
+        Why it failed.
     """
 
     done: int
     total: int
-    cell: Cell | Entrant | None
-    record: Mapping[str, Any] | None
+    run: Run | None
+    headline: str | None
     problem: str | None
-
-    @property
-    def dev_f1(self) -> float | None:
-        """F1 on dev, of an ensemble's last combination; None if it isn't defined."""
-        if self.record is None:
-            return None
-        scored = self.record if isinstance(self.cell, Cell) else self.record["combinations"][-1]
-        f1: float | None = scored["scores"]["dev"]["f1"]
-        return f1
-
-
-Tell = Callable[[Done], None]
 
 
 @dataclass(frozen=True, slots=True)
 class StudyResult:
-    """What came of a study.
+    """The result of a study.
 
     Attributes
     ----------
     figures
-        Everything in the report, as ``results.json`` has it.
+        Everything in the report, as in ``results.json``.
+    summary
+        The main results in sentences.
     failures
-        Cells and ensembles that failed, by name, and why.
+        Error messages of failed runs by name.
     report
-        The page.
+        Path of the HTML report.
     """
 
     figures: dict[str, Any]
+    summary: list[str]
     failures: dict[str, str]
     report: Path
 
 
-class _Outcome(NamedTuple):
-    cell: Cell
+class _Attempt(NamedTuple):
+    """How a run ended: with a record or an error message."""
+
+    run: Run
     record: Record | None
     problem: str | None
 
@@ -88,183 +81,178 @@ def run_study(
     output: str | Path,
     *,
     jobs: int = 1,
-    progress: Tell | None = None,
+    progress: Callable[[RunProgress], None] | None = None,
     stages: Progress | None = None,
     command: str = "",
 ) -> StudyResult:
-    """Do what is left of a study and write its report.
+    """Do the remaining runs of a study and write its report.
 
     Parameters
     ----------
     study
         What to compare.
     output
-        Folder for ``report.html``, ``report.md``, ``results.json``, the records of what is done,
+        Folder for ``report.html``, ``report.md``, ``results.json``, the records of finished runs,
         and ensembles.
     jobs
-        Processes; all figures but CPU times are the same for any number.
+        Number of processes; it changes no figures except for times and memory.
     progress
-        Called at the beginning and whenever a cell or an ensemble has ended.
+        Called at the beginning and at the end of each run.
     stages
-        Called while there is work on an ensemble, with the stage and the share of it that is done.
+        Called during runs that use all processes, with the stage and the fraction of it that is
+        done.
     command
         The command line, for the report.
 
     Returns
     -------
     StudyResult
-        Also when cells have failed.
+        Also when runs have failed.
 
     Raises
     ------
     TreebankFormatError
         When a treebank can't be read or is empty.
     """
-    folder = Folder(Path(output))
-    data = Data(study.train, study.parts)
-    cells, entrants = study.cells(), study.entrants()
-    records: dict[Place, Record] = {}
-    for cell in cells:
-        record = folder.record_of(cell, data.digests)
-        if record is not None:
-            records[cell.place] = record
-    of_ensembles: dict[str, Record] = {}
-    for entrant in entrants:
-        record = folder.record_of(entrant, data.digests)
-        if record is not None:
-            of_ensembles[entrant.name] = record
+    data = {role: file_digest(path) for role, path in study.files.items()}
+    folder = Folder(Path(output), data)
+    runs = study.runs()
+    records = [folder.record_of(run) for run in runs]
     failures: dict[str, str] = {}
-    total = len(cells) + len(entrants)
+    n_done = sum(record is not None for record in records)
 
-    def tell(work: Cell | Entrant | None, record: Record | None, problem: str | None) -> None:
-        if progress:
-            done = len(records) + len(of_ensembles) + len(failures)
-            progress(Done(done, total, work, record, problem))
+    def notify(attempt: _Attempt | None) -> None:
+        if progress is not None:
+            run, record, problem = attempt or (None, None, None)
+            headline = None if record is None else study.headline(record)
+            progress(RunProgress(n_done, len(runs), run, headline, problem))
 
-    tell(None, None, None)
-    left = [cell for cell in cells if cell.place not in records]
-    left_entrants = [entrant for entrant in entrants if entrant.name not in of_ensembles]
-    cleanings = [cell.options.treebank.cleaning for cell in left]
-    cleanings += [entrant.cleaning for entrant in left_entrants]
-    if cleanings:
-        # Read here as well: what is wrong with the trees is told once, before any work.
-        data.training(cleanings[0])
-        for part in data.parts:
-            data.held_out(part, cleanings[0], study.longest)
+    notify(None)
+    # Runs of several models may be the same work, which is done once.
+    same: dict[str, list[int]] = {}
+    for place, (run, record) in enumerate(zip(runs, records, strict=True)):
+        if record is None:
+            same.setdefault(run.digest(data), []).append(place)
+    left = sorted((runs[places[0]] for places in same.values()), key=_cost, reverse=True)
+    opened = study.open(jobs)
+    if left:
+        # Errors in the data are raised here, before any work and not in worker processes.
+        opened.prepare(left)
         folder.make()
-    # Cells of other models may be the same work; it is done once.
-    same: dict[str, list[Cell]] = {}
-    for cell in left:
-        same.setdefault(cell.digest(data.digests), []).append(cell)
-    unique = sorted((group[0] for group in same.values()), key=_cost, reverse=True)
-    for outcome in _run(unique, data, folder, study, min(jobs, len(unique))):
-        for cell in same[outcome.cell.digest(data.digests)]:
-            if outcome.record is not None:
-                records[cell.place] = outcome.record
-            else:
-                failures[str(cell)] = outcome.problem or "failed"
-            tell(cell, outcome.record, outcome.problem)
-    for entrant in left_entrants:
-        record, problem = _attempted(lambda: run_ensemble(entrant, data, folder, jobs, stages))  # noqa: B023 - called at once
-        if record is not None:
-            of_ensembles[entrant.name] = record
-        else:
-            failures[str(entrant)] = problem or "failed"
-        tell(entrant, record, problem)
-    figures = results_of(study, cells, records, of_ensembles, failures, command=command)
-    return StudyResult(figures, failures, _write(figures, folder.path))
+    for attempt in _attempts(left, study, opened, folder, jobs, stages or _no_stages):
+        for place in same[attempt.run.digest(data)]:
+            records[place] = attempt.record
+            if attempt.record is None:
+                failures[runs[place].name] = attempt.problem or "failed"
+            n_done += 1
+            notify(attempt._replace(run=runs[place]))
+    figures = opened.figures(Outcome(runs, records, failures, data, command))
+    report = study.report(figures)
+    page = folder.write_report(figures, report)
+    return StudyResult(figures, list(report.summary), failures, page)
 
 
-def _cost(cell: Cell) -> float:
-    """What a cell costs, in no unit: the longest are run first, so that none is waited for."""
-    passes = cell.options.em.n_iterations if cell.is_em else 1
-    return float(cell.share * passes * (1 + (cell.states or 0)) ** 2)
+def _cost(run: Run) -> tuple[bool, float]:
+    # The most expensive runs first: no process is left waiting for a long one at the end.
+    return not run.uses_all_processes, run.cost
 
 
-def _write(figures: dict[str, Any], folder: Path) -> Path:
-    # jinja2 is loaded only when there is something to report.
-    from eigentree.studies.report.constituency import as_html, as_markdown
-
-    folder.mkdir(parents=True, exist_ok=True)
-    with write_whole(folder / "results.json") as out:
-        out.write(json.dumps(figures, indent=1, allow_nan=False, ensure_ascii=False) + "\n")
-    with write_whole(folder / "report.md") as out:
-        out.write(as_markdown(figures))
-    with write_whole(folder / "report.html") as out:
-        out.write(as_html(figures))
-    return folder / "report.html"
+def _no_stages(stage: str, share: float) -> None:
+    pass
 
 
-def _run(
-    cells: Sequence[Cell], data: Data, folder: Folder, study: Study, jobs: int
-) -> Iterator[_Outcome]:
-    if jobs <= 1:
-        for cell in cells:
+def _attempts(
+    runs: Sequence[Run],
+    study: Study,
+    opened: OpenStudy,
+    folder: Folder,
+    jobs: int,
+    stages: Progress,
+) -> Iterator[_Attempt]:
+    """Do runs, parallel ones first; each comes out as it ends."""
+    parallel = [run for run in runs if not run.uses_all_processes]
+    processes = min(jobs, len(parallel))
+    if processes > 1:
+        yield from _in_parallel(parallel, study, folder, processes)
+    else:
+        for run in parallel:
             with one_thread():
-                yield _attempt(cell, data, folder, 1)
-        return
-    lost: list[Cell] = []
-    waiting = deque(cells)
-    while waiting:
-        yield from _in_processes(waiting, lost, study, folder.path, jobs)
-    for cell in lost:
-        again: list[Cell] = []
-        yield from _in_processes(deque([cell]), again, study, folder.path, 1)
-        if again:
-            yield _Outcome(cell, None, WORKER_EXITED)
+                yield _attempt(run, opened, folder, 1, _no_stages)
+    for run in runs:
+        if run.uses_all_processes:
+            yield _attempt(run, opened, folder, jobs, stages)
 
 
-def _attempt(cell: Cell, data: Data, folder: Folder, processes: int) -> _Outcome:
-    return _Outcome(cell, *_attempted(lambda: run_cell(cell, data, folder, processes)))
-
-
-def _attempted(work: Callable[[], Record]) -> tuple[Record | None, str | None]:
-    """The record that comes of it, or why none did."""
+def _attempt(
+    run: Run, opened: OpenStudy, folder: Folder, processes: int, stages: Progress
+) -> _Attempt:
+    """Do a run and keep its record."""
+    workspace = Workspace(folder.path, folder.checkpoint(run), processes, stages)
     try:
-        return work(), None
+        opened.warm_up(run)
+        record = folder.keep(run, opened.execute(run, workspace), processes)
     except EigentreeError as error:
-        return None, str(error)
+        return _Attempt(run, None, str(error))
     except Exception as error:
-        # Whatever it is, the rest is worth having.
-        return None, f"{type(error).__name__}: {error}"
+        # Any error: the results of the other runs are still wanted.
+        return _Attempt(run, None, f"{type(error).__name__}: {error}")
+    return _Attempt(run, record, None)
+
+
+# In parallel ------------------------------------------------------------------------------
+
+
+def _in_parallel(
+    runs: Sequence[Run], study: Study, folder: Folder, processes: int
+) -> Iterator[_Attempt]:
+    lost: list[Run] = []
+    waiting = deque(runs)
+    while waiting:
+        yield from _in_processes(waiting, lost, study, folder, processes)
+    for run in lost:
+        lost_again: list[Run] = []
+        yield from _in_processes(deque([run]), lost_again, study, folder, 1)
+        if lost_again:
+            yield _Attempt(run, None, WORKER_EXITED)
 
 
 def _in_processes(
-    waiting: deque[Cell], lost: list[Cell], study: Study, path: Path, jobs: int
-) -> Iterator[_Outcome]:
-    """Run waiting cells in worker processes; those that ran when one died are added to `lost`."""
-    running: dict[Future[_Outcome], Cell] = {}
+    waiting: deque[Run], lost: list[Run], study: Study, folder: Folder, processes: int
+) -> Iterator[_Attempt]:
+    """Do waiting runs in worker processes; those in progress when one dies are added to `lost`."""
+    running: dict[Future[_Attempt], Run] = {}
     broken = False
-    with worker_pool(jobs, _start_worker, study, path, jobs) as pool:
+    with worker_pool(processes, _start_worker, study, folder, processes) as pool:
         while waiting or running:
-            # No more than there are workers, so that what is lost with one is known.
-            while waiting and len(running) < jobs and not broken:
-                cell = waiting.popleft()
+            # No more than there are workers, so that the runs lost with one are known.
+            while waiting and len(running) < processes and not broken:
+                run = waiting.popleft()
                 try:
-                    running[pool.submit(_attempt_here, cell)] = cell
+                    running[pool.submit(_attempt_here, run)] = run
                 except BrokenProcessPool:
-                    waiting.appendleft(cell)
+                    waiting.appendleft(run)
                     broken = True
             if not running:
                 return
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
-                cell = running.pop(future)
+                run = running.pop(future)
                 try:
                     yield future.result()
                 except BrokenProcessPool:
-                    lost.append(cell)
+                    lost.append(run)
                     broken = True
 
 
-_here: tuple[Data, Folder, int]
+_here: tuple[OpenStudy, Folder, int]
 
 
-def _start_worker(study: Study, path: Path, jobs: int) -> None:
-    global _here  # what a worker process is started for
-    _here = Data(study.train, study.parts), Folder(path), jobs
+def _start_worker(study: Study, folder: Folder, processes: int) -> None:
+    global _here  # set once in each worker process
+    _here = study.open(1), folder, processes
 
 
-def _attempt_here(cell: Cell) -> _Outcome:
+def _attempt_here(run: Run) -> _Attempt:
+    opened, folder, processes = _here
     with one_thread():
-        return _attempt(cell, *_here)
+        return _attempt(run, opened, folder, processes, _no_stages)

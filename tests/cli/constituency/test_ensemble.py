@@ -236,8 +236,8 @@ def test_families_must_clean_alike(trained, tmp_path):
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("[[family]]\nname = 'a'\ncopy = 2\n", "copy is no key of an ensemble"),
-        ("title = 'none'\n", "family is missing; an ensemble needs it"),
+        ("[[family]]\nname = 'a'\ncopy = 2\n", "copy isn't a key of an ensemble"),
+        ("title = 'none'\n", "family is missing; it is required in an ensemble"),
         ("[[family]]\nname = 'a'\nstates = 0\n", "states is 0; it must be"),
         ("family", "isn't TOML"),
     ],

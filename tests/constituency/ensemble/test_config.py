@@ -26,10 +26,13 @@ def with_combination(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("tables", "message"),
     [
-        ({}, "family is missing; an ensemble needs it"),
+        ({}, "family is missing; it is required in an ensemble"),
         ({"family": []}, r"family is \[\]; it must be a list of at least 1$"),
         ({"family": [{}]}, r"family\[1\].name is missing"),
-        (with_family(copy=2), r"family\[1\].copy is no key of an ensemble; known are .*copies, em"),
+        (
+            with_family(copy=2),
+            r"family\[1\].copy isn't a key of an ensemble; the keys are .*copies, em",
+        ),
         (with_family(copies=0), r"family\[1\].copies is 0; it must be greater than or equal to 1"),
         (with_family(copies=True), r"family\[1\].copies is True; it must be a valid integer"),
         (with_family(states=0), r"family\[1\].states is 0"),
@@ -63,11 +66,17 @@ def with_combination(**changes: Any) -> dict[str, Any]:
             with_family(method="em", noise="additive", sigma=[0.1]),
             "family 'plain': noise is for the methods spectral and clustering; em has none",
         ),
-        (with_family(jackknife=True), r"family\[1\].jackknife is no key of an ensemble; known"),
-        (with_family(state_search={}), r"family\[1\].state_search is no key of an ensemble"),
-        (with_family(copy=2), "known are (?!.*(jackknife|state_search)).*noise"),
-        ({"noise": {"sigma": 0.1}, "family": [PLAIN]}, "noise is no key of an ensemble; known"),
-        ({"nose": 1, "family": [PLAIN]}, "known are (?!.*(noise|state_search)).*jackknife"),
+        (
+            with_family(jackknife=True),
+            r"family\[1\].jackknife isn't a key of an ensemble; the",
+        ),
+        (with_family(state_search={}), r"family\[1\].state_search isn't a key of an ensemble"),
+        (with_family(copy=2), "the keys are (?!.*(jackknife|state_search)).*noise"),
+        (
+            {"noise": {"sigma": 0.1}, "family": [PLAIN]},
+            "noise isn't a key of an ensemble; the",
+        ),
+        ({"nose": 1, "family": [PLAIN]}, "the keys are (?!.*(noise|state_search)).*jackknife"),
         (with_family(clustering={"rank": 0}), "family 'plain': .*rank is 0; it must be at least 1"),
         (with_family(clustering={"states": 3}), "clustering.states is 3; .* beside the table"),
         (with_family(spectral=3), "spectral is 3; it must be a table of settings"),
@@ -127,8 +136,8 @@ def with_combination(**changes: Any) -> dict[str, Any]:
         ({"family": PLAIN}, "family is .*; it must be a list$"),
         ({"family": ["plain"]}, r"family\[1\] is 'plain'; it must be a table$"),
         ({"family": [{"name": ["plain"]}]}, r"family\[1\].name is \['plain'\]; it must be a valid"),
-        ({"family": [PLAIN], "settings": {}}, "settings is no key of an ensemble; known are"),
-        ({"family": [PLAIN], "tagger": True}, "tagger is no key of an ensemble; known are"),
+        ({"family": [PLAIN], "settings": {}}, "settings isn't a key of an ensemble; the keys are"),
+        ({"family": [PLAIN], "tagger": True}, "tagger isn't a key of an ensemble; the keys are"),
     ],
 )
 def test_what_makes_no_sense_is_refused(tables, message):

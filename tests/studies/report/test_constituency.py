@@ -14,11 +14,21 @@ import pytest
 from eigentree._core.printable import visible
 from eigentree.drawing.plots import Point, Series, plot
 from eigentree.studies import make_study, read_study, run_study
-from eigentree.studies.report.constituency import as_html, as_markdown, percent, seconds, summary
+from eigentree.studies.report import page
+from eigentree.studies.report.constituency import constituency_report, summary
+from eigentree.studies.report.tables import percent, seconds
 from tests.demo import HELD_OUT, TREEBANK
 
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "study.toml"
 NASTY = "<b>&\"'|*_`$x$\u202e\x00\x1b"
+
+
+def as_html(figures) -> str:
+    return page.as_html(constituency_report(figures))
+
+
+def as_markdown(figures) -> str:
+    return page.as_markdown(constituency_report(figures))
 
 
 class Page(HTMLParser):

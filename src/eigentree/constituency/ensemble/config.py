@@ -2,7 +2,7 @@
 
 A description is a small TOML file.  A *family* is a number of models that differ in their noise
 alone; a *combination* makes one tree a sentence out of those of its inputs, which are families
-or other combinations, so that combinations form a stacking without cycles.  The last one is
+or other combinations, so that combinations form a network without cycles.  The last one is
 what the ensemble answers::
 
     [[family]]
@@ -40,13 +40,13 @@ from eigentree.constituency.learn.noise import Scheme
 from eigentree.constituency.settings import (
     SETTINGS,
     Name,
+    SettingsTable,
     States,
-    Table,
-    WithSettings,
+    WithTrainingSettings,
     distinct,
     known,
+    raise_settings_error,
     read_tables,
-    refuse,
     training_options,
 )
 from eigentree.constituency.training_options import TrainingOptions
@@ -74,7 +74,7 @@ _Sigma = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
 _Names = Annotated[list[str], AfterValidator(distinct)]
 
 
-class Family(WithSettings):
+class Family(WithTrainingSettings):
     """Members that differ in their noise alone.
 
     Attributes
@@ -112,7 +112,7 @@ class Family(WithSettings):
         return self
 
 
-class Combination(Table):
+class Combination(SettingsTable):
     """How the outputs of families and other combinations become one tree a sentence.
 
     Attributes
@@ -153,7 +153,7 @@ class Combination(Table):
         return self.how == "maxent"
 
 
-class Jackknife(Table):
+class Jackknife(SettingsTable):
     """On which trees, and how, rerankers are trained.
 
     Attributes
@@ -194,7 +194,7 @@ class Member(NamedTuple):
         return int.from_bytes(digest[:4], "little") >> 1
 
 
-class EnsembleConfig(WithSettings):
+class EnsembleConfig(WithTrainingSettings):
     """An ensemble's members and combinations.
 
     Attributes
@@ -348,7 +348,7 @@ def make_config(given: Mapping[str, Any], name: str = "ensemble") -> EnsembleCon
         description = EnsembleConfig.model_validate(dict(given))
         description.members()  # finds settings that no learner takes
     except ValidationError as error:
-        refuse(error, f"{name}: ", EnsembleConfig, "an ensemble")
+        raise_settings_error(error, f"{name}: ", EnsembleConfig, "an ensemble")
     except SettingsError as error:
         raise SettingsError(f"{name}: {error}") from None
     return description

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 
 from eigentree.drawing.plots import Point, Series, plot
 from eigentree.errors import counted
-from eigentree.studies.report import page
 from eigentree.studies.report.ensembles import (
     PAPER_OF_ENSEMBLES,
     ensemble_sections,
@@ -42,18 +41,14 @@ _APART = 7.0  # between intervals of different models at the same number of stat
 _TAGS = {"gold": "gold tags", "own": "words alone"}
 
 
-def as_html(figures: Figures) -> str:
-    """The page."""
-    return page.as_html(report(figures))
+def constituency_report(figures: Figures) -> Report:
+    """The report of a study of constituency parsers.
 
-
-def as_markdown(figures: Figures) -> str:
-    """The tables and the text, without plots."""
-    return page.as_markdown(report(figures))
-
-
-def report(figures: Figures) -> Report:
-    """All that a report says."""
+    Parameters
+    ----------
+    figures
+        As in ``results.json``.
+    """
     return Report(
         figures["title"],
         subtitle(figures),
