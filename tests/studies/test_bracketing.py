@@ -114,7 +114,9 @@ def test_distances_are_scored_as_the_parser_brackets(folder, result):
     text = read_treebank(folder / "text.mrg", cleaning=CleaningOptions(cut_tags=True)).trees
     words = [[word.lower() for word in tree.words()] for tree in text]
     vectors = learn_brown(words, BrownOptions(8)).vectors()
-    parser = BracketingParser.train([(tree.words(), tree.tags()) for tree in text], vectors)
+    parser = BracketingParser.train(
+        [(tree.words(), tree.tags()) for tree in text], method="metric", vectors=vectors
+    )
     trees, gold = gold_of(folder)
     for how in ("verbs", "gold"):
         parses = []
