@@ -42,11 +42,11 @@ def constituents() -> Canvas:
     model = learn_constituent_context(text)
     words = ["the", "girl", "saw", "a", "small", "dog"]
     tags = ["DT", "NN", "VBD", "DT", "JJ", "NN"]
-    posteriors = model.posteriors(tags)
+    marginals = model.marginals(tags)
     n, side = len(tags), 62.0
     for width in range(2, n + 1):
         for start in range(n - width + 1):
-            value = float(posteriors[start, start + width])
+            value = float(marginals[start, start + width])
             x, y = side * (start + width / 2), side * 0.82 * (n - width)
             half, tall = side / 2, side * 0.82
             picture.area(

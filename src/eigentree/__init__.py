@@ -48,7 +48,7 @@ PUBLIC_NAMES = {
         "EMOptions": "constituency.learn.em",
         "StateSearchOptions": "constituency.learn.state_search",
         "Noise": "constituency.learn.noise",
-        "UnseenOptions": "constituency.learn.unseen_rules",
+        "UnseenRuleOptions": "constituency.learn.unseen_rules",
         "ConstrainedEMOptions": "constituency.learn.constrained_em",
         "DecompositionOptions": "constituency.learn.decomposition",
     },

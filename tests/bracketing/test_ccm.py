@@ -1,4 +1,4 @@
-"""The constituent-context model: decoding and posteriors, against the list of all trees."""
+"""The constituent-context model: decoding and marginals, against the list of all trees."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigentree.bracketing import _kernels_ccm as kernels
 from eigentree.bracketing.ccm import (
     UNSEEN,
     ConstituentContextModel,
@@ -17,6 +16,7 @@ from eigentree.bracketing.ccm import (
     spans_of,
     trie_of,
 )
+from eigentree.bracketing.chart import _kernels_binary_trees as kernels
 from eigentree.errors import GrammarError, ShapeError
 from eigentree.evaluation.baselines import right_branching
 from tests.helpers import close
@@ -58,7 +58,7 @@ def log_weight(model: ConstituentContextModel, tags: list[str], tree: frozenset)
 
 
 @given(st.integers(0, 1000), st.lists(st.sampled_from("abcx"), min_size=2, max_size=7))
-def test_best_tree_and_posteriors_are_those_of_all_trees(seed, tags):
+def test_best_tree_and_marginals_are_those_of_all_trees(seed, tags):
     model = random_model(seed)
     trees = oracle.binary_trees(0, len(tags))
     weights = np.array([log_weight(model, tags, tree) for tree in trees])
@@ -66,15 +66,15 @@ def test_best_tree_and_posteriors_are_those_of_all_trees(seed, tags):
     assert found in [frozenset(s for s in tree if s[1] - s[0] > 1) for tree in trees]
     words = frozenset((at, at + 1) for at in range(len(tags)))
     assert close(log_weight(model, tags, found | words), weights.max(), rtol=1e-9, atol=1e-12)
-    expected = oracle.posterior(np.exp(weights - weights.max()).tolist(), trees)
-    table = model.posteriors(tags)
+    expected = oracle.span_marginals(np.exp(weights - weights.max()).tolist(), trees)
+    table = model.marginals(tags)
     spans = oracle.all_spans(len(tags))
     assert close([table[span] for span in spans], [expected[s] for s in spans], rtol=1e-9)
     assert np.all(np.tril(table, -1) == 0.0)
 
 
 @given(st.integers(0, 1000), st.lists(st.sampled_from("abcx"), min_size=2, max_size=7))
-def test_the_root_may_be_told_where_to_part_a_sentence(seed, tags):
+def test_the_position_of_the_root_split_may_be_given(seed, tags):
     model, n = random_model(seed), len(tags)
     trees = oracle.binary_trees(0, n)
     words = frozenset((at, at + 1) for at in range(n))
@@ -89,7 +89,7 @@ def test_the_root_may_be_told_where_to_part_a_sentence(seed, tags):
     free = max(model.best_tree(tags, top).weight for top in range(1, n))
     assert close([model.best_tree(tags).weight], [free], rtol=1e-9, atol=1e-12)
     for top in (0, n):
-        with pytest.raises(GrammarError, match="can't part"):
+        with pytest.raises(GrammarError, match="can't split"):
             model.best_tree(tags, top)
 
 
@@ -102,14 +102,14 @@ def test_equal_trees_branch_to_the_right():
 def test_shortest_sentences(tags, spans):
     model = random_model(1)
     assert model.brackets(tags) == spans
-    assert model.posteriors(tags).shape == (len(tags) + 1, len(tags) + 1)
-    assert close(model.posteriors(tags).sum(), 2 * max(len(tags), 0.5) - 1, rtol=1e-12)
+    assert model.marginals(tags).shape == (len(tags) + 1, len(tags) + 1)
+    assert close(model.marginals(tags).sum(), 2 * max(len(tags), 0.5) - 1, rtol=1e-12)
 
 
 @pytest.mark.parametrize("size", [1.0, 100.0])
 def test_long_sentences_neither_over_nor_underflow(size):
     tags = list("abcab" * 40)
-    table = random_model(2, size).posteriors(tags)
+    table = random_model(2, size).marginals(tags)
     # Every binary tree of n words has 2 n - 1 spans.
     assert close(table.sum(), 399.0, rtol=1e-9)
     assert table.max() <= 1.0 + 1e-9
@@ -140,7 +140,7 @@ def test_every_yield_is_found_by_its_tags():
 def test_kernels_are_valid_as_plain_python(rng):
     weight = rng.standard_normal(21)
     found = []
-    for name in ("bracket_posteriors", "best_splits"):
+    for name in ("bracket_marginals", "best_splits"):
         compiled = getattr(kernels, name)
         for run in (compiled, getattr(compiled, "py_func", compiled)):
             value, out = np.zeros(21), np.zeros(21)

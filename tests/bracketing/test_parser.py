@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from eigentree import format_tree, parse_tree
 from eigentree.bracketing.learn.ccm import ConstituentContextOptions, learn_constituent_context
-from eigentree.bracketing.learn.ccm_from_metric import TEACHER, learn_taught_contexts
-from eigentree.bracketing.models import ContextModel, MetricModel, TaughtModel
+from eigentree.bracketing.learn.ccm_from_metric import METRIC_DEFAULTS, learn_ccm_from_metric
+from eigentree.bracketing.models import ContextModel, ContextPairModel, MetricModel
 from eigentree.bracketing.options import BracketingOptions, BracketingTrainingOptions
 from eigentree.bracketing.parser import BracketingParser
 from eigentree.bracketing.result import BracketingResult
@@ -231,7 +231,7 @@ def test_context_files_give_the_parser_back(tmp_path):
 
 def test_distances_teach_models_of_short_sentences():
     found = taught_parser()
-    assert isinstance(found.model, TaughtModel)
+    assert isinstance(found.model, ContextPairModel)
     assert found.options.top == "free"
     is_mark = tag_map("penn").is_punctuation
     kept = [[tag for tag in tags if not is_mark(tag)] for _, tags in demo_text()]
@@ -243,11 +243,11 @@ def test_distances_teach_models_of_short_sentences():
     words = ([word.lower() for word in own] for own, _ in demo_text())
     teacher = BracketingParser.train(
         demo_text(),
-        BracketingTrainingOptions("metric", metric=TEACHER),
+        BracketingTrainingOptions("metric", metric=METRIC_DEFAULTS),
         vectors=learn_brown(words, BrownOptions(20)).vectors(),
     )
     assert isinstance(teacher.model, MetricModel)
-    own, universal = learn_taught_contexts(demo_text(), teacher.model.metric)
+    own, universal = learn_ccm_from_metric(demo_text(), teacher.model.metric)
     for learned_one, expected in ((found.model.own, own), (found.model.universal, universal)):
         assert learned_one.tags == expected.tags
         for name, array in expected.to_arrays().items():
@@ -426,7 +426,7 @@ def test_the_verb_trains_taught_contexts_unless_told_otherwise(tmp_path):
     settings = ["--rank", "3", "--iterations", "1", "--longest", "8", "--charge", "0.5"]
     assert run_verb("induce", "train", *given, *settings, "-q")[0] == 0
     changed = BracketingParser.load(path)
-    assert isinstance(changed.model, TaughtModel)
+    assert isinstance(changed.model, ContextPairModel)
     assert changed.model.charge == 0.5
     about = changed.description
     assert about["metric"]["rank"] == 3

@@ -37,7 +37,7 @@ def split_probability(tree: frozenset[Span]) -> float:
     return probability
 
 
-def posterior(weights: Sequence[float], trees: Sequence[frozenset[Span]]) -> dict[Span, float]:
+def span_marginals(weights: Sequence[float], trees: Sequence[frozenset[Span]]) -> dict[Span, float]:
     found: dict[Span, float] = defaultdict(float)
     for weight, tree in zip(weights, trees, strict=True):
         for span in tree:
@@ -66,19 +66,19 @@ def learn(
             for what in descriptions(tags, span):
                 uses[what] += 1
     own_trees = [binary_trees(0, len(tags)) for tags in sentences]
-    posteriors = [
-        posterior([split_probability(tree) for tree in trees], trees) for trees in own_trees
+    marginals = [
+        span_marginals([split_probability(tree) for tree in trees], trees) for trees in own_trees
     ]
     objectives = []
     for _ in range(iterations):
         counts: dict[tuple[str, ...], float] = defaultdict(float)
-        for tags, found in zip(sentences, posteriors, strict=True):
+        for tags, found in zip(sentences, marginals, strict=True):
             for span, probability in found.items():
                 for what in descriptions(tags, span):
                     counts[what] += probability
         chance = {what: (counts[what] + yes) / (uses[what] + yes + no) for what in uses}
         objective = sum(yes * log(p) + no * log(1.0 - p) for p in chance.values())
-        posteriors = []
+        marginals = []
         for tags, trees in zip(sentences, own_trees, strict=True):
             weights = []
             for tree in trees:
@@ -88,6 +88,6 @@ def learn(
                         value += log(chance[what] if span in tree else 1.0 - chance[what])
                 weights.append(exp(value))
             objective += log(sum(weights))
-            posteriors.append(posterior(weights, trees))
+            marginals.append(span_marginals(weights, trees))
         objectives.append(objective)
     return chance, objectives

@@ -23,8 +23,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 from run import LENGTHS, Treebank, head, row
 
-from eigentree.bracketing.learn.ccm_from_metric import TEACHER
-from eigentree.bracketing.models import TaughtModel
+from eigentree.bracketing.learn.ccm_from_metric import METRIC_DEFAULTS
+from eigentree.bracketing.models import ContextPairModel
 from eigentree.bracketing.options import BracketingTrainingOptions
 from eigentree.bracketing.parser import BracketingParser
 from eigentree.evaluation.baselines import binary_completion, left_branching, right_branching
@@ -52,7 +52,7 @@ def parsers(bank: Treebank) -> Iterator[tuple[str, BracketingParser, float]]:
     text = bank.text
     taught, seconds = timed(lambda: BracketingParser.train(text, vectors=vectors, **own))
     yield "taught contexts", taught, seconds + clustered
-    assert isinstance(taught.model, TaughtModel)
+    assert isinstance(taught.model, ContextPairModel)
     free = replace(taught, model=replace(taught.model, charge=0.0))
     yield "- without the charge on punctuation", free, seconds + clustered
     alone = BracketingParser(replace(taught.model, own=taught.model.universal))
@@ -62,9 +62,9 @@ def parsers(bank: Treebank) -> Iterator[tuple[str, BracketingParser, float]]:
         lambda: BracketingParser.train(text, method="metric", vectors=vectors, **own)
     )
     yield "distances, rank 7", paper, seconds + clustered
-    teaching = BracketingTrainingOptions("metric", metric=TEACHER)
+    teaching = BracketingTrainingOptions("metric", metric=METRIC_DEFAULTS)
     teacher, seconds = timed(lambda: BracketingParser.train(text, teaching, vectors=vectors, **own))
-    yield f"distances, rank {TEACHER.rank}, which teach", teacher, seconds + clustered
+    yield f"distances, rank {METRIC_DEFAULTS.rank}, which teach", teacher, seconds + clustered
     contexts = timed(lambda: BracketingParser.train(text, method="constituent-context", **own))
     yield "constituent-context model", *contexts
 

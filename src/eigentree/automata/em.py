@@ -290,7 +290,7 @@ def learn_automata(
 
     with ThreadPoolExecutor(jobs) as threads, one_thread():
         return run_em(
-            _Problem(groups, tree, options, seed, threads),
+            _AutomataEM(groups, tree, options, seed, threads),
             EMSchedule(options.iterations, options.restarts, options.judge_every),
             stage=STAGE,
             scorer=scorer,
@@ -300,7 +300,7 @@ def learn_automata(
         )
 
 
-class _Problem:
+class _AutomataEM:
     """Expectation maximisation of automata, for the loop of iterations."""
 
     def __init__(

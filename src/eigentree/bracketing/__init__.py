@@ -17,7 +17,7 @@ __getattr__, __dir__, __all__ = attach(
         "BracketingModel": "models",
         "MetricModel": "models",
         "ContextModel": "models",
-        "TaughtModel": "models",
+        "ContextPairModel": "models",
         "TreeMetric": "tree_metric",
         "ConstituentContextModel": "ccm",
         "MetricOptions": "learn.tree_metric",

@@ -7,7 +7,8 @@ the tag before it and the one after it.  A sentence and a binary tree have the p
 
 where words are constituents and empty spans aren't, whatever the tree, and all binary trees are
 as likely.  All trees have as many constituents, so P(b | yield) and P(b | context) serve as
-well, and the posterior of a tree is in proportion to the product over its spans of
+well, and the probability of a tree given the sentence is proportional to the product over its
+spans of
 
     odds(yield) odds(context),    odds(x) = P(b = 1 | x) / P(b = 0 | x).
 
@@ -30,13 +31,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree._core.shapes import check_shapes, check_types
-from eigentree.bracketing._kernels_ccm import best_splits, bracket_posteriors, row_of
+from eigentree.bracketing.chart._kernels_binary_trees import row_of
+from eigentree.bracketing.chart.binary_trees import WeightedTree, best_binary_tree, span_marginals
 from eigentree.errors import GrammarError
 from eigentree.treebank.io.unlabelled import Pair
 from eigentree.types import Floats, Longs
 
-# Sums of logarithms that differ by less are the same but for rounding.
-MARGIN = 1e-12
 UNSEEN = -1
 
 
@@ -63,24 +63,6 @@ class Spans(NamedTuple):
     yields: Longs
     contexts: Longs
     width: Longs
-
-
-class WeightedTree(NamedTuple):
-    """A binary tree of a sentence.
-
-    Attributes
-    ----------
-    spans
-        Half-open, of two words or more, the whole sentence among them; none for fewer words.
-    top
-        Where the root parts the sentence; 0 for less than two words.
-    weight
-        Sum of the weights of all spans with words; 0 for less than two words.
-    """
-
-    spans: frozenset[Pair]
-    top: int
-    weight: float
 
 
 class Positions(NamedTuple):
@@ -184,69 +166,6 @@ def crosses_marks(n_words: int, marks: Sequence[int]) -> NDArray[np.bool_]:
     start, end = np.triu_indices(n_words + 1)
     inside = before[np.maximum(end - 1, start)] > before[start]
     return np.asarray(inside & ~(is_mark[start] & is_mark[end]))
-
-
-def posteriors_of(log_odds: Floats, n_words: int) -> Floats:
-    """Axes (span): the probability that each span is a constituent.
-
-    Parameters
-    ----------
-    log_odds : float64, axes (span)
-        Of the spans of a sentence, in order of start and, within, of end; in nats.
-    n_words
-
-    Cost
-    ----
-    O(n^3) time and O(n^2) memory.
-    """
-    posterior = np.zeros_like(log_odds)
-    if n_words:
-        only, first = np.array([n_words]), np.array([0])
-        bracket_posteriors(only, first, log_odds, np.empty_like(log_odds), posterior)
-    return posterior
-
-
-def best_binary_tree(weight: Floats, n_words: int, top: int | None = None) -> WeightedTree:
-    """The binary tree with the greatest sum of the weights of its spans.
-
-    Of trees of the same weight the one that branches to the right, from the top on, is taken.
-
-    Parameters
-    ----------
-    weight : float64, axes (span)
-        Of the spans of a sentence, in order of start and, within, of end.
-    n_words
-    top
-        The root parts words before this position from the rest; None for wherever the tree is best.
-
-    Raises
-    ------
-    GrammarError
-        When there are words on one side only.
-
-    Cost
-    ----
-    O(n^3) time and O(n^2) memory.
-    """
-    n = n_words
-    if n < 2:
-        return WeightedTree(frozenset(), 0, 0.0)
-    if top is not None and not 0 < top < n:
-        raise GrammarError(
-            f"the root can't part {n} words at position {top}; it must be 1 to {n - 1}"
-        )
-    value = np.empty_like(weight)
-    split = np.zeros(len(weight), dtype=np.int64)
-    best_splits(n, weight, MARGIN, value, split)
-    if top is None:
-        top = int(split[n])
-    split[n] = top
-    spans = [(0, n)]
-    for start, end in spans:
-        middle = int(split[row_of(start, n) + end - start])
-        spans += [(i, j) for i, j in ((start, middle), (middle, end)) if j - i > 1]
-    best = weight[n] + value[top] + value[row_of(top, n) + n - top]
-    return WeightedTree(frozenset(spans), top, float(best))
 
 
 @dataclass(frozen=True)
@@ -358,11 +277,11 @@ class ConstituentContextModel:
         """
         return best_binary_tree(self.log_odds(tags), len(tags), top)
 
-    def posteriors(self, tags: Sequence[str]) -> Floats:
+    def marginals(self, tags: Sequence[str]) -> Floats:
         """Axes (n + 1, n + 1): the probability that each span, start <= end, is a constituent."""
         n = len(tags)
         table = np.zeros((n + 1, n + 1))
-        table[np.triu_indices(n + 1)] = posteriors_of(self.log_odds(tags), n)
+        table[np.triu_indices(n + 1)] = span_marginals(self.log_odds(tags), n)
         return table
 
     def log_odds(self, tags: Sequence[str]) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 
 from eigentree.bracketing.ccm import ConstituentContextModel
-from eigentree.bracketing.models import BracketingModel, ContextModel, MetricModel, TaughtModel
+from eigentree.bracketing.models import BracketingModel, ContextModel, ContextPairModel, MetricModel
 from eigentree.bracketing.options import BracketingOptions
 from eigentree.bracketing.parser import BracketingParser
 from eigentree.bracketing.tree_metric import TreeMetric
@@ -68,7 +68,7 @@ def _parts(model: BracketingModel) -> tuple[dict[str, Any], dict[str, NDArray[An
             {"method": "constituent-context", "tags": list(model.constituents.tags)},
             _named("constituents", model.constituents),
         )
-    if isinstance(model, TaughtModel):
+    if isinstance(model, ContextPairModel):
         own = {
             "method": "taught-contexts",
             "tags": list(model.own.tags),
@@ -99,7 +99,7 @@ def _model(header: _Header, arrays: Mapping[str, NDArray[Any]]) -> BracketingMod
     if header.method == "constituent-context":
         return ContextModel(own, tag_map)
     universal = _contexts("universal", tuple(header.universal_tags), arrays)
-    return TaughtModel(own, universal, tag_map, header.charge)
+    return ContextPairModel(own, universal, tag_map, header.charge)
 
 
 def _contexts(

@@ -1,10 +1,9 @@
-"""The models of a bracketing parser: tags without punctuation in, the best binary tree out.
+"""The models of a bracketing parser: from tags without punctuation to the best binary tree.
 
-Any class with a tag map and a method ``brackets`` will do; `eigentree.bracketing.model_file` says
-how
-each is kept.  There are distances between words, whose shortest tree is best, the
-constituent-context model, whose most probable tree is, and two such models that distances have
-taught, whose tree of the greatest coverage is.
+A model is any class with a tag map and a method ``brackets``; `eigentree.bracketing.model_file`
+stores them.  The best tree is the shortest tree of distances between words, the most probable tree
+of a constituent-context model, or the tree with the greatest expected number of correct spans of
+two such models that were initialised by distances.
 """
 
 from __future__ import annotations
@@ -17,10 +16,9 @@ import numpy as np
 
 from eigentree.bracketing.ccm import (
     ConstituentContextModel,
-    best_binary_tree,
     crosses_marks,
-    posteriors_of,
 )
+from eigentree.bracketing.chart.binary_trees import best_binary_tree, span_marginals
 from eigentree.bracketing.chart.minimum_evolution import minimum_evolution
 from eigentree.bracketing.tree_metric import TreeMetric
 from eigentree.errors import GrammarError
@@ -127,13 +125,12 @@ class ContextModel:
 
 
 @dataclass(frozen=True, slots=True)
-class TaughtModel:
-    """Two constituent-context models that distances have taught.
+class ContextPairModel:
+    """Two constituent-context models, initialised by the trees of a metric.
 
-    Each gives every span a posterior, its log-odds less a charge where it crosses punctuation.
-    The best tree has the greatest sum of their means, and that is its score: how many of its spans
-    of two words or more are to be expected right.  See
-    `eigentree.bracketing.learn.ccm_from_metric`.
+    Each gives every span a marginal, from its log-odds less a penalty where it crosses punctuation.
+    The best tree has the greatest sum of the means of both, and that is its score: the expected
+    number of correct spans of two words or more.  See `eigentree.bracketing.learn.ccm_from_metric`.
 
     Attributes
     ----------
@@ -166,6 +163,6 @@ class TaughtModel:
         charges = self.charge * crosses_marks(n, marks)
         universal = [self.tag_map(tag) for tag in tags]
         both = (self.own.log_odds(tags), self.universal.log_odds(universal))
-        posteriors = np.array([posteriors_of(log_odds - charges, n) for log_odds in both])
-        best = best_binary_tree(posteriors.mean(axis=0), n, top or None)
+        marginals = np.array([span_marginals(log_odds - charges, n) for log_odds in both])
+        best = best_binary_tree(marginals.mean(axis=0), n, top or None)
         return BestTree(best.spans, best.top, best.weight - n if n > 1 else 0.0)

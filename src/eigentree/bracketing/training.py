@@ -14,9 +14,13 @@ from eigentree.bracketing.learn.ccm import (
     ConstituentContextOptions,
     learn_constituent_context,
 )
-from eigentree.bracketing.learn.ccm_from_metric import TAUGHT, TEACHER, learn_taught_contexts
+from eigentree.bracketing.learn.ccm_from_metric import (
+    CONTEXT_DEFAULTS,
+    METRIC_DEFAULTS,
+    learn_ccm_from_metric,
+)
 from eigentree.bracketing.learn.tree_metric import MetricOptions, Tagged, count_moments, metric_of
-from eigentree.bracketing.models import ContextModel, MetricModel, TaughtModel
+from eigentree.bracketing.models import ContextModel, ContextPairModel, MetricModel
 from eigentree.bracketing.options import (
     BracketingMethod,
     BracketingOptions,
@@ -110,7 +114,7 @@ def train_bracketing(
         report("clusters", 1.0)
     if options.method == "metric":
         return _train_metric(data, vectors, options, tag_map, jobs, report)
-    return _train_taught(data, vectors, options, tag_map, jobs, report)
+    return _train_from_metric(data, vectors, options, tag_map, jobs, report)
 
 
 def _train_metric(
@@ -180,7 +184,7 @@ def _train_contexts(
     return BracketingParser(ContextModel(learned, tag_map), options.parsing_options(), description)
 
 
-def _train_taught(
+def _train_from_metric(
     data: Iterable[Tagged],
     vectors: WordVectors,
     options: BracketingTrainingOptions,
@@ -188,7 +192,7 @@ def _train_taught(
     jobs: int,
     report: Progress,
 ) -> BracketingParser:
-    contexts = options.contexts or TAUGHT
+    contexts = options.contexts or CONTEXT_DEFAULTS
     first, rest, tag_map = _sampled(_counted(data, "counting", report), tag_map)
     is_mark = tag_map.is_punctuation
     used: list[Tagged] = []
@@ -200,18 +204,21 @@ def _train_taught(
             yield words, tags
 
     teaching = replace(
-        options, metric=options.metric or TEACHER, least_squares=False, parsing=BracketingOptions()
+        options,
+        metric=options.metric or METRIC_DEFAULTS,
+        least_squares=False,
+        parsing=BracketingOptions(),
     )
     teacher = _train_metric(recorded(), vectors, teaching, tag_map, jobs, _ignore)
     assert isinstance(teacher.model, MetricModel)
-    own, universal = learn_taught_contexts(used, teacher.model.metric, contexts)
+    own, universal = learn_ccm_from_metric(used, teacher.model.metric, contexts)
     description = {
         **teacher.description,
         "method": "taught-contexts",
         "sentences": len(used),
         "constituent_context": _listed(contexts),
     }
-    model = TaughtModel(own, universal, tag_map, options.charge)
+    model = ContextPairModel(own, universal, tag_map, options.charge)
     return BracketingParser(model, options.parsing_options(), description)
 
 

@@ -19,7 +19,7 @@ from eigentree.constituency.learn.em import EMOptions
 from eigentree.constituency.learn.noise import NO_NOISE, Noise
 from eigentree.constituency.learn.spectral import SpectralOptions
 from eigentree.constituency.learn.state_search import StateSearchOptions
-from eigentree.constituency.learn.unseen_rules import UnseenOptions
+from eigentree.constituency.learn.unseen_rules import UnseenRuleOptions
 from eigentree.constituency.options import ParserOptions
 from eigentree.errors import SettingsError, counted
 from eigentree.treebank.binarise import BinariseOptions, Direction
@@ -97,7 +97,7 @@ class TrainingOptions:
     noise: Noise = NO_NOISE
     state_search: StateSearchOptions | None = None
     em: EMOptions = field(default_factory=EMOptions)
-    unseen: UnseenOptions | None = field(default_factory=UnseenOptions)
+    unseen: UnseenRuleOptions | None = field(default_factory=UnseenRuleOptions)
     decomposition: DecompositionOptions | None = None
     parsing: ParserOptions = field(default_factory=ParserOptions)
     tagger: bool = True
@@ -163,7 +163,7 @@ class TrainingOptions:
         return [each.name for each in fields(kind)]
 
     @property
-    def widening(self) -> UnseenOptions | None:
+    def widening(self) -> UnseenRuleOptions | None:
         """Settings of unseen rules, where the method can have them; None for none."""
         return self.unseen if self.estimator.is_latent else None
 

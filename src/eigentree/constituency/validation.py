@@ -25,7 +25,7 @@ from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.grammar.pcfg import PCFG, equal_backbones
 from eigentree.constituency.learn.counting import count_pcfg
 from eigentree.constituency.learn.treebank_arrays import Examples
-from eigentree.constituency.learn.unseen_rules import UnseenOptions, widener
+from eigentree.constituency.learn.unseen_rules import UnseenRuleOptions, widener
 from eigentree.constituency.options import ParserOptions
 from eigentree.constituency.pruning_schedule import PrunedForest, schedule
 from eigentree.constituency.result import ParseResult, concatenate
@@ -143,7 +143,7 @@ class Validation:
 
     trees: Sequence[Tree]
     examples: Examples
-    unseen: UnseenOptions | None
+    unseen: UnseenRuleOptions | None
     parsing: ParserOptions
 
     def scorer(self, progress: Progress | None = None) -> Callable[[LPCFG], float]:

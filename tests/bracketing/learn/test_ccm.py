@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigentree.bracketing import _kernels_ccm as kernels
 from eigentree.bracketing.ccm import ConstituentContextModel
+from eigentree.bracketing.chart import _kernels_binary_trees as kernels
 from eigentree.bracketing.learn.ccm import ConstituentContextOptions, learn_constituent_context
 from eigentree.errors import GrammarError, SettingsError
 from tests.helpers import close
@@ -80,15 +80,15 @@ def test_the_objective_never_falls(sentences, start, seed):
 
 
 @pytest.mark.parametrize("n_words", range(2, 8))
-def test_first_posteriors_are_those_of_splits_anywhere(n_words):
+def test_first_marginals_are_those_of_splits_anywhere(n_words):
     # The odds of the learner's first step, over one sentence.
     spans = oracle.all_spans(n_words)
     weight = np.array([-np.log(max(end - start - 1, 1)) for start, end in spans])
     found = np.empty_like(weight)
     one, first = np.array([n_words]), np.array([0])
-    total = kernels.bracket_posteriors(one, first, weight, np.empty_like(weight), found)
+    total = kernels.bracket_marginals(one, first, weight, np.empty_like(weight), found)
     trees = oracle.binary_trees(0, n_words)
-    expected = oracle.posterior([oracle.split_probability(tree) for tree in trees], trees)
+    expected = oracle.span_marginals([oracle.split_probability(tree) for tree in trees], trees)
     assert close(found, [expected[span] for span in spans], rtol=1e-12)
     assert close(total, 0.0, rtol=0.0, atol=1e-12)
 

@@ -1,4 +1,4 @@
-"""Constituent-context models that distances have taught, against the list of all trees."""
+"""Constituent-context models initialised by a metric, against the list of all trees."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from eigentree.bracketing.ccm import crosses_marks
 from eigentree.bracketing.learn.ccm import ConstituentContextOptions, learn_constituent_context
-from eigentree.bracketing.learn.ccm_from_metric import TAUGHT, learn_taught_contexts
-from eigentree.bracketing.models import MetricModel, TaughtModel
+from eigentree.bracketing.learn.ccm_from_metric import CONTEXT_DEFAULTS, learn_ccm_from_metric
+from eigentree.bracketing.models import ContextPairModel, MetricModel
 from eigentree.bracketing.root_split import by_verbs
 from eigentree.bracketing.tree_metric import TreeMetric
 from eigentree.errors import GrammarError, SettingsError
@@ -40,10 +40,10 @@ def metric(seed: int = 5) -> TreeMetric:
     return TreeMetric(("DET", "NOUN", "VERB"), PENN, rng.normal(size=(4, 4, 6)))
 
 
-def taught(charge: float, longest: int = 10) -> TaughtModel:
+def taught(charge: float, longest: int = 10) -> ContextPairModel:
     options = ConstituentContextOptions((longest,), iterations=2)
-    own, universal = learn_taught_contexts(SENTENCES, metric(), options)
-    return TaughtModel(own, universal, PENN, charge)
+    own, universal = learn_ccm_from_metric(SENTENCES, metric(), options)
+    return ContextPairModel(own, universal, PENN, charge)
 
 
 def charged(span: tuple[int, int], n_words: int, marks: list[int]) -> bool:
@@ -80,8 +80,8 @@ def test_the_tree_is_that_of_the_greatest_coverage(tags, charge, data):
             np.exp(sum(odds[span] - charge * charged(span, n, marks) for span in tree))
             for tree in trees
         ]
-        posterior = oracle.posterior(weights, trees)
-        coverage += [0.5 * sum(posterior[span] for span in tree) for tree in trees]
+        marginals = oracle.span_marginals(weights, trees)
+        coverage += [0.5 * sum(marginals[span] for span in tree) for tree in trees]
     found = model.brackets(tags, 0, marks)
     words = frozenset((at, at + 1) for at in range(n))
     own = trees.index(found.spans | words)
@@ -93,10 +93,10 @@ def test_the_tree_is_that_of_the_greatest_coverage(tags, charge, data):
     assert close(max(each.score for each in tops), found.score, rtol=1e-9)
 
 
-def test_first_posteriors_are_the_trees_of_the_teacher():
+def test_first_marginals_are_the_trees_of_the_metric():
     teacher = MetricModel(metric())
     options = ConstituentContextOptions((6,), iterations=1, constituents=1.0, distituents=4.0)
-    own, universal = learn_taught_contexts(SENTENCES, metric(), options)
+    own, universal = learn_ccm_from_metric(SENTENCES, metric(), options)
     yields: Counter[tuple[str, ...]] = Counter()
     uses: Counter[tuple[str, ...]] = Counter()
     for words, given_tags in SENTENCES:
@@ -124,8 +124,8 @@ def test_pupils_learn_what_a_consistent_teacher_says():
     table[0, 1] = 0.1
     teacher = TreeMetric(("DET", "NOUN", "VERB"), PENN, np.repeat(table, 6, axis=2))
     text = [(["w"] * 5, ["DT", "NN", "VBD", "DT", "NN"])] * 20
-    own, universal = learn_taught_contexts(text, teacher, TAUGHT)
-    model = TaughtModel(own, universal, PENN)
+    own, universal = learn_ccm_from_metric(text, teacher, CONTEXT_DEFAULTS)
+    model = ContextPairModel(own, universal, PENN)
     for tags in ("DT NN VBD DT NN", "DT NNS VBZ DT NNP"):
         assert model.brackets(tags.split()).spans == {(0, 5), (0, 2), (2, 5), (3, 5)}
 
@@ -133,7 +133,7 @@ def test_pupils_learn_what_a_consistent_teacher_says():
 def test_punctuation_parts_what_else_would_be_one():
     flat = learn_constituent_context([["NN"] * 4], ConstituentContextOptions(iterations=1))
     universal = learn_constituent_context([["NOUN"] * 4], ConstituentContextOptions(iterations=1))
-    model = TaughtModel(flat, universal, PENN, 50.0)
+    model = ContextPairModel(flat, universal, PENN, 50.0)
     for at in (1, 2, 3):
         assert model.brackets(["NN"] * 4, 0, [at]).top == at
 
@@ -147,7 +147,7 @@ def test_shortest_sentences(tags, spans):
 
 def test_what_has_no_meaning_is_refused():
     with pytest.raises(GrammarError, match="no sentence of two words to 2"):
-        learn_taught_contexts(
+        learn_ccm_from_metric(
             [(["w"] * 3, ["DT", "NN", "VBD"])], metric(), ConstituentContextOptions((2,))
         )
     with pytest.raises(SettingsError, match="1 trees for 2 sentences"):

@@ -20,7 +20,7 @@ import pytest
 
 from eigentree.cli import _training
 from eigentree.constituency.learn.em import STAGE
-from eigentree.constituency.learn.unseen_rules import UnseenOptions
+from eigentree.constituency.learn.unseen_rules import UnseenRuleOptions
 from eigentree.constituency.parser import ConstituencyParser
 from eigentree.constituency.result import in_brackets, wrapped
 from eigentree.treebank.io.brackets import format_tree, parse_tree, read_brackets
@@ -1091,7 +1091,7 @@ def test_rules_never_seen_can_be_left_out(tmp_path, method):
         sizes = report["sizes"]
         assert sizes["rules never seen"] == n_new
         assert (sizes["binary rules"], sizes["rules kept as samples"]) == (4 + n_new, 0)
-        settings = asdict(UnseenOptions()) if n_new else None
+        settings = asdict(UnseenRuleOptions()) if n_new else None
         assert report["trained"]["unseen"] == settings
         _, shown, _ = run_verb("inspect", model)
         assert ("\nunseen\n  chance: 50.0\n" in shown) is bool(n_new)

@@ -12,7 +12,7 @@ from eigentree.constituency.learn.state_search import (
     STAGE,
     FoundStates,
     StateSearchOptions,
-    Trial,
+    StateTrial,
     search_states,
 )
 from eigentree.errors import SettingsError
@@ -106,15 +106,15 @@ def test_the_record_tells_every_trial():
     found = search(lambda each: values.get(tuple(each), -1.0), start=(2, 2), largest=(3, 3), beam=2)
     assert found.n_states.tolist() == [1, 3]
     assert found.trials == [
-        Trial(0, 0, 1, 2.0),
-        Trial(0, 0, 2, 0.0),
-        Trial(0, 0, 3, 1.0),
-        Trial(1, 0, 1, 0.0),
-        Trial(1, 0, 2, 2.0),
-        Trial(1, 0, 3, 3.0),
-        Trial(1, 1, 1, 0.0),
-        Trial(1, 1, 2, 1.0),
-        Trial(1, 1, 3, -1.0),
+        StateTrial(0, 0, 1, 2.0),
+        StateTrial(0, 0, 2, 0.0),
+        StateTrial(0, 0, 3, 1.0),
+        StateTrial(1, 0, 1, 0.0),
+        StateTrial(1, 0, 2, 2.0),
+        StateTrial(1, 0, 3, 3.0),
+        StateTrial(1, 1, 1, 0.0),
+        StateTrial(1, 1, 2, 1.0),
+        StateTrial(1, 1, 3, -1.0),
     ]
 
 

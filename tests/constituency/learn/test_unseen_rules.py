@@ -19,7 +19,7 @@ from eigentree.constituency.learn.spectral import SpectralOptions, learn_spectra
 from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.constituency.learn.unseen_rules import (
     MOST_MASS,
-    UnseenOptions,
+    UnseenRuleOptions,
     UnseenRules,
     unseen_rules,
     widen,
@@ -45,7 +45,7 @@ from tests.oracles import unseen as oracle
 from tests.strategies import random_lpcfg, random_pcfg
 
 KNOW_ALL = LexiconOptions(rare_threshold=0)
-ALL = UnseenOptions(least=1e-9)
+ALL = UnseenRuleOptions(least=1e-9)
 WAYS = list(product(["left", "right", "head"], [1, 2], [0, 1, 2]))
 
 
@@ -91,7 +91,7 @@ def named(examples: Examples, unseen: UnseenRules) -> dict[oracle.Rule, float]:
 @given(st.integers(0, 2**32), st.integers(1, 8), st.sampled_from(WAYS), st.booleans())
 def test_every_rule_and_probability_is_the_one_counted_by_hand(seed, n_trees, way, few):
     trees = binarised(random_treebank(seed, n_trees), way)
-    options = UnseenOptions(least=0.0317 if few else 1e-12, family=2.5, chance=7.0)
+    options = UnseenRuleOptions(least=0.0317 if few else 1e-12, family=2.5, chance=7.0)
     found = named(Examples.of(trees, KNOW_ALL), unseen_rules(Examples.of(trees, KNOW_ALL), options))
     uses = Counter[Symbol]()
     for (parent, _, _), count in oracle.rule_uses(trees).items():
@@ -203,7 +203,7 @@ def test_parents_give_away_what_good_and_turing_tell(seed, n_trees, way):
     for least in (1e-12, 0.01, 0.2):
         new = Counter[Symbol]()
         for (parent, _, _), p in named(
-            examples, unseen_rules(examples, UnseenOptions(least=least))
+            examples, unseen_rules(examples, UnseenRuleOptions(least=least))
         ).items():
             new[parent] += p
         for parent, mass in new.items():
@@ -230,7 +230,7 @@ def test_as_many_new_rules_come_as_were_foretold():
     for sample in range(n_samples):
         trees = drawn[sample * size : (sample + 1) * size]
         examples = Examples.of(trees, KNOW_ALL)
-        unseen = unseen_rules(examples, UnseenOptions(least=1e-9))
+        unseen = unseen_rules(examples, UnseenRuleOptions(least=1e-9))
         seen = oracle.rule_uses(trees)
         for label in "AB":
             parent = examples.symbols.number(Symbol("interminal", (label,)))
@@ -432,4 +432,4 @@ def test_the_plain_grammar_stays_a_count():
 @pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf")])
 def test_settings_without_a_meaning(name, value):
     with pytest.raises(SettingsError, match=rf"^{name} is {value}; it must be above 0"):
-        UnseenOptions(**{name: value})
+        UnseenRuleOptions(**{name: value})

@@ -128,7 +128,7 @@ class BracketingChart(NamedTuple):
             top = int(np.flatnonzero(lengths <= lengths.min() + self.margin)[0])
         if not 0 < top < n:
             raise GrammarError(
-                f"the root can't part {n} words at position {top}; it must be 1 to {n - 1}"
+                f"the root can't split {n} words at position {top}; it must be 1 to {n - 1}"
             )
         length, first, second = self._best(top)
         spans, waiting = np.empty((2, n - 1, 3), dtype=np.int16)

@@ -1,29 +1,29 @@
 """Expectation maximisation for the constituent-context model.
 
-The expectation step gives each span its posterior of being a constituent, by the odds at hand
-(`eigentree.bracketing.ccm`).  The maximisation step sums these over the spans of
-each yield, and of each context, and takes some constituents and distituents as seen besides:
+The expectation step computes the marginal of each span, the probability that it is a constituent,
+from the current odds (`eigentree.bracketing.ccm`).  The maximisation step sums the marginals over
+the spans of each yield, and of each context, and adds pseudo-counts of constituents and
+distituents:
 
-    P(b = 1 | x) = (sum of posteriors + constituents) / (spans + constituents + distituents).
+    P(b = 1 | x) = (sum of marginals + constituents) / (spans + constituents + distituents).
 
-Empty spans, never constituents, and single words, always constituents, have no choice, but tell
-what contexts are worth.  With each step the objective can only rise:
+Empty spans, never constituents, and single words, always constituents, are not hidden, but they
+inform the odds of contexts.  No step lowers the objective
 
     sum over sentences of log sum over binary trees of P(b | yield) P(b | context) over all spans
     + sum over yields and contexts x of constituents log P(1 | x) + distituents log P(0 | x).
 
-The first posteriors are those of a tree whose spans are split anywhere with the same
-probability, from the whole sentence on.  That is the posterior under the weights
-1 / (width - 1), since below a span they sum to 1.  Or they come from P(1 | x) at random, or from
-trees that something else has found, whose spans have 1 and all others 0.
+The first marginals are those of trees whose spans are split anywhere with equal probability, from
+the whole sentence down.  They are the marginals under the weights 1 / (width - 1), since below a
+span these sum to 1.  Alternatively they come from random P(1 | x), or from given trees, whose spans
+have 1 and all others 0.
 
-Posteriors of long sentences follow those of short ones better than they lead: where several
-lengths are given, the sentences up to the first of them are learned from, then those up to the
-next, beginning with what was learned.
+Long sentences are learned better after short ones.  Where several lengths are given, each stage
+learns from the sentences up to the next length, initialised by the model of the stage before.
 
 References
 ----------
-Klein and Manning 2002; Klein 2005 for the first posteriors and the counts besides; Spitkovsky et
+Klein and Manning 2002; Klein 2005 for the first marginals and the pseudo-counts; Spitkovsky et
 al. 2010 for learning from short sentences first.
 """
 
@@ -37,7 +37,6 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from eigentree._core.random import generator
-from eigentree.bracketing._kernels_ccm import bracket_posteriors
 from eigentree.bracketing.ccm import (
     ConstituentContextModel,
     Spans,
@@ -46,6 +45,7 @@ from eigentree.bracketing.ccm import (
     spans_of,
     trie_of,
 )
+from eigentree.bracketing.chart._kernels_binary_trees import bracket_marginals
 from eigentree.errors import GrammarError, SettingsError
 from eigentree.treebank.io.unlabelled import Pair
 from eigentree.types import Floats, Longs
@@ -53,7 +53,7 @@ from eigentree.types import Floats, Longs
 
 @dataclass(frozen=True, slots=True)
 class ConstituentContextOptions:
-    """How a constituent-context model is learned.
+    """Options for learning a constituent-context model.
 
     Attributes
     ----------
@@ -124,7 +124,7 @@ def learn_constituent_context(
     options
         How.
     trees
-        For each sentence half-open spans of two words or more that the first posteriors are taken
+        For each sentence half-open spans of two words or more that the first marginals are taken
         from, in place of what `options` say.
     after_step
         Called after each maximisation step.
@@ -165,14 +165,14 @@ def learn_constituent_context(
         learner = _Stage(names, keys, spans, options)
         before = -np.inf
         if model is not None:
-            posterior, _ = learner.expect(model.span_log_odds(spans))
+            marginal, _ = learner.expect(model.span_log_odds(spans))
         elif trees is None:
-            posterior, _ = learner.expect(learner.start())
+            marginal, _ = learner.expect(learner.start())
         else:
-            posterior = indicators_of([trees[places[at]] for at in own], spans)
+            marginal = indicators_of([trees[places[at]] for at in own], spans)
         for iteration in range(1, options.iterations + 1):
-            model = learner.maximise(posterior)
-            posterior, log_total = learner.expect(model.span_log_odds(learner.spans))
+            model = learner.maximise(marginal)
+            marginal, log_total = learner.expect(model.span_log_odds(learner.spans))
             objective = learner.objective(model, log_total)
             if after_step is not None:
                 after_step(Step(stage, iteration, model, objective))
@@ -213,19 +213,19 @@ class _Stage:
         return np.asarray(of_yields[self.spans.yields] + of_contexts[self.spans.contexts])
 
     def expect(self, log_odds: Floats) -> tuple[Floats, float]:
-        """Posteriors of the spans, and the log of the sums over trees of products of odds."""
+        """Marginals of the spans, and the log of the sums over trees of products of odds."""
         spans = self.spans
-        posterior = np.empty_like(log_odds)
-        total = bracket_posteriors(spans.n_words, spans.first, log_odds, self.inside, posterior)
-        return posterior, total
+        marginal = np.empty_like(log_odds)
+        total = bracket_marginals(spans.n_words, spans.first, log_odds, self.inside, marginal)
+        return marginal, total
 
-    def maximise(self, posterior: Floats) -> ConstituentContextModel:
+    def maximise(self, marginal: Floats) -> ConstituentContextModel:
         """The model of expected counts."""
         options, size = self.options, len(self.names)
 
         def log_odds(of: Longs, uses: Longs) -> Floats:
-            bracketed = np.bincount(of, posterior, minlength=len(uses))
-            # Rounding may put the posteriors of a yield a little above its uses.
+            bracketed = np.bincount(of, marginal, minlength=len(uses))
+            # Rounding may put the marginals of a yield a little above its uses.
             others = np.maximum(uses - bracketed, 0.0)
             odds = (bracketed + options.constituents) / (others + options.distituents)
             return np.asarray(np.log(odds), dtype=np.float64)

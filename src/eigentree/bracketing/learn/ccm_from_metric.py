@@ -1,28 +1,27 @@
-"""Constituent-context models that a tree metric has taught.
+"""Constituent-context models initialised by the trees of a metric.
 
 A tree metric (`eigentree.bracketing.learn.tree_metric`) knows words by their vectors and gives a
-sentence its
-shortest tree, but of each two words it knows no more than tags and places.  The constituent-context
-model (`eigentree.bracketing.learn.ccm`) knows whole spans, what is in them and around them,
-but expectation maximisation comes to whatever its first posteriors lead to, and leaves what is
-good again as its objective rises.  So the one teaches the other:
+sentence its shortest tree, but it sees only the tags of two words and their positions.  The
+constituent-context model (`eigentree.bracketing.learn.ccm`) sees whole spans, their yields and
+contexts, but where expectation maximisation ends depends on the first marginals, and its accuracy
+may fall while its objective rises.  So the metric initialises the model:
 
-1. The sentences of up to ten words get the shortest trees of the metric, with the root where the
-   rule of `eigentree.bracketing.root_split` parts them.  These are the first posteriors, 1 or 0.
-2. A maximisation step makes a model of them.  An expectation step and a second maximisation step
-   let the model mend what most of its spans contradict; then it ends.  Two steps hold to what the
-   metric knows, so that there is nothing to stop by gold trees.
-3. That is done twice, for tags as they are and for universal tags, which see more examples of each
-   yield.  The two make different mistakes.
+1. Sentences of up to ten words get the shortest trees of the metric, with the root at the position
+   given by `eigentree.bracketing.root_split`.  The first marginals are 1 for their spans, else 0.
+2. A maximisation step makes a model of them; an expectation step and a second maximisation step
+   correct what most spans contradict.  Two iterations stay close to the metric's trees, so no gold
+   trees are needed to stop early.
+3. This is done twice, for the tags and for universal tags, which have more examples of each yield.
+   The errors of the two models differ.
 
-A sentence is then given the tree of the greatest coverage: with p(s) the mean of both posteriors of
-a span s,
+A sentence gets the tree with the greatest expected number of correct spans: with p(s) the mean of
+both marginals of a span s,
 
-    maximise over binary trees t:  sum over s in t of p(s),
+    maximise over binary trees t:  sum over s in t of p(s).
 
-which is the expected number of right spans.  Punctuation stands between phrases more often than
-within them, and is the one thing that neither teacher nor pupils know: a span that has a mark
-inside and doesn't reach from mark to mark is charged one nat of its log-odds.
+Punctuation separates phrases more often than it is inside them, which neither the metric nor the
+models know: a span that has a mark inside and doesn't reach from mark to mark has one nat
+subtracted from its log-odds.
 
 References
 ----------
@@ -47,36 +46,37 @@ from eigentree.bracketing.root_split import by_verbs
 from eigentree.bracketing.tree_metric import TreeMetric
 from eigentree.treebank.io.unlabelled import Pair
 
-# Chosen on dev parts in two languages; few steps and weak counts keep to the metric's trees.
-TAUGHT = ConstituentContextOptions((10,), iterations=2, constituents=1.0, distituents=4.0)
-TEACHER = MetricOptions(rank=15)
+# Chosen on the development sets of two languages; few iterations and weak pseudo-counts stay close
+# to the metric's trees.
+CONTEXT_DEFAULTS = ConstituentContextOptions((10,), iterations=2, constituents=1.0, distituents=4.0)
+METRIC_DEFAULTS = MetricOptions(rank=15)
 
 
-class TaughtContexts(NamedTuple):
-    """Models of tags as they are, and of universal tags."""
+class ContextPair(NamedTuple):
+    """Models of a sentence's tags and of universal tags."""
 
     own: ConstituentContextModel
     universal: ConstituentContextModel
 
 
-def learn_taught_contexts(
+def learn_ccm_from_metric(
     sentences: Sequence[Tagged],
     metric: TreeMetric,
-    options: ConstituentContextOptions = TAUGHT,
+    options: ConstituentContextOptions = CONTEXT_DEFAULTS,
     *,
     after_step: Callable[[Step], object] | None = None,
-) -> TaughtContexts:
+) -> ContextPair:
     """Learn two constituent-context models from the shortest trees of a metric.
 
     Parameters
     ----------
     sentences
-        Words and tags of each, with punctuation.  Those of one word, and those that the last stage
-        finds too long, are left out.
+        Words and tags of each, with punctuation.  Sentences of one word, and those too long for the
+        last stage, are skipped.
     metric
-        The teacher.
+        The metric that initialises the models.
     options
-        How models learn from it; `start` has no meaning.
+        Options of the models; `start` is not used.
     after_step
         Called after each maximisation step.
 
@@ -91,18 +91,20 @@ def learn_taught_contexts(
     """
     tag_map = metric.tag_map
     longest = options.lengths[-1]
-    kept: list[list[str]] = []
+    used: list[list[str]] = []
     trees: list[frozenset[Pair]] = []
     for words, tags in sentences:
-        own = [tag for tag in tags if not tag_map.is_punctuation(tag)]
-        if len(own) > 1 and (longest is None or len(own) <= longest):
-            best = minimum_evolution(metric.distances(own)).best(by_verbs(words, tags, tag_map))
-            kept.append(own)
+        sentence_tags = [tag for tag in tags if not tag_map.is_punctuation(tag)]
+        if len(sentence_tags) > 1 and (longest is None or len(sentence_tags) <= longest):
+            best = minimum_evolution(metric.distances(sentence_tags)).best(
+                by_verbs(words, tags, tag_map)
+            )
+            used.append(sentence_tags)
             trees.append(frozenset((start, end) for start, end, _ in best.spans.tolist()))
-    universal = [[tag_map(tag) for tag in own] for own in kept]
-    return TaughtContexts(
+    universal = [[tag_map(tag) for tag in sentence_tags] for sentence_tags in used]
+    return ContextPair(
         *(
             learn_constituent_context(tags, options, trees=trees, after_step=after_step)
-            for tags in (kept, universal)
+            for tags in (used, universal)
         )
     )

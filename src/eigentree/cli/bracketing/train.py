@@ -189,7 +189,7 @@ def train(
     Unreadable sentences are reported and left out, and the exit code is 2.
     """
     from eigentree.bracketing.learn.ccm import ConstituentContextOptions
-    from eigentree.bracketing.learn.ccm_from_metric import TAUGHT, TEACHER
+    from eigentree.bracketing.learn.ccm_from_metric import CONTEXT_DEFAULTS, METRIC_DEFAULTS
     from eigentree.bracketing.learn.tree_metric import MetricOptions
     from eigentree.bracketing.options import BracketingOptions, BracketingTrainingOptions
     from eigentree.bracketing.parser import BracketingParser
@@ -203,13 +203,13 @@ def train(
     check_used(method, USED_BY, locals())
     check_inputs([*inputs, *(each for each in (vectors, brown) if each is not None)])
     check_writable(output, inputs)
-    taught = method == "taught-contexts"
+    from_metric = method == "taught-contexts"
     metric = changed(
-        TEACHER if taught else MetricOptions(),
+        METRIC_DEFAULTS if from_metric else MetricOptions(),
         rank=rank, bandwidth=bandwidth, floor=floor, largest_distance=largest_distance,
     )  # fmt: skip
     contexts = changed(
-        TAUGHT if taught else ConstituentContextOptions(),
+        CONTEXT_DEFAULTS if from_metric else ConstituentContextOptions(),
         lengths=None if longest is None else (longest,), iterations=iterations,
     )  # fmt: skip
     settings = changed(
@@ -237,7 +237,7 @@ def train(
         known = _vectors(
             inputs, input_format, tag_column, vectors, brown, clusters or 100, quiet, errors
         )
-        if taught:
+        if from_metric:
             warn_of_compilation("bracketing", quiet=quiet)
         parser = BracketingParser.train(
             track(text, "counting", quiet=quiet), settings, jobs=jobs, vectors=known,

@@ -200,7 +200,7 @@ def learn_constrained_em(
         start = Start.of(grammar, usable, forests, options.weight)
         forests = [start.renumbered(*pair) for pair in zip(usable, forests, strict=True)]
         trace = run_em(
-            _Problem(start, forests, options.em, threads),
+            _ConstrainedEM(start, forests, options.em, threads),
             EMSchedule(options.iterations),
             stage=STAGE,
             scorer=scorer,
@@ -209,7 +209,7 @@ def learn_constrained_em(
     return ConstrainedEMResult(trace, skipped)
 
 
-class _Problem:
+class _ConstrainedEM:
     """Constrained expectation maximisation, for the loop of iterations."""
 
     def __init__(

@@ -224,7 +224,7 @@ def learn_em(
 
     with ThreadPoolExecutor(jobs) as threads, one_thread():
         return run_em(
-            _Problem(trees, layout, backbone, options, states, seed, threads),
+            _TreeEM(trees, layout, backbone, options, states, seed, threads),
             EMSchedule(options.n_iterations, score_every=options.judge_every, score_first=True),
             stage=STAGE,
             scorer=scorer,
@@ -234,7 +234,7 @@ def learn_em(
         )
 
 
-class _Problem:
+class _TreeEM:
     """Expectation maximisation of the states of trees, for the loop of iterations."""
 
     def __init__(

@@ -70,7 +70,7 @@ class StateSearchOptions:
             )
 
 
-class Trial(NamedTuple):
+class StateTrial(NamedTuple):
     """One number of states that was tried for one nonterminal.
 
     Attributes
@@ -107,7 +107,7 @@ class FoundStates(NamedTuple):
     n_states: Ints
     value: float
     start_value: float
-    trials: list[Trial]
+    trials: list[StateTrial]
 
 
 def search_states(
@@ -149,7 +149,7 @@ def search_states(
     narayan-2016.
     """
     known: dict[tuple[int, ...], float] = {}
-    trials: list[Trial] = []
+    trials: list[StateTrial] = []
 
     def order(assignment: tuple[int, ...]) -> tuple[float, int, tuple[int, ...]]:
         """Better ones first; of equals the one with fewer states, and then any fixed one."""
@@ -172,7 +172,7 @@ def search_states(
             every = dict.fromkeys(each for changes in tried for each in changes.values())
             judge_all([each for each in every if each not in known], turn)
             trials += [
-                Trial(turn, member, number, known[assignment])
+                StateTrial(turn, member, number, known[assignment])
                 for member, changes in enumerate(tried)
                 for number, assignment in changes.items()
             ]

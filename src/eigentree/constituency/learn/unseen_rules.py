@@ -41,7 +41,7 @@ MOST_MASS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class UnseenOptions:
+class UnseenRuleOptions:
     """Which unseen rules a grammar gets.
 
     Attributes
@@ -79,7 +79,9 @@ class UnseenRules(NamedTuple):
     probability: Floats
 
 
-def unseen_rules(examples: Examples, options: UnseenOptions = UnseenOptions()) -> UnseenRules:
+def unseen_rules(
+    examples: Examples, options: UnseenRuleOptions = UnseenRuleOptions()
+) -> UnseenRules:
     """The unseen rules that are to be expected after a treebank.
 
     Cost
@@ -127,7 +129,7 @@ def unseen_rules(examples: Examples, options: UnseenOptions = UnseenOptions()) -
     return UnseenRules(np.concatenate(found), np.concatenate(expected))
 
 
-def widener(examples: Examples, options: UnseenOptions | None) -> Callable[[LPCFG], LPCFG]:
+def widener(examples: Examples, options: UnseenRuleOptions | None) -> Callable[[LPCFG], LPCFG]:
     """A function that gives grammars of a treebank its unseen rules; the identity for None."""
     if options is None:
         return lambda grammar: grammar

@@ -1,15 +1,15 @@
-"""Kernels over all binary trees of a sentence: bracket posteriors, and the best tree.
+"""Kernels over all binary trees of a sentence: bracket marginals, and the best tree.
 
 A tree has the weight of the product of w over its spans of a word or more.  With logarithms
 throughout, so that no length under- or overflows,
 
     inside(i, j) = log w(i, j) + log sum_k exp(inside(i, k) + inside(k, j)),    i < k < j,
 
-and with p(whole sentence) = 1, from wide spans to narrow ones, each span hands its posterior on:
+and with p(whole sentence) = 1, from wide spans to narrow ones, each span passes its marginal on:
 
     p(i, k) and p(k, j) gain p(i, j) exp(log w(i, j) + inside(i, k) + inside(k, j) - inside(i, j)).
 
-Spans (i, j), i <= j, lie in order of i and, within, of j; empty ones have their places, too.
+Spans (i, j), i <= j, are sorted by i, then by j; empty ones are included.
 """
 
 from __future__ import annotations
@@ -22,46 +22,47 @@ from eigentree.types import Floats, Longs
 
 @kernel
 def row_of(start: int, n_words: int) -> int:
-    """Place of the empty span at a position; wider ones that begin there follow in order."""
+    """Place of the empty span at a position; the wider spans that begin there follow in order."""
     return start * (n_words + 1) - start * (start - 1) // 2
 
 
 @kernel
-def bracket_posteriors(
-    n_words: Longs, first: Longs, log_weight: Floats, inside: Floats, out_posterior: Floats
+def bracket_marginals(
+    n_words: Longs, first: Longs, log_weight: Floats, inside: Floats, out_marginal: Floats
 ) -> float:
-    """Fill the posteriors of all spans; the sum of the logarithms of the sentences' totals.
+    """Fill the marginals of all spans; returns the sum of the logarithms of the sentences' totals.
 
-    Sentence s has ``n_words[s]`` >= 1 words and its spans from ``first[s]`` on; ``inside`` has
-    room for the longest.  O(n^3) time a sentence.
+    Sentence s has ``n_words[s]`` >= 1 words, and its spans begin at ``first[s]``; ``inside`` has
+    room for the longest sentence.  O(n^3) time a sentence.
     """
     log_total = 0.0
     for s in range(len(n_words)):
         n = n_words[s]
         n_spans = row_of(n, n) + 1
         weight = log_weight[first[s] : first[s] + n_spans]
-        posterior = out_posterior[first[s] : first[s] + n_spans]
+        marginal = out_marginal[first[s] : first[s] + n_spans]
         fill_inside(n, weight, inside)
         log_total += inside[n]
         for place in range(n_spans):
-            posterior[place] = 0.0
-        posterior[n] = 1.0
+            marginal[place] = 0.0
+        marginal[n] = 1.0
         for width in range(n, 1, -1):
             for i in range(n - width + 1):
                 j = i + width
                 row = row_of(i, n) - i
-                handed = posterior[row + j]
+                passed = marginal[row + j]
                 rest = weight[row + j] - inside[row + j]
                 for k in range(i + 1, j):
                     right = row_of(k, n) - k + j
-                    share = handed * math.exp(rest + inside[row + k] + inside[right])
-                    posterior[row + k] += share
-                    posterior[right] += share
+                    share = passed * math.exp(rest + inside[row + k] + inside[right])
+                    marginal[row + k] += share
+                    marginal[right] += share
     return log_total
 
 
 @kernel
 def fill_inside(n: int, weight: Floats, out_inside: Floats) -> None:
+    """Fill the inside values of the spans of one or more words of a sentence."""
     for i in range(n):
         out_inside[row_of(i, n) + 1] = weight[row_of(i, n) + 1]
     for width in range(2, n + 1):
@@ -82,7 +83,7 @@ def fill_inside(n: int, weight: Floats, out_inside: Floats) -> None:
 def best_splits(n: int, weight: Floats, margin: float, out_value: Floats, out_split: Longs) -> None:
     """Fill the best weight below each span, and the split that gives it.
 
-    Of splits within ``margin`` of one another the first is taken.  O(n^3) time.
+    Among splits whose values differ by at most ``margin``, the first is chosen.  O(n^3) time.
     """
     for i in range(n):
         out_value[row_of(i, n) + 1] = weight[row_of(i, n) + 1]
