@@ -76,7 +76,7 @@ def test_what_is_not_calibrated_is_said_to_be(folder, options):
         "parse", "-m", folder / model, folder / "sentences.txt", "--confidence", *options
     )
     assert code == 0
-    assert "confidences are estimates: the model is not calibrated" in err
+    assert "confidences are not calibrated for this model" in err
     parser = ConstituencyParser.load(folder / "plain.egt")
     if not options:
         assert out.startswith(f"{parser.parse(SENTENCES[0].split()).confidence:.4f}\t")
@@ -138,7 +138,7 @@ def test_marginals_in_a_table(folder, tmp_path, jobs):
     values = [each.marginal for result in results for each in result.marginals]
     n_outside = sum(not -1e-9 <= value <= 1 + 1e-9 for value in values)
     assert n_outside > 0
-    assert f"{n_outside} of {len(values)} values lie outside 0 to 1: they are no prob" in err
+    assert f"{n_outside} of {len(values)} values are outside 0 to 1: they are no prob" in err
 
 
 def test_marginals_of_probabilities_are_called_so(folder, tmp_path):
