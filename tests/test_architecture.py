@@ -251,6 +251,16 @@ def test_kernels_and_records_of_arrays_import_little():
     assert wrong == set()
 
 
+def test_every_kernel_has_a_docstring():
+    wrong = [
+        f"{path.stem}.{node.name}"
+        for path in SOURCE.rglob("_kernels*.py")
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is None
+    ]
+    assert wrong == []
+
+
 def test_outside_packages_enter_where_they_belong():
     wrong = {
         f"{each.module} imports {each.target}"

@@ -116,6 +116,7 @@ def root_pass(tree: PrefixTree, automata: Automata, scale: Floats, backward: Flo
 def pull_back(
     operator: Floats, scale: float, backward: Floats, node: int, parent: int, n: int
 ) -> None:
+    """Add a node's backward vector, pulled back through an operator, to that of its parent."""
     for i in range(n):
         z = scale * backward[node, i]
         for j in range(n):

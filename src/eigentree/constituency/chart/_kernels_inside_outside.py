@@ -78,6 +78,7 @@ def add_transposed(matrix: Floats, first: int, n_rows: int, weights: Floats, out
 
 @kernel
 def dot(x: Floats, y: Floats) -> float:
+    """Scalar product of two vectors."""
     total = 0.0
     for k in range(len(x)):
         total += x[k] * y[k]
@@ -198,6 +199,7 @@ def inside_dense(
     out: Floats,
     scratch: Floats,
 ) -> None:
+    """Add to an item's inside vector what a group with a dense tensor contributes."""
     rule = forest.group_rule[group]
     product = scratch[0, : state_count(grammar, rule, 1) * state_count(grammar, rule, 2)]
     if not children(forest, vector_start, inside, exponent, group, reference, product):
@@ -243,6 +245,7 @@ def children(
 
 @kernel
 def state_count(grammar: LatentParameters, rule: int, mode: int) -> int:
+    """Number of states of a rule's parent (0), left child (1) or right child (2)."""
     symbol = grammar.rule_symbols[rule, mode]
     count: int = grammar.state_start[symbol + 1] - grammar.state_start[symbol]
     return count
@@ -475,6 +478,7 @@ def outside_dense(
     edge_value: Floats,
     scratch: Floats,
 ) -> None:
+    """Add to the children's outside vectors what a group with a dense tensor contributes."""
     rule = forest.group_rule[group]
     n_left = state_count(grammar, rule, 1)
     n_right = state_count(grammar, rule, 2)
@@ -666,6 +670,7 @@ def outside_means(
     of_means: Floats,
     edge_value: Floats,
 ) -> None:
+    """Add to the children what a group contributes whose tensor is a product of means."""
     value = grammar.ratio[forest.group_rule[group]] * above_mean
     for edge in range(forest.group_edges[group], forest.group_edges[group + 1]):
         left, right = forest.edge_left[edge], forest.edge_right[edge]
@@ -681,6 +686,7 @@ def outside_means(
 def item_products(
     vector_start: Longs, inside: Floats, outside: Floats, exponent: Longs, marginal: Floats
 ) -> None:
+    """Fill the products of inside and outside vectors of all items."""
     for item in range(len(exponent)):
         if exponent[item] == ZERO:
             marginal[item] = 0.0

@@ -211,6 +211,7 @@ def inside_pass(
 
 @kernel
 def item_marginal(chart: PruningChart, start: int, end: int, symbol: int) -> float:
+    """Marginal of a symbol over a span, once both passes are done."""
     outside = chart.left_outside[start, symbol, end] + chart.right_outside[end, symbol, start]
     marginal: float = chart.left_inside[start, symbol, end] * outside
     return marginal

@@ -63,6 +63,7 @@ def inside_pass(
 def inside_words(
     trees: Skeletons, layout: Layout, values: Values, node: int, end: int, inside: Floats
 ) -> None:
+    """Fill the inside vectors of a range of preterminals."""
     for each in range(node, end):
         out = inside[trees.start[each] : trees.start[each + 1]]
         first = layout.word_start[trees.pair[each]]
@@ -91,6 +92,7 @@ def inside_one(
     inside: Floats,
     scratch: Floats,
 ) -> None:
+    """Fill the inside vector of one inner node."""
     rule = trees.rule[node]
     size = layout.child_states[rule]
     product = scratch[0, :size]
@@ -114,6 +116,7 @@ def inside_four(
     inside: Floats,
     scratch: Floats,
 ) -> None:
+    """Fill the inside vectors of four nodes of one rule, reading its tensor once."""
     rule = trees.rule[node]
     size = layout.child_states[rule]
     for each in range(4):
@@ -183,6 +186,7 @@ def outside_root(
     outside: Floats,
     log_value: Floats,
 ) -> None:
+    """Fill the outside vector of a root and the log-probability of its tree."""
     x = inside[trees.start[node] : trees.start[node + 1]]
     out = outside[trees.start[node] : trees.start[node + 1]]
     root = layout.state_start[trees.symbol[node]]
@@ -205,6 +209,7 @@ def outside_one(
     outside: Floats,
     scratch: Floats,
 ) -> None:
+    """Fill the outside vectors of the children of one inner node."""
     rule = trees.rule[node]
     size = layout.child_states[rule]
     matrix = scratch[0, :size]
@@ -230,6 +235,7 @@ def outside_four(
     outside: Floats,
     scratch: Floats,
 ) -> None:
+    """Fill the outside vectors below four nodes of one rule, reading its tensor once."""
     rule = trees.rule[node]
     size = layout.child_states[rule]
     m0, m1, m2, m3 = scratch[0, :size], scratch[1, :size], scratch[2, :size], scratch[3, :size]

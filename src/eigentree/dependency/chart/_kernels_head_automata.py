@@ -51,12 +51,14 @@ def common_scale(first: Longs, second: Longs, scale: Floats) -> int:
 
 @kernel
 def weigh(scale: Floats, by: Floats) -> None:
+    """Multiply a vector by another, element by element."""
     for k in range(len(by)):
         scale[k] *= by[k]
 
 
 @kernel
 def dot(left: Floats, right: Floats) -> float:
+    """Scalar product, over the length of the right vector."""
     total = 0.0
     for k in range(len(right)):
         total += left[k] * right[k]
@@ -348,6 +350,7 @@ def head_marginals(
 
 @kernel
 def close_best(sentence: SentenceAutomata, best: BestHeads, head: int, edge: int) -> None:
+    """Update the best closed half of a head up to an edge: its automaton stops."""
     automaton = sentence.automaton_of[head, 1 if edge > head else 0]
     for s in range(sentence.n_states[automaton]):
         value = best.half[head, s, edge] + sentence.final[automaton, s]
@@ -366,6 +369,7 @@ def attach_best(
     before: Floats,
     meeting: Longs,
 ) -> None:
+    """Update the best derivations in which a head takes a modifier, for each state after it."""
     first, last = min(head, modifier) + 1, max(head, modifier) + 1
     n = sentence.n_states[sentence.automaton_of[head, 1 if modifier > head else 0]]
     closed = best.closed[modifier, first:last]
@@ -389,6 +393,7 @@ def attach_best(
 
 @kernel
 def extend_best(sentence: SentenceAutomata, best: BestHeads, head: int, edge: int) -> None:
+    """Update the best half of a head up to an edge, by where its outermost modifier is."""
     first, last = (head + 1, edge) if edge > head else (edge, head)
     automaton = sentence.automaton_of[head, 1 if edge > head else 0]
     closed = best.closed_at[edge, first:last]
