@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import json
 from typing import Any
 
 import pytest
 
 from eigentree.base import load
-from eigentree.errors import ModelFileError
+from eigentree.errors import ModelFileError, SettingsError
+from eigentree.model_file import open_model, save_model
 from tests.contracts.products import PRODUCTS, Product, ensemble_folder
 
 pytestmark = pytest.mark.parametrize("product", PRODUCTS.values(), ids=PRODUCTS)
@@ -71,3 +74,71 @@ def test_a_model_of_another_kind_is_refused(product, tmp_path):
         if other is not product:
             with pytest.raises(ModelFileError):
                 type(other.make()).load(path)
+
+
+def test_processes_change_nothing(product):
+    sentences = product.sentences()[:40]
+    alone = list(product.make().parse_many(sentences))
+    assert list(product.make().parse_many(sentences, jobs=2)) == alone
+
+
+def test_wrong_numbers_of_tags_are_a_settings_error(product):
+    with pytest.raises(SettingsError, match="there are 2 words but 1 tags"):
+        product.make().parse(["a", "b"], ["NN"])
+    with pytest.raises(ValueError, match="tags are given for a text"):
+        product.make().parse("a b", ["NN", "NN"])
+    with pytest.raises(SettingsError, match="jobs is 0"):
+        next(product.make().parse_many([], jobs=0))
+    with pytest.raises(TypeError, match="sentences is one string"):
+        next(product.make().parse_many("a b"))
+
+
+def test_results_and_summaries_are_json(product):
+    parser = product.make()
+    result = parser.parse(*product.sentences()[0])
+    told = json.loads(json.dumps(result.to_dict()))
+    assert (told["words"], told["fallback"]) == (result.words, result.fallback)
+    assert json.loads(json.dumps(parser.summary()))
+
+
+def test_texts_need_a_tagger(product):
+    parser = product.make()
+    if product.tagger and parser.tagger is not None:
+        results = parser.parse_text("The man slept.")
+        assert [result.words for result in results] == [["The", "man", "slept", "."]]
+        assert results[0].offsets == ((0, 3), (4, 7), (8, 13), (13, 14))
+    elif not product.tagger:
+        with pytest.raises(SettingsError, match="no tagger"):
+            parser.parse_text("The man slept.")
+
+
+def test_a_parser_can_not_be_changed(product):
+    parser = product.make()
+    with pytest.raises(TypeError):
+        parser.description["method"] = "magic"
+    assert isinstance(hash(parser), int)
+
+
+def test_arguments_of_training_are_the_same(product):
+    names = list(inspect.signature(type(product.make()).train).parameters)
+    common = ["data", "settings", "method", "dev", "seed", "jobs", "checkpoint", "progress"]
+    assert names[: len(common)] == common
+
+
+def test_files_without_their_parts_are_refused(product, tmp_path):
+    path = saved(product, tmp_path)
+    if path.is_dir():
+        return  # its members are model files of another kind
+    file = open_model(path)
+    forged = tmp_path / "forged"
+    parts: list[tuple[dict[str, Any], dict[str, Any], dict[str, bytes]]] = [
+        (file.header, {}, file.blobs),
+        ({"kind": file.header["kind"]}, file.arrays, file.blobs),
+        (file.header, {name: array[:1] for name, array in file.arrays.items()}, file.blobs),
+        (file.header, {name: array.ravel() for name, array in file.arrays.items()}, file.blobs),
+        (file.header, {name: array[..., None] for name, array in file.arrays.items()}, file.blobs),
+    ]
+    for header, arrays, blobs in parts:
+        save_model(forged, header, arrays, blobs)
+        with pytest.raises(ModelFileError, match="forged: "):
+            load(forged)
