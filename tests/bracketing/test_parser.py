@@ -339,8 +339,8 @@ def test_without_vectors_clusters_are_learned_from_the_text():
 
 
 def test_what_has_no_meaning_in_training_is_refused():
-    with pytest.raises(SettingsError, match="leave out dev"):
-        BracketingParser.train(demo_text(), dev=demo_text())
+    with pytest.raises(SettingsError, match="without checkpoints"):
+        BracketingParser.train(demo_text(), checkpoint=Path("x"))
     vectors = learn_brown([["a", "b"]], BrownOptions(2)).vectors()
     with pytest.raises(SettingsError, match="leave out vectors"):
         BracketingParser.train(demo_text(), method="constituent-context", vectors=vectors)

@@ -45,7 +45,7 @@ def train_bracketing(
     settings: BracketingTrainingOptions | None = None,
     *,
     method: BracketingMethod | None = None,
-    dev: Sequence[Tagged] = (),
+    dev: Sequence[Tagged] = (),  # noqa: ARG001 - nothing is tuned
     seed: int = 0,
     jobs: int = 1,
     checkpoint: Path | None = None,
@@ -64,8 +64,10 @@ def train_bracketing(
         None for the defaults.
     method
         Shortcut for the method in `settings`.
-    dev, checkpoint
-        There is nothing to tune without trees, and nothing to resume; they must be empty.
+    dev
+        Ignored: nothing is tuned on held-out data.
+    checkpoint
+        Must be None: training is too short to be resumed.
     seed
         Of a random start of ``constituent-context``; 0 for that in `settings`.
     jobs
@@ -84,7 +86,7 @@ def train_bracketing(
     GrammarError
         When there is no sentence to learn from, or no word of the first sentences has a vector.
     SettingsError
-        When moments would need too much memory, there are vectors for tags alone, or `dev` or
+        When moments would need too much memory, there are vectors for tags alone, or a
         `checkpoint` is given.
 
     Cost
@@ -96,11 +98,8 @@ def train_bracketing(
     parikh-2014; klein-manning-2002.
     """
     options = (settings or BracketingTrainingOptions()).with_method(method)
-    if len(dev) or checkpoint is not None:
-        raise SettingsError(
-            "bracketing parsers are trained without held-out data and checkpoints; leave out dev "
-            "and checkpoint"
-        )
+    if checkpoint is not None:
+        raise SettingsError("bracketing parsers are trained without checkpoints; leave it out")
     report = progress or _ignore
     if options.method == "constituent-context":
         if vectors is not None:

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from eigentree._core.read_only import ReadOnlyMapping
 from eigentree.base import SentenceParser
 from eigentree.constituency.calibration import Calibrations, calibration_for
 from eigentree.constituency.chart.arrays import Leaves
@@ -93,7 +94,7 @@ IN_PARTS = "the sentence is too long to be parsed in one piece, as constraints n
 NOT_IN_CHART = "no tree that the rules have for them has a value in the model's chart"
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class ConstituencyParser(SentenceParser[ParseResult]):
     """A constituency parser.
 
@@ -134,6 +135,7 @@ class ConstituencyParser(SentenceParser[ParseResult]):
     )
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "description", ReadOnlyMapping(self.description))
         backbone = self.grammar.backbone
         if self.kruskal is not None:
             if self.kruskal.exact is not self.grammar:
@@ -179,13 +181,13 @@ class ConstituencyParser(SentenceParser[ParseResult]):
         settings: TrainingOptions | None = None,
         *,
         method: str | None = None,
-        states: int | None = None,
         dev: Sequence[Tree] = (),
-        wrapper: str | None = None,
         seed: int = 0,
         jobs: int = 1,
         checkpoint: Path | None = None,
         progress: Progress | None = None,
+        states: int | None = None,
+        wrapper: str | None = None,
     ) -> ConstituencyParser:
         """Learn a parser from trees that are already clean.
 

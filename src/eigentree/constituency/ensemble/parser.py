@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from eigentree._core.read_only import ReadOnlyMapping
 from eigentree.base import SentenceParser, model_file_module, training_module
 from eigentree.constituency.calibration import Calibrations, calibration_for
 from eigentree.constituency.chart.constraints import Settled, settle
@@ -79,7 +80,7 @@ NOT_COMBINED = "the members' trees can't be combined to one that keeps them"
 Members = Callable[[int], Iterable[tuple[str, LPCFG]]]
 
 
-@dataclass(frozen=True, slots=True, repr=False)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class EnsembleParser(SentenceParser[ParseResult]):
     """Many grammars as one constituency parser.
 
@@ -120,6 +121,9 @@ class EnsembleParser(SentenceParser[ParseResult]):
     _tokenisation: TokenisationScheme | None = field(
         init=False, repr=False, compare=False, default=None
     )
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "description", ReadOnlyMapping(self.description))
 
     def __repr__(self) -> str:
         parts = [
@@ -180,12 +184,12 @@ class EnsembleParser(SentenceParser[ParseResult]):
         *,
         method: str | None = None,
         dev: Sequence[Tree] = (),  # noqa: ARG003 - rerankers learn from jackknifed trees
-        wrapper: str | None = None,
-        tagger: bool = True,
         seed: int = 0,
         jobs: int = 1,
         checkpoint: str | Path | None = None,
         progress: Progress | None = None,
+        wrapper: str | None = None,
+        tagger: bool = True,
     ) -> EnsembleParser:
         """Learn an ensemble from trees that are already clean.
 
