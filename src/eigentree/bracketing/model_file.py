@@ -26,7 +26,7 @@ class _TagMap(BaseModel):
     participles: list[str]
 
 
-class _Header(BaseModel):
+class _BracketingHeader(BaseModel):
     kind: str
     method: Literal["metric", "constituent-context", "taught-contexts"]
     tags: list[str]
@@ -84,11 +84,11 @@ def _named(name: str, model: ConstituentContextModel) -> dict[str, NDArray[Any]]
     return {f"{name}.{part}": array for part, array in model.to_arrays().items()}
 
 
-def _from_parts(header: _Header, file: ModelFile) -> BracketingParser:
+def _from_parts(header: _BracketingHeader, file: ModelFile) -> BracketingParser:
     return BracketingParser(_model(header, file.arrays), header.options, header.description)
 
 
-def _model(header: _Header, arrays: Mapping[str, NDArray[Any]]) -> BracketingModel:
+def _model(header: _BracketingHeader, arrays: Mapping[str, NDArray[Any]]) -> BracketingModel:
     given = header.tag_map
     tag_map = TagMap(given.name, tuple(given.patterns), frozenset(given.participles))
     tags = tuple(header.tags)
@@ -115,4 +115,4 @@ def _contexts(
     return ConstituentContextModel.from_arrays(tags, own)
 
 
-CODEC = Codec("bracketing parser", _Header, _to_parts, _from_parts)
+CODEC = Codec("bracketing parser", _BracketingHeader, _to_parts, _from_parts)

@@ -39,7 +39,7 @@ class _Lexical(BaseModel):
     diversity: float
 
 
-class _Header(BaseModel):
+class _DependencyHeader(BaseModel):
     kind: Literal["dependency parser"]
     symbols: list[str]
     tag_scheme: Annotated[str, AfterValidator(_scheme)]
@@ -74,7 +74,7 @@ def _to_parts(parser: DependencyParser) -> Parts:
     return Parts(header, arrays, blobs)
 
 
-def _from_parts(header: _Header, file: ModelFile) -> DependencyParser:
+def _from_parts(header: _DependencyHeader, file: ModelFile) -> DependencyParser:
     symbols = tuple(header.symbols)
     # Kernels are compiled for arrays of this machine's memory, so mapped ones are copied.
     arrays = {name: np.array(array) for name, array in file.arrays.items()}
@@ -103,4 +103,4 @@ def _from_parts(header: _Header, file: ModelFile) -> DependencyParser:
     )
 
 
-CODEC = Codec("dependency parser", _Header, _to_parts, _from_parts)
+CODEC = Codec("dependency parser", _DependencyHeader, _to_parts, _from_parts)

@@ -302,7 +302,7 @@ def cp_apr(
 
     _refuse_negative(tensor)
     _check_start(tensor, start, signed=False)
-    problem = _Problem.of(tensor)
+    problem = _Fit.of(tensor)
     weights, factors = problem.begin(start, order=1)
     ratios = [np.zeros_like(factor) for factor in factors]
     scratch = Scratch.of(problem.layouts, start.rank)
@@ -459,7 +459,7 @@ def _least_squares(
 ) -> Decomposition:
     """Turns that bring |B G B' / 2 - M B'| down, by a function of M, G and B."""
     _check_start(tensor, start, signed=signed)
-    problem = _Problem.of(tensor)
+    problem = _Fit.of(tensor)
     weights, factors = problem.begin(start, order=2)
     values = problem.layouts[0].values
     squares = float(values @ values)
@@ -484,7 +484,7 @@ def _least_squares(
     return record.result(problem.result(weights, factors, order=2 if signed else 1))
 
 
-class _Problem(NamedTuple):
+class _Fit(NamedTuple):
     """A tensor as the methods see it: small numbers, and no slices without non-zeros.
 
     In such slices rows of zeros are best, so they are left out.  Values are divided by the power
@@ -497,7 +497,7 @@ class _Problem(NamedTuple):
     scale: float
 
     @staticmethod
-    def of(tensor: SparseTensor) -> _Problem:
+    def of(tensor: SparseTensor) -> _Fit:
         _, exponent = math.frexp(float(np.abs(tensor.values).max()))
         scale = math.ldexp(1.0, exponent - 1)
         whole = [tensor.by_mode(mode) for mode in MODES]
@@ -514,7 +514,7 @@ class _Problem(NamedTuple):
                     layout.values / scale,
                 )
             )
-        return _Problem(tuple(layouts), rows, tensor.shape, scale)
+        return _Fit(tuple(layouts), rows, tensor.shape, scale)
 
     def begin(self, start: Kruskal, order: int) -> tuple[Floats, list[Floats]]:
         """Weights and factors of a start, each column with its norm in the weights.

@@ -116,7 +116,7 @@ def examine(
     limit
         Most oddities, problems and notices of a kind that the report lists; all are counted.
     """
-    tally = _Tally(limit)
+    tally = _TreeTally(limit)
     loose = dataclasses.replace(cleaning, collapse_same_unary=False)
     for tree, place in zip(treebank.trees, treebank.places, strict=True):
         tally.add_raw(tree, cleaning)
@@ -150,7 +150,7 @@ def examine(
 
 
 @dataclass
-class _Tally:
+class _TreeTally:
     """What has been counted so far."""
 
     limit: int
@@ -321,7 +321,7 @@ def _head_coverage(labels: Counter[str], tags: Counter[str]) -> dict[str, float]
 
 
 def _suggestions(
-    tally: _Tally, cleaning: CleaningOptions, coverage: dict[str, float]
+    tally: _TreeTally, cleaning: CleaningOptions, coverage: dict[str, float]
 ) -> list[Suggestion]:
     if not tally.words:
         return []
@@ -341,7 +341,7 @@ def _suggestions(
     return found
 
 
-def _label_suggestions(tally: _Tally, cleaning: CleaningOptions) -> Iterable[Suggestion]:
+def _label_suggestions(tally: _TreeTally, cleaning: CleaningOptions) -> Iterable[Suggestion]:
     """Cleaning settings that would make labels fewer or remove empty elements left over."""
     if tally.trace_words:
         words = [word for word, _ in tally.trace_words.most_common(5)]

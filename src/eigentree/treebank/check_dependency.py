@@ -79,7 +79,7 @@ def examine_dependencies(bank: DependencyTreebank, *, limit: int = 20) -> Depend
     limit
         Most oddities and problems of a kind that the report lists; all are counted.
     """
-    tally = _Tally(limit)
+    tally = _SentenceTally(limit)
     for sentence, place in zip(bank.sentences, bank.places, strict=True):
         tally.add(sentence, place)
     tally.compare_relations()
@@ -98,7 +98,7 @@ def examine_dependencies(bank: DependencyTreebank, *, limit: int = 20) -> Depend
 
 
 @dataclass
-class _Tally:
+class _SentenceTally:
     """What has been counted so far."""
 
     limit: int
@@ -205,7 +205,7 @@ def _named(words: list[int]) -> str:
     return f"{'word' if len(words) == 1 else 'words'} {shown}{more}"
 
 
-def _suggestions(tally: _Tally, counts: dict[str, int]) -> list[Suggestion]:
+def _suggestions(tally: _SentenceTally, counts: dict[str, int]) -> list[Suggestion]:
     n_upos, n_xpos = len(tally.upos), len(tally.xpos)
     if tally.xpos.total() < tally.words.total() and tally.upos.total() >= tally.xpos.total():
         lack = "has gaps" if n_xpos else "has none"

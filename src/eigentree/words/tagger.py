@@ -39,7 +39,7 @@ _MAGIC = {True: b"eigentree tagger 1 chain\n", False: b"eigentree tagger 1 words
 _CRFSUITE_START = struct.Struct("<4sI4s")  # name, size in bytes, kind of model
 _LONGEST_AFFIX = 4
 
-Progress = Callable[[int, int], object]
+IterationProgress = Callable[[int, int], object]
 
 
 class TagProbability(NamedTuple):
@@ -73,7 +73,7 @@ class Tagger:
         sentences: Iterable[tuple[Sequence[str], Sequence[str]]],
         *,
         sparsity: float = 0.1,
-        progress: Progress | None = None,
+        progress: IterationProgress | None = None,
     ) -> Tagger:
         """Train on sentences whose tags are known.
 
@@ -200,7 +200,7 @@ def jackknife(
     sentences: Sequence[tuple[Sequence[str], Sequence[str]]],
     *,
     folds: int = 5,
-    progress: Progress | None = None,
+    progress: IterationProgress | None = None,
 ) -> list[list[str]]:
     """Tag training sentences as if they were new.
 
@@ -242,12 +242,12 @@ def jackknife(
 class _Trainer(pycrfsuite.Trainer):  # type: ignore[misc]  # the base class has no types
     """CRFsuite's trainer, telling a callback how far it is."""
 
-    def __new__(cls, sparsity: float, progress: Progress | None) -> _Trainer:
+    def __new__(cls, sparsity: float, progress: IterationProgress | None) -> _Trainer:
         del sparsity, progress  # the compiled base class would take them for its own
         trainer: _Trainer = super().__new__(cls)
         return trainer
 
-    def __init__(self, sparsity: float, progress: Progress | None) -> None:
+    def __init__(self, sparsity: float, progress: IterationProgress | None) -> None:
         settings = {**_SETTINGS, "c1": sparsity}
         super().__init__(algorithm="lbfgs", params=settings, verbose=False)
         self._progress = progress

@@ -39,7 +39,7 @@ _ARRAYS: dict[str, tuple[str, type[np.generic]]] = {
 }
 
 
-class _Header(BaseModel):
+class _CacheHeader(BaseModel):
     model_config = ConfigDict(strict=True)
 
     labels: list[str]
@@ -156,7 +156,7 @@ def _unpacked(
     sentences: Sequence[Sequence[str]],
     chains: Chains,
 ) -> list[Prediction]:
-    told = _Header.model_validate(header)
+    told = _CacheHeader.model_validate(header)
     parts = {name: arrays[name] for name in _ARRAYS}
     check_types("readings", {name: (parts[name], _ARRAYS[name][1]) for name in parts})
     sizes = check_shapes("readings", {name: (parts[name], _ARRAYS[name][0]) for name in parts})

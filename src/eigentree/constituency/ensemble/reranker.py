@@ -217,7 +217,7 @@ class _Training(BaseModel):
     converged: bool
 
 
-class _Header(BaseModel):
+class _RerankerHeader(BaseModel):
     """What `to_parts` writes; a file's header may hold more."""
 
     features: _FeatureNames
@@ -254,7 +254,7 @@ def from_parts(
 ) -> Reranker:
     """The inverse of `to_parts`; refuses parts that do not fit."""
     try:
-        told = _Header.model_validate(header)
+        told = _RerankerHeader.model_validate(header)
     except ValidationError as error:
         raise ModelFileError(f"a reranker's {header_problem(error)}") from None
     given = told.features

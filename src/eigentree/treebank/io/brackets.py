@@ -189,7 +189,7 @@ def read_brackets(
     has reached the end of the file, reading resumes at the next line that begins with a
     bracket, and from there on every such line begins a tree.  Time is linear in the text.
     """
-    rows = _Rows(lines, keep=on_error == "skip")
+    rows = _NumberedRows(lines, keep=on_error == "skip")
     tree = _OpenTree(name, notice)
     labels, levels = tree.labels, tree.levels
     trees_begin_lines = False
@@ -237,7 +237,7 @@ def read_brackets(
         trees_begin_lines = True
 
 
-class _Rows:
+class _NumberedRows:
     """Lines with their numbers, which can go back to where the tree being read began."""
 
     def __init__(self, lines: Iterable[str], *, keep: bool) -> None:
@@ -282,7 +282,7 @@ class _Loose(NamedTuple):
     spot: _Spot
 
 
-class _Malformed(Exception):  # noqa: N818 - never leaves this module
+class _BracketError(Exception):
     """Why a bracket can't become a tree, and where that shows."""
 
     def __init__(self, message: str, spot: _Spot) -> None:
@@ -351,7 +351,7 @@ class _OpenTree:
             try:
                 closed = self._close_loose(items, spot._replace(offset=spot.offset + i))
                 levels[-1].extend(closed)
-            except _Malformed as error:
+            except _BracketError as error:
                 self.fail(str(error), error.spot)
             labels.pop()
 
@@ -375,9 +375,9 @@ class _OpenTree:
                 return [self._empty_bracket(label, spot)]
             self.remark("word in brackets of its own", first.spot)
         elif empty is not None:
-            raise _Malformed(f"bracket {empty.text!r} has neither words nor nodes", empty.spot)
+            raise _BracketError(f"bracket {empty.text!r} has neither words nor nodes", empty.spot)
         elif trees:
-            raise _Malformed(
+            raise _BracketError(
                 f"word {first.text!r} without a tag beside nodes under {label!r}", first.spot
             )
         elif len(loose) > 1:
@@ -389,7 +389,7 @@ class _OpenTree:
         """A bracket that holds nothing: the word in ``(PRP (it))``, or part of ``(())``."""
         touches = spot.offset > 0 and spot.line[spot.offset - 1] not in SEPARATORS
         if not touches or (label == "" and len(self.labels) > 2):
-            raise _Malformed(f"bracket {label!r} has neither words nor nodes", spot)
+            raise _BracketError(f"bracket {label!r} has neither words nor nodes", spot)
         self._n_loose += 1
         return _Loose(label, True, spot)
 

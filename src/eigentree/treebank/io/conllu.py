@@ -280,7 +280,7 @@ class ConlluRecord(NamedTuple):
     n_attached: int = 0
 
 
-class _Malformed(Exception):  # noqa: N818 - never leaves this module
+class _ConlluError(Exception):
     """Why a block is no sentence: what, in which of its rows, at which of its columns."""
 
     def __init__(self, message: str, row: int, column: int = 1) -> None:
@@ -413,7 +413,7 @@ def read_conllu(
     for number, (first, comments, rows) in enumerate(_blocks(lines), start=1):
         try:
             record = ConlluRecord(*_read_block(first, comments, rows, heads, shared))
-        except _Malformed as error:
+        except _ConlluError as error:
             line = rows[error.row] if error.row >= 0 else comments[error.row]
             sentence_name = _sent_id(comments) or str(number)
             # A byte that isn't UTF-8 may be here as well, and can't be printed.
@@ -457,7 +457,7 @@ def _sent_id(comments: Iterable[str]) -> str | None:
 def _read_block(
     first: int, comments: list[str], rows: list[str], heads: Heads, shared: dict[str, str]
 ) -> tuple[Sentence, int, None, int]:
-    """The fields of the record of a block, or `_Malformed`."""
+    """The fields of the record of a block, or `_ConlluError`."""
     _check_bytes(comments, rows)
     words: list[Word] = []
     extras: list[Extra] = []
@@ -471,7 +471,7 @@ def _read_block(
             raise _wrong_columns(cells, row, line)
         number, form, lemma, upos, xpos, feats, head, deprel, deps, misc = cells
         if not form.strip(_WHITE):
-            raise _Malformed("the word is empty or white space", row, len(number) + 2)
+            raise _ConlluError("the word is empty or white space", row, len(number) + 2)
         if "" in cells:
             _check_cells(cells, row)
         if number == str(n + 1):
@@ -495,25 +495,25 @@ def _read_block(
         if covered := _RANGE.fullmatch(number):
             start, end = int(covered[1]), int(covered[2])
             if end < start:
-                raise _Malformed(f"range {number} ends before it begins", row)
+                raise _ConlluError(f"range {number} ends before it begins", row)
             if start <= n_covered:
-                raise _Malformed(f"range {number} overlaps the one before it", row)
+                raise _ConlluError(f"range {number} overlaps the one before it", row)
             if start != n + 1:
-                raise _Malformed(f"range {number} must be right before word {start}", row)
+                raise _ConlluError(f"range {number} must be right before word {start}", row)
             n_covered = end
         elif node := _EMPTY_NODE.fullmatch(number):
             n_empty += 1
             if (int(node[1]), int(node[2])) != (n, n_empty):
                 what = f"empty node {number} is where {n}.{n_empty} was expected"
-                raise _Malformed(what, row)
+                raise _ConlluError(what, row)
         else:
-            raise _Malformed(f"word number {n + 1} was expected", row)
+            raise _ConlluError(f"word number {n + 1} was expected", row)
         extras.append(Extra(n, tuple(cells)))
     if not words:
-        raise _Malformed("the sentence has no word", 0)
+        raise _ConlluError("the sentence has no word", 0)
     if n_covered > n:
         row = max(i for i, line in enumerate(rows) if _RANGE.match(line))
-        raise _Malformed(f"a range ends at word {n_covered}, but the last word is {n}", row)
+        raise _ConlluError(f"a range ends at word {n_covered}, but the last word is {n}", row)
     n_attached = 0
     if heads == "attach":
         words, n_attached = _attached(words)
@@ -531,18 +531,18 @@ def _check_bytes(comments: list[str], rows: list[str]) -> None:
         for row, line in enumerate([*comments, *rows], start=-len(comments)):
             problem = undecoded("", 0, line)
             if problem is not None:
-                raise _Malformed(problem.message, row, problem.column) from None
+                raise _ConlluError(problem.message, row, problem.column) from None
 
 
-def _wrong_columns(cells: list[str], row: int, line: str) -> _Malformed:
+def _wrong_columns(cells: list[str], row: int, line: str) -> _ConlluError:
     if line[0] == "#" and line[1:2] != "\t":
-        return _Malformed("a comment must be before the first word of its sentence", row)
+        return _ConlluError("a comment must be before the first word of its sentence", row)
     found = f"{counted(len(cells), 'column')} separated by tabs, expected {len(COLUMNS)}"
     spaced = len(cells) < len(COLUMNS) <= len(line.split())
     hint = "; some columns are separated by spaces instead of tabs" if spaced else ""
     if line.lstrip().startswith("("):
         hint = "; bracketed trees are for constituents"
-    return _Malformed(found + hint, row)
+    return _ConlluError(found + hint, row)
 
 
 def _check_cells(cells: list[str], row: int) -> None:
@@ -550,7 +550,7 @@ def _check_cells(cells: list[str], row: int) -> None:
     place = next((i for i, cell in enumerate(cells) if not cell and i not in (_FORM, _HEAD)), None)
     if place is not None:
         what = f"column {COLUMNS[place]} is empty; {EMPTY!r} stands for no value"
-        raise _Malformed(what, row, _column_of(cells, place))
+        raise _ConlluError(what, row, _column_of(cells, place))
 
 
 def _column_of(cells: Sequence[str], place: int) -> int:
@@ -580,7 +580,7 @@ def _check_tree(sentence: Sentence, rows: list[str]) -> None:
     row = sentence.row_of(word)
     cells = rows[row].split("\t")
     what = what or _no_head(word, cells[_HEAD], len(sentence))
-    raise _Malformed(what, row, _column_of(cells, _HEAD))
+    raise _ConlluError(what, row, _column_of(cells, _HEAD))
 
 
 def format_sentence(sentence: Sentence) -> str:

@@ -80,7 +80,7 @@ class _Node:
 _Graph = dict[int, _Node]
 
 
-class _Malformed(Exception):  # noqa: N818 - never leaves this module
+class _ExportError(Exception):
     """Why a sentence can't become a tree."""
 
 
@@ -122,7 +122,7 @@ def read_export(
         if problem is None:
             try:
                 tree, n_crossing = _continuous_tree(graph, edge_labels)
-            except _Malformed as error:
+            except _ExportError as error:
                 problem = Problem(name, line, 1, str(error), "")
         if problem is not None and on_error == "raise":
             raise TreebankFormatError(str(problem))
@@ -158,7 +158,7 @@ def _sentences(lines: Iterable[str], name: str) -> Iterator[tuple[int, _Graph, P
                 continue
             try:
                 _add_line(graph, line, *columns)
-            except _Malformed as error:
+            except _ExportError as error:
                 problem = Problem(name, number, 1, str(error), snippet_at(line, 1))
         elif mark and number == 1 and not mark.startswith(("#", "%%")):
             what = "neither a comment nor a mark of the export format, and no #BOS follows"
@@ -176,21 +176,21 @@ def _add_line(graph: _Graph, line: str, label_at: int, edge_at: int, parent_at: 
     if len(cells) == 1:
         cells = cells[0].split()
     if len(cells) <= parent_at:
-        raise _Malformed(f"{counted(len(cells), 'column')}; expected at least {parent_at + 1}")
+        raise _ExportError(f"{counted(len(cells), 'column')}; expected at least {parent_at + 1}")
     label, edge, parent = cells[label_at], cells[edge_at], cells[parent_at]
     if not parent.isdecimal():
-        raise _Malformed(f"parent {parent!r} is not a number")
+        raise _ExportError(f"parent {parent!r} is not a number")
     if not FORBIDDEN_IN_LABEL.isdisjoint(label + edge):
         label, edge = label.translate(_LABEL_BRACKETS), edge.translate(_LABEL_BRACKETS)
     for cell in (cells[0], label, edge):
         if not set(SEPARATORS).isdisjoint(cell):
-            raise _Malformed(f"{cell!r} contains white space")
+            raise _ExportError(f"{cell!r} contains white space")
     mark = _NODE_MARK.fullmatch(cells[0])
     if mark is None:
         n_words = sum(key < 0 for key in graph)
         graph[-1 - n_words] = _Node(label, edge, int(parent), cells[0], [], {n_words})
     elif int(mark[1]) in graph:
-        raise _Malformed(f"duplicate node {cells[0]}")
+        raise _ExportError(f"duplicate node {cells[0]}")
     else:
         graph[int(mark[1])] = _Node(label, edge, int(parent))
 
@@ -209,13 +209,13 @@ def _link(graph: _Graph) -> None:
     """Fill in children and positions."""
     for key, node in graph.items():
         if node.parent not in graph:
-            raise _Malformed(f"parent #{node.parent} of {node.word or f'#{key}'!r} is missing")
+            raise _ExportError(f"parent #{node.parent} of {node.word or f'#{key}'!r} is missing")
         if key != _ROOT:
             graph[node.parent].children.append(key)
     order = _bottom_up(graph)
     if len(order) < len(graph):
         lost = ", ".join(f"#{key}" for key in graph.keys() - set(order) if key > 0)
-        raise _Malformed(f"nodes {lost} form a cycle")
+        raise _ExportError(f"nodes {lost} form a cycle")
     for key in order:
         node = graph[key]
         if node.word is None:
