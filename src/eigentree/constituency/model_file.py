@@ -6,6 +6,7 @@ already rounded them, so a loaded parser computes exactly what the trained one d
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any
 
@@ -171,7 +172,7 @@ def _implied(n_samples: np.ndarray[Any, Any], n_words: int) -> dict[str, np.ndar
     }
 
 
-def _lasting(description: dict[str, Any]) -> dict[str, Any]:
+def _lasting(description: Mapping[str, Any]) -> dict[str, Any]:
     """A description without times, which differ from run to run: one seed gives one file."""
     lasting = dict(description)
     for name in ("em", "retraining"):

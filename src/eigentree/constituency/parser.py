@@ -125,14 +125,12 @@ class ConstituencyParser(SentenceParser[ParseResult]):
     tagger: Tagger | None = None
     options: ParserOptions = field(default_factory=ParserOptions)
     wrapper: str | None = None
-    description: dict[str, Any] = field(default_factory=dict)
+    description: Mapping[str, Any] = field(default_factory=dict)
     kruskal: KruskalGrammar | None = None
     calibrations: Calibrations = field(default_factory=dict)
-    _factors: KruskalFactors | None = field(init=False, repr=False, compare=False, default=None)
-    _left_corners: LeftCorners | None = field(init=False, repr=False, compare=False, default=None)
-    _tokenisation: TokenisationScheme | None = field(
-        init=False, repr=False, compare=False, default=None
-    )
+    _factors: KruskalFactors | None = field(init=False, default=None)
+    _left_corners: LeftCorners | None = field(init=False, default=None)
+    _tokenisation: TokenisationScheme | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "description", ReadOnlyMapping(self.description))

@@ -18,30 +18,30 @@ from tests.demo import run_verb
 
 
 def test_an_ensemble_is_calibrated_in_its_folder(ensemble_folder, tmp_path):
-    own = tmp_path / "ensemble"
-    copytree(ensemble_folder, own)
+    folder = tmp_path / "ensemble"
+    copytree(ensemble_folder, folder)
     trees = tmp_path / "trees.mrg"
     trees.write_text("".join(f"{format_tree(tree)}\n" for tree in sampled_trees()[60:75]), "utf-8")
-    code, _, err = run_verb("calibrate", own, trees, "-o", tmp_path / "model.egt", "-q")
+    code, _, err = run_verb("calibrate", folder, trees, "-o", tmp_path / "model.egt", "-q")
     assert code == 2
-    assert "for an ensemble its own folder" in err
-    code, _, _ = run_verb("calibrate", own, trees, "-o", own, "-q")
+    assert "the ensemble's own folder for an ensemble" in err
+    code, _, _ = run_verb("calibrate", folder, trees, "-o", folder, "-q")
     assert code == 0
-    plain, found = EnsembleParser.load(ensemble_folder), EnsembleParser.load(own)
+    plain, calibrated = EnsembleParser.load(ensemble_folder), EnsembleParser.load(folder)
     words, tags = sampled_trees()[61].words(), sampled_trees()[61].tags()
-    raw, told = plain.parse(words, tags), found.parse(words, tags, marginals=0.0)
-    assert told.tree == raw.tree
-    assert told.calibrated is not None
-    known = {each[:3] for each in told.marginals}
-    assert {each[:3] for each in told.brackets} <= known
-    # What a file says of another ensemble is not believed.
-    (own / "ensemble.egt").write_bytes((ensemble_folder / "ensemble.egt").read_bytes())
-    EnsembleParser.load(own)
-    with (own / "calibration.egt").open("r+b") as file:
+    raw, result = plain.parse(words, tags), calibrated.parse(words, tags, marginals=0.0)
+    assert result.tree == raw.tree
+    assert result.calibrated is not None
+    known = {each[:3] for each in result.marginals}
+    assert {each[:3] for each in result.brackets} <= known
+    # The calibration belongs to an index with the same content.
+    (folder / "ensemble.egt").write_bytes((ensemble_folder / "ensemble.egt").read_bytes())
+    EnsembleParser.load(folder)
+    with (folder / "calibration.egt").open("r+b") as file:
         file.seek(-40, 2)
         file.write(b"\x00" * 8)
     with pytest.raises(ModelFileError, match=r"calibration\.egt"):
-        EnsembleParser.load(own)
+        EnsembleParser.load(folder)
 
 
 def test_a_calibration_stays_with_the_ensemble_that_it_was_made_with(tmp_path):
@@ -56,12 +56,24 @@ def test_a_calibration_stays_with_the_ensemble_that_it_was_made_with(tmp_path):
 
 
 def test_a_calibration_of_another_ensemble_is_refused(ensemble_folder, tmp_path):
-    own = tmp_path / "ensemble"
-    copytree(ensemble_folder, own)
-    save_calibrations(own, {})
-    assert EnsembleParser.load(own).calibrations == {}
-    index = open_model(own / "ensemble.egt")
+    folder = tmp_path / "ensemble"
+    copytree(ensemble_folder, folder)
+    save_calibrations(folder, {})
+    assert EnsembleParser.load(folder).calibrations == {}
+    index = open_model(folder / "ensemble.egt")
     changed = {**index.header, "wrapper": "ROOT"}
-    save_model(own / "ensemble.egt", changed, {}, index.blobs)
+    save_model(folder / "ensemble.egt", changed, {}, index.blobs)
     with pytest.raises(ModelFileError, match="is of another ensemble"):
-        EnsembleParser.load(own)
+        EnsembleParser.load(folder)
+
+
+def test_training_calibrates_on_held_out_trees(tmp_path):
+    settings = make_config({"family": [{"name": "one", "states": 2}]})
+    parser = EnsembleParser.train(
+        sampled_trees()[:40], settings, dev=sampled_trees()[60:75], tagger=False,
+        checkpoint=tmp_path / "ensemble",
+    )  # fmt: skip
+    words, tags = sampled_trees()[61].words(), sampled_trees()[61].tags()
+    calibrated = parser.parse(words, tags).calibrated
+    assert calibrated is not None
+    assert EnsembleParser.load(tmp_path / "ensemble").parse(words, tags).calibrated == calibrated

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -468,7 +468,7 @@ def _interruptible(checkpoint: Path | None, quiet: bool) -> Iterator[None]:
         raise
 
 
-def _report_states(description: dict[str, Any], quiet: bool) -> None:
+def _report_states(description: Mapping[str, Any], quiet: bool) -> None:
     """Report the result of the search, as an option for the next training."""
     search, chosen = description["state_search"], description["spectral"]["states_of"]
     gain = f"F1 {100 * search['start_f1']:.2f} to {100 * search['f1']:.2f}"

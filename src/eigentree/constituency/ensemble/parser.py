@@ -114,13 +114,11 @@ class EnsembleParser(SentenceParser[ParseResult]):
     stacking: Stacking
     tagger: Tagger | None = None
     wrapper: str | None = None
-    description: dict[str, Any] = field(default_factory=dict)
+    description: Mapping[str, Any] = field(default_factory=dict)
     batch: int = BATCH
     calibrations: Calibrations = field(default_factory=dict)
     folder: Path | None = None
-    _tokenisation: TokenisationScheme | None = field(
-        init=False, repr=False, compare=False, default=None
-    )
+    _tokenisation: TokenisationScheme | None = field(init=False, default=None)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "description", ReadOnlyMapping(self.description))
@@ -183,7 +181,7 @@ class EnsembleParser(SentenceParser[ParseResult]):
         settings: EnsembleConfig | None = None,
         *,
         method: str | None = None,
-        dev: Sequence[Tree] = (),  # noqa: ARG003 - rerankers learn from jackknifed trees
+        dev: Sequence[Tree] = (),
         seed: int = 0,
         jobs: int = 1,
         checkpoint: str | Path | None = None,
@@ -201,9 +199,7 @@ class EnsembleParser(SentenceParser[ParseResult]):
             Members and combinations; None for those of the package.
         method
             Estimator of all members instead of their own.
-        dev
-            Ignored: no part of an ensemble is chosen on held-out trees.
-        wrapper, tagger, seed, jobs, progress
+        dev, wrapper, tagger, seed, jobs, progress
             As of `eigentree.constituency.ensemble.training.train_ensemble`, which lists errors.
         checkpoint
             Folder of the ensemble, from which an interrupted run resumes.  None for a temporary
@@ -212,7 +208,7 @@ class EnsembleParser(SentenceParser[ParseResult]):
         training = training_module(cls.kind)
         trained: EnsembleParser = training.train_ensemble(
             list(data), training.config_of(settings, method), checkpoint or temporary_folder(),
-            wrapper=wrapper, tagger=tagger, seed=seed, jobs=jobs, progress=progress,
+            dev=dev, wrapper=wrapper, tagger=tagger, seed=seed, jobs=jobs, progress=progress,
         )  # fmt: skip
         return trained
 

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from eigentree._core.processes import WORKER_EXITED, worker_pool
 from eigentree._core.random import generator
+from eigentree.constituency.calibrate import calibrate
 from eigentree.constituency.ensemble.combine import Chains
 from eigentree.constituency.ensemble.config import (
     DEFAULT,
@@ -40,6 +41,7 @@ from eigentree.constituency.ensemble.model_folder import (
     member_path,
     predictions_path,
     reranker_path,
+    save_calibrations,
     save_index,
     save_reranker,
     stored_heads,
@@ -75,7 +77,7 @@ from eigentree.words.tagger import Tagger
 GROUP = 20
 
 
-class Group(NamedTuple):
+class MemberGroup(NamedTuple):
     """Members of one family that learn from the same trees.
 
     Attributes
@@ -96,7 +98,7 @@ class Group(NamedTuple):
 class TrainingJob(NamedTuple):
     """Groups that share trees and backbone."""
 
-    groups: tuple[Group, ...]
+    groups: tuple[MemberGroup, ...]
 
 
 def train_ensemble(
@@ -104,6 +106,7 @@ def train_ensemble(
     description: EnsembleConfig,
     folder: str | Path,
     *,
+    dev: Sequence[Tree] = (),
     wrapper: str | None = None,
     tagger: bool = True,
     seed: int = 0,
@@ -122,6 +125,9 @@ def train_ensemble(
         Where it is written; what an earlier run with the same trees, description and seed has
         done is not done again.  An ensemble that is there stays until one of its files is
         overwritten, and goes when this one is complete.
+    dev
+        Clean held-out trees on which the confidences are calibrated; without them, an ensemble
+        that is trained anew has no calibration.
     wrapper
         Label of the outer bracket for parsed trees.
     tagger
@@ -179,7 +185,11 @@ def train_ensemble(
         own_tagger,
     )
     tidy(folder, [each["name"] for each in members], rerankers)
-    return EnsembleParser.load(folder, verify=False)
+    parser = EnsembleParser.load(folder, verify=False)
+    if dev:
+        parser = calibrate(parser, dev)
+        save_calibrations(folder, parser.calibrations)
+    return parser
 
 
 def config_of(settings: EnsembleConfig | None, method: str | None) -> EnsembleConfig:
@@ -270,14 +280,14 @@ class _Plan:
         ]
         return sha256(json.dumps(what, sort_keys=True, default=list).encode()).hexdigest()
 
-    def groups(self, fold: int | None) -> list[Group]:
+    def groups(self, fold: int | None) -> list[MemberGroup]:
         """All groups of a fold; families in their order."""
         groups = []
         for family in self.description.family:
             members = [member for member in self.members if member.family == family.name]
             for number, first in enumerate(range(0, len(members), GROUP)):
                 of_group = tuple(members[first : first + GROUP])
-                groups.append(Group(fold, f"{family.name}-{number + 1}", of_group))
+                groups.append(MemberGroup(fold, f"{family.name}-{number + 1}", of_group))
         return groups
 
     def jobs(self, processes: int) -> list[TrainingJob]:
@@ -287,7 +297,7 @@ class _Plan:
             folds += range(self.description.jackknife.folds)
         jobs: list[TrainingJob] = []
         for fold in folds:
-            of_backbone: dict[str, list[Group]] = {}
+            of_backbone: dict[str, list[MemberGroup]] = {}
             for group in self.groups(fold):
                 left = self._left_of(group)
                 if left.members:
@@ -302,7 +312,7 @@ class _Plan:
                 jobs += [TrainingJob(tuple(share)) for share in shares if share]
         return sorted(jobs, key=lambda job: -sum(len(group.members) for group in job.groups))
 
-    def _left_of(self, group: Group) -> Group:
+    def _left_of(self, group: MemberGroup) -> MemberGroup:
         if group.fold is None:
             left = [each for each in group.members if not self._is_trained(each)]
             return group._replace(members=tuple(left))
@@ -367,7 +377,7 @@ def _content(options: TrainingOptions) -> dict[str, Any]:
     return replace(options, treebank=replace(options.treebank, heads=heads)).decisive()
 
 
-def _split(group: Group, parts: int) -> list[Group]:
+def _split(group: MemberGroup, parts: int) -> list[MemberGroup]:
     return [
         group._replace(members=group.members[first::parts])
         for first in range(min(parts, len(group.members)))
