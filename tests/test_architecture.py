@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
@@ -175,15 +176,49 @@ def defined_classes() -> Iterator[tuple[str, ast.ClassDef]]:
                 yield dotted(path), node
 
 
+def test_no_class_name_has_two_meanings():
+    count = Counter(node.name for _, node in defined_classes())
+    assert {name for name, times in count.items() if times > 1} == set()
+
+
+def test_array_aliases_are_defined_once():
+    assigned = {
+        (dotted(path), ast.unparse(node.targets[0]), ast.unparse(node.value))
+        for path in MODULES
+        for node in ast.parse(path.read_text("utf-8")).body
+        if isinstance(node, ast.Assign)
+    }
+    aliases = {
+        (module, name)
+        for module, name, value in assigned
+        if value.startswith("NDArray[") or name == "Progress"
+    }
+    assert {f"{module}.{name}" for module, name in aliases if module != "eigentree.types"} == set()
+
+
 def annotations_of(node: ast.ClassDef) -> Iterator[str]:
-    """The names in annotations of a class's fields and of arguments of its public methods."""
+    """Names in annotations of a class's public fields and of arguments of its public methods."""
     for part in node.body:
         if isinstance(part, ast.AnnAssign):
-            yield from re.findall(r"\w+", ast.unparse(part.annotation))
+            if not ast.unparse(part.target).startswith("_"):
+                yield from re.findall(r"\w+", ast.unparse(part.annotation))
         elif isinstance(part, ast.FunctionDef) and not part.name.startswith("_"):
             for arg in ast.walk(part.args):
                 if isinstance(arg, ast.arg) and arg.annotation is not None:
                     yield from re.findall(r"\w+", ast.unparse(arg.annotation))
+
+
+def test_options_of_public_classes_are_public():
+    # Options are dataclasses with a default for every field.
+    classes = {node.name: module for module, node in defined_classes()}
+    wrong = {
+        f"{node.name} uses {name}"
+        for _, node in defined_classes()
+        if node.name in eigentree.__all__
+        for name in annotations_of(node)
+        if name in classes and name not in eigentree.__all__ and is_options(classes[name], name)
+    }
+    assert wrong == set()
 
 
 def is_options(module: str, name: str) -> bool:
@@ -289,8 +324,11 @@ def test_no_function_calls_itself():
     # Trees are deeper than Python's stack, so everything that walks keeps a stack of its own.
     wrong = []
     for path in MODULES:
-        for outer in ast.walk(ast.parse(path.read_text("utf-8"))):
-            if isinstance(outer, ast.FunctionDef):
+        tree = ast.parse(path.read_text("utf-8"))
+        classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+        methods = {part for node in classes for part in node.body}  # not called by a bare name
+        for outer in ast.walk(tree):
+            if isinstance(outer, ast.FunctionDef) and outer not in methods:
                 calls = (node.func for node in ast.walk(outer) if isinstance(node, ast.Call))
                 if any(isinstance(call, ast.Name) and call.id == outer.name for call in calls):
                     wrong.append(f"{dotted(path)}.{outer.name}")
