@@ -350,7 +350,7 @@ def test_long_sentences_are_neither_parsed_nor_scored(tmp_path, trainings, monke
     assert row["trees"] == 15
     text = (tmp_path / "out" / "report.md").read_text("utf-8")
     assert "- sentences up to 3 words: 2 of 3 of dev, 4 of 6 of test" in text
-    assert "sentences up to 3 words, against the files" in text
+    assert "sentences up to 3 words, against the unmodified files" in text
     # Nothing of it is taken for a study of other lengths.
     whole = done()
     assert whole.figures["parts"] == {"dev": 3, "test": 6}

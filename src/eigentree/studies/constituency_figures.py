@@ -43,7 +43,7 @@ def figures_of(study: ConstituencyTables, outcome: Outcome) -> dict[str, Any]:
             ensembles[run.ensemble] = record
         elif isinstance(run, ModelRun):
             groups.setdefault(run.key[:-1], []).append((run, record))  # all but the seed
-    rows = [_Row(group) for group in groups.values()]
+    rows = [_ModelRow(group) for group in groups.values()]
     whole = [row for row in rows if row.key.without is None and row.key.share == 1]
     names = [model.name for model in study.model]
     whole.sort(key=lambda row: names.index(row.key.model))
@@ -128,7 +128,7 @@ def _mean(values: Sequence[float]) -> float:
     return float(np.mean(values))
 
 
-class _Row:
+class _ModelRow:
     """The runs of a row, which differ in their seeds only."""
 
     def __init__(self, group: Sequence[tuple[ModelRun, Record]]) -> None:
@@ -274,11 +274,11 @@ def _times(record: Record) -> dict[str, Any]:
     }
 
 
-def _dev_f1(row: _Row) -> float:
+def _dev_f1(row: _ModelRow) -> float:
     return row.f1("dev")
 
 
-def _tested(first: _Row, second: _Row, part: str) -> Row | None:
+def _tested(first: _ModelRow, second: _ModelRow, part: str) -> Row | None:
     """Test the second against the first, if any sentence was scored for both."""
     # Scaled to sums over equal numbers of seeds, as the test exchanges counts between the two.
     both = lcm(len(first.seeds), len(second.seeds))
@@ -290,9 +290,9 @@ def _tested(first: _Row, second: _Row, part: str) -> Row | None:
     return test and {"part": part, "first": first.name, "second": second.name, **test}
 
 
-def _comparisons(whole: Sequence[_Row]) -> list[Row]:
+def _comparisons(whole: Sequence[_ModelRow]) -> list[Row]:
     """Paired tests between the best rows on dev of the models."""
-    best: dict[str, _Row] = {}
+    best: dict[str, _ModelRow] = {}
     for row in sorted(whole, key=_dev_f1, reverse=True):
         best.setdefault(row.key.model, row)
     compared = list(best.values())[:MAX_COMPARED]
@@ -304,7 +304,7 @@ def _comparisons(whole: Sequence[_Row]) -> list[Row]:
     return [test for test in tests if test is not None]
 
 
-def _ablations(rows: Sequence[_Row], whole: Sequence[_Row]) -> list[Row]:
+def _ablations(rows: Sequence[_ModelRow], whole: Sequence[_ModelRow]) -> list[Row]:
     """Rows without some component, tested against the whole model."""
     unablated = {row.key[:2]: row for row in whole}  # by model and states
     ablations = []

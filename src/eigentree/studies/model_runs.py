@@ -200,7 +200,7 @@ class StudyTrees:
         return HeldOutTrees([gold for gold, _ in scored], [cleaned for _, cleaned in scored], n_all)
 
 
-class _Stages:
+class _StageTimer:
     """Measures the CPU seconds of each stage of training, from its progress reports."""
 
     def __init__(self) -> None:
@@ -233,7 +233,7 @@ def run_model(run: ModelRun, trees: StudyTrees, workspace: Workspace) -> Record:
     cleaning = run.options.treebank.cleaning
     training = _training_trees(run, trees)
     held_out = {part: trees.held_out(part, cleaning, run.max_words) for part in trees.parts}
-    stages = _Stages()
+    stages = _StageTimer()
     parser = _train(run, training, held_out["dev"].clean, stages, workspace.checkpoint)
     stages.close()
     return {
@@ -256,7 +256,7 @@ def _training_trees(run: ModelRun, trees: StudyTrees) -> list[Tree]:
 
 
 def _train(
-    run: ModelRun, trees: list[Tree], dev: list[Tree], stages: _Stages, checkpoint: Path
+    run: ModelRun, trees: list[Tree], dev: list[Tree], stages: _StageTimer, checkpoint: Path
 ) -> ConstituencyParser:
     def attempt() -> ConstituencyParser:
         return train(

@@ -72,7 +72,7 @@ def test_the_best_is_told_of_those_that_do_not_look_at_gold_trees():
         "Klein-Manning F1 on test is best with contexts (70.10 up to 10 words, 60.10 up to 20 "
         "words, 50.10 of all lengths)."
     ]
-    assert "test: sentences of two words or more 10 up to 10, 30 up to 20, 50 all" in (
+    assert "test: sentences of two or more words: 10 up to 10, 30 up to 20, 50 all" in (
         report.subtitle
     )
 

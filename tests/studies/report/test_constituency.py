@@ -131,9 +131,9 @@ def test_every_model_is_in_the_table_with_its_figures(figures):
 
 
 def test_ablations_are_tested_against_the_whole_model(figures):
-    rows = Page(as_html(figures)).tables["Models with one part taken off (the paper's section 4.3)"]
+    rows = Page(as_html(figures)).tables["Models without one component (the paper's section 4.3)"]
     assert [row[:2] for row in rows[1:]] == [
-        ["paper, m = 4", "nothing"],
+        ["paper, m = 4", "–"],
         ["paper, m = 4", "smoothing"],
         ["paper, m = 4", "absolute values"],
     ]
@@ -156,7 +156,7 @@ def test_learning_curves_go_up_to_all_trees(figures):
 
 
 def test_the_best_of_each_model_are_compared(figures):
-    rows = Page(as_html(figures)).tables["The best of each model on dev against one another"]
+    rows = Page(as_html(figures)).tables["Paired tests between the best rows of the models on dev"]
     assert len(rows) == 1 + 6
     ranks = [row["second"] for row in figures["comparisons"]]
     assert ranks[0] == figures["best"]
@@ -186,9 +186,9 @@ def test_the_course_of_em_is_told(with_em):
     spectral = with_em["models"][1]["cpu_seconds"]
     assert em["to the best model"] == "40.0"
     assert em["best iteration"] == "20"
-    assert em["an EM iteration"] == "2.00"
+    assert em["per EM iteration"] == "2.00"
     assert em["times as long as spectral"] == f"{40 / spectral:.1f}"
-    note = "The times of spectral are of the first spectral model"
+    note = "Ratios are to the first spectral model"
     assert note in as_html(with_em)
     for row in with_em["models"]:
         row["method"] = {"spectral": "markov"}.get(row["method"], row["method"])
@@ -196,12 +196,12 @@ def test_the_course_of_em_is_told(with_em):
 
 
 def test_plots_are_explained_where_they_are(with_em):
-    thin = "Thin lines are EM on its way, iteration by iteration"
+    thin = "Thin lines are the iterations of EM"
     assert f"{thin}." in as_html(with_em)
-    assert "A line for each model; the number at its end is m." in as_html(with_em)
+    assert "One line per model, labelled with m." in as_html(with_em)
     text = as_markdown(with_em)
     assert "Plots are in [report.html](report.html)." in text
-    assert "Left and up is better" not in text
+    assert "Up and to the left is better" not in text
     assert thin not in text
     with_em["seeds"] = [0, 1]
     several = as_html(with_em)
@@ -215,7 +215,7 @@ def test_the_paper_is_named_once(with_em):
     title = "Experiments with Spectral Learning of Latent-Variable PCFGs"
     for text in (as_html(with_em), as_markdown(with_em)):
         assert text.count(title) == 1
-        assert "m is the number of latent states that a nonterminal has at most." in text
+        assert "m is the maximum number of latent states of a nonterminal." in text
 
 
 def test_the_summary_tells_when_spectral_is_better(with_em):
@@ -255,10 +255,7 @@ def test_the_summary_compares_the_two_starts_of_em(with_em):
     clusters["scores"]["dev"]["f1"] += 0.01
     with_em["models"] = [em, clusters, *with_em["models"][-3:-1]]
     assert summary(with_em)[1].startswith("On dev, clusters is 1.00 points above em, m = 4 (")
-    assert (
-        "they trained as fast as one another (40.0 CPU seconds against 40.0)."
-        in (summary(with_em)[1])
-    )
+    assert "training took equally long (40.0 CPU seconds against 40.0)." in (summary(with_em)[1])
 
 
 def test_test_is_told_of_and_decides_nothing(figures):
@@ -267,7 +264,7 @@ def test_test_is_told_of_and_decides_nothing(figures):
         row["scores"]["test"] = {**row["scores"]["dev"], "f1": 0.5}
         row.get("tests", {})["test"] = row.get("tests", {}).get("dev")
     text = as_html(figures)
-    assert "test is scored for all and decides nothing" in text
+    assert "but not used for selection" in text
     assert "and 50.00 on test" in summary(figures)[0]
     assert "F1 on the mean of dev and test against CPU seconds of training" in text
 
@@ -276,7 +273,7 @@ def test_nothing_done_is_a_report_too(figures):
     empty = {"models": [], "ablations": [], "learning_curve": [], "comparisons": [],
              "references": [], "parts": {}, "failures": {"pcfg": "no luck"}}  # fmt: skip
     page = Page(as_html({**figures, **empty}))
-    assert "No model was trained, so there is nothing to compare." in page.text
+    assert "No model was trained; there is nothing to compare." in page.text
     assert page.tables == {}
 
 
@@ -411,13 +408,13 @@ def test_parsing_times_are_compared_with_the_same_symbols(timed):
     header, *rows = Page(as_html(timed)).tables["F1 and parsing time"]
     assert header == [
         "model", "symbols", "decomposition", "rank", "relative error", "its CPU s", "dev F1",
-        "test F1", "dev ms a sentence", "test ms a sentence", "sentences a second",
+        "test F1", "dev ms per sentence", "test ms per sentence", "sentences per second",
         "times as fast as exhaustive", "times as fast as pruned",
     ]  # fmt: skip
     found = {row[0]: dict(zip(header, row, strict=True)) for row in rows}
     assert list(found) == ["every split", "plain", "apr 2", "apr 6", "slices", "markov"]
     # Over 20 sentences of dev and 10 of test, with 1 and 2.5 times as many milliseconds each.
-    assert found["apr 2"]["sentences a second"] == f"{1000 / (1.5 * 2):.1f}"
+    assert found["apr 2"]["sentences per second"] == f"{1000 / (1.5 * 2):.1f}"
     ratios = {name: (row[-2], row[-1]) for name, row in zip(found, rows, strict=True)}
     assert ratios == {
         "every split": ("–", "0.25"),
@@ -428,9 +425,9 @@ def test_parsing_times_are_compared_with_the_same_symbols(timed):
         "markov": ("–", "–"),
     }
     assert found["apr 2"]["dev F1"] == "80.10 ± 1.41"
-    assert found["apr 2"]["dev ms a sentence"] == "2.0 ± 0.3"
+    assert found["apr 2"]["dev ms per sentence"] == "2.0 ± 0.3"
     assert found["plain"]["dev F1"] == "80.10"
-    assert found["plain"]["dev ms a sentence"] == "10.0"
+    assert found["plain"]["dev ms per sentence"] == "10.0"
     assert found["plain"]["symbols"] == "left, v = 1, h = 0"
     assert found["markov"]["symbols"] == "left, v = 2, h = 1"
 
@@ -472,7 +469,7 @@ def test_the_plot_of_parsing_times_has_a_line_for_each_kind_of_decomposition(tim
     labels = re.findall(r'<text class="label [^>]*>([^<]*)<', drawn)
     assert labels == ["2", "6", "6", "2", "every split", "plain"]
     assert len(re.findall(r'<path class="interval', drawn)) == 4  # those with several seeds
-    assert "<title>apr 2: 80.10 with 2.0 CPU ms a sentence</title>" in drawn
+    assert "<title>apr 2: 80.10 with 2.0 CPU ms per sentence</title>" in drawn
     assert "(logarithmic)" in drawn
     assert "one standard deviation over seeds" in text
     assert "## Parsing time" in as_markdown(timed)
@@ -483,7 +480,7 @@ def test_the_plot_of_parsing_times_has_a_line_for_each_kind_of_decomposition(tim
 
 def test_seeds_are_told_of_where_there_are_several(timed):
     text = as_html(timed)
-    assert "Models were trained with 1 to 2 seeds; F1 is that of the brackets" in text
+    assert "Models were trained with 1 to 2 seeds; F1 is over the brackets" in text
     header, *rows = Page(text).tables["Every model"]
     place = header.index("by seed")
     assert [row[place] for row in rows[1:3]] == ["–", "79.00 to 81.00"]

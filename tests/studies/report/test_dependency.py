@@ -60,14 +60,14 @@ ALL = (
 def test_the_best_of_each_kind_is_told():
     report = dependency_report(figures(*ALL))
     tags, words = report.summary
-    assert "tags alone is spectral, 4 states: UAS 74.10 and 73.10 on test" in tags
+    assert "tags only is spectral, 4 states: UAS 74.10 and 73.10 on test" in tags
     assert "words and tags is both, 2 states: UAS 80.00 and 79.00 on test" in words
     assert report.subtitle == (
         "train: 100 sentences, 900 words; dev: 50 sentences, 450 words; "
         "test: 50 sentences, 430 words; tags: upos"
     )
     short = dependency_report(figures(*ALL, longest=10)).subtitle
-    assert "scored on sentences of at most 10 words" in short
+    assert "scored on sentences up to 10 words" in short
 
 
 def test_tables_and_plots():

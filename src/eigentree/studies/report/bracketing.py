@@ -16,24 +16,23 @@ PAPER = (
     "The paper that sections refer to is Parikh, Cohen and Xing (2014), Spectral Unsupervised "
     "Parsing with Additive Tree Metrics, ACL."
 )
-TOLD = {
-    "klein-manning": "F1 of all spans, the sentence's own among them (Klein-Manning)",
-    "sentence": "mean of sentence F1, without the sentence's own span",
+CONVENTION_NAMES = {
+    "klein-manning": "F1 of all spans, including those of whole sentences (Klein-Manning)",
+    "sentence": "mean sentence F1, without spans of whole sentences",
 }
-TOPS = {"verbs": "rule", "free": "free", "gold": "gold"}
-# What looks at gold trees is no rival of what does not.
+ROOT_SPLITS = {"verbs": "rule", "free": "free", "gold": "gold"}
 _BIN = 2.0  # points of F1
 
 Record = Mapping[str, Any]
 
 
 def bracketing_report(figures: Mapping[str, Any]) -> Report:
-    """All that the report of such a study says.
+    """The report of a study of unsupervised bracketing.
 
     Parameters
     ----------
     figures
-        As ``results.json`` holds them.
+        As in ``results.json``.
     """
     records = figures["records"]
     made = [
@@ -53,8 +52,8 @@ def bracketing_report(figures: Mapping[str, Any]) -> Report:
         [section for section in made if section.tables or section.plots],
         [
             *provenance(figures),
-            ("scores", "spans of two words or more without punctuation, each once; sentences of "
-             "one word don't count"),
+            ("scores", "distinct spans of two or more words without punctuation; sentences of one "
+             "word are not scored"),
         ],
     )  # fmt: skip
 
@@ -65,23 +64,23 @@ def _limit(limit: int | None) -> str:
 
 def _subtitle(figures: Mapping[str, Any]) -> str:
     n, words = figures["text"]
-    told = [f"text: {counted(n, 'sentence')}, {counted(words, 'word')}"]
-    for name, sizes in figures["tests"].items():
+    sizes = [f"text: {counted(n, 'sentence')}, {counted(words, 'word')}"]
+    for name, test_sizes in figures["tests"].items():
         parts = (
             f"{size:,} {_limit(limit)}"
-            for size, limit in zip(sizes, figures["limits"], strict=True)
+            for size, limit in zip(test_sizes, figures["limits"], strict=True)
         )
-        told.append(f"{name}: sentences of two words or more {', '.join(parts)} words")
-    return f"{'; '.join(told)}; tags by the map {figures['tag_map']}"
+        sizes.append(f"{name}: sentences of two or more words: {', '.join(parts)} words")
+    return f"{'; '.join(sizes)}; tags by the map {figures['tag_map']}"
 
 
 def _figure(record: Record, test: str, convention: str, limit: int | None) -> Mapping[str, Any]:
-    found: Mapping[str, Any] = next(
+    figure: Mapping[str, Any] = next(
         one
         for one in record["scores"][test]["figures"]
         if (one["convention"], one["longest"]) == (convention, limit)
     )
-    return found
+    return figure
 
 
 def _f1(record: Record, test: str, convention: str, limit: int | None) -> float:
@@ -94,25 +93,25 @@ def _looks_at_gold(record: Record) -> bool:
 
 
 def _one_seed(records: Sequence[Record]) -> list[Record]:
-    """Records without those of further seeds."""
-    kept: dict[str, Record] = {}
+    """The records of the first seed of each model."""
+    first: dict[str, Record] = {}
     for each in records:
         settings = {name: value for name, value in each["settings"].items() if name != "seed"}
-        kept.setdefault(repr(sorted(settings.items(), key=str)), each)
-    return list(kept.values())
+        first.setdefault(repr(sorted(settings.items(), key=str)), each)
+    return list(first.values())
 
 
 def _summary(figures: Mapping[str, Any]) -> Iterator[str]:
     rivals = [each for each in _one_seed(figures["records"]) if not _looks_at_gold(each)]
     rivals = [each for each in rivals if not _is_random(each)]
     for test in figures["tests"] if rivals else ():
-        told: dict[str, list[str]] = {}
+        results: dict[str, list[str]] = {}
         for limit in figures["limits"]:
             best = max(rivals, key=lambda each: _f1(each, test, CONVENTIONS[0], limit))
             f1 = percent(_f1(best, test, CONVENTIONS[0], limit))
             words = "of all lengths" if limit is None else f"up to {limit} words"
-            told.setdefault(best["name"], []).append(f"{f1} {words}")
-        shown = "; ".join(f"{name} ({', '.join(own)})" for name, own in told.items())
+            results.setdefault(best["name"], []).append(f"{f1} {words}")
+        shown = "; ".join(f"{name} ({', '.join(scores)})" for name, scores in results.items())
         yield f"Klein-Manning F1 on {test} is best with {shown}."
 
 
@@ -130,7 +129,7 @@ def _scores(
 ) -> Table:
     """F1 of models by the length of sentences, with intervals."""
     limits = figures["limits"]
-    header = ["model", "top bracket"]
+    header = ["model", "root split"]
     for limit in limits:
         header += [_limit(limit), "95 % interval"]
     best = {
@@ -142,7 +141,7 @@ def _scores(
     }
     rows = []
     for each in records:
-        row = [Cell(each["name"]), Cell(TOPS.get(each["settings"].get("top", ""), NOTHING))]
+        row = [Cell(each["name"]), Cell(ROOT_SPLITS.get(each["settings"].get("top", ""), NOTHING))]
         for limit in limits:
             figure = _figure(each, test, convention, limit)
             is_best = not _looks_at_gold(each) and figure["f1"] == best[limit]
@@ -154,34 +153,36 @@ def _scores(
 def _accuracy(figures: Mapping[str, Any]) -> Section:
     records = _one_seed(figures["records"])
     tables = [
-        _scores(figures, records, test, convention, f"{test}: {TOLD[convention]}")
+        _scores(figures, records, test, convention, f"{test}: {CONVENTION_NAMES[convention]}")
         for test in figures["tests"]
         for convention in CONVENTIONS
     ]
     text = (
-        "As in the paper's table 2. The root parts a sentence by the paper's rule, where the tree "
-        "is best (free), or where the gold tree does. What looks at gold trees is no rival: the "
-        "best of the others stands out. Of what begins by chance the first seed is told."
+        "As in the paper's table 2. The root split is by the paper's rule, free, or that of the "
+        "gold tree. The best result is in bold, without models that use gold trees. Only the "
+        "first seed of each model is shown."
     )
     return Section("Accuracy", text, tables if records else [], [])
 
 
 def _contexts(figures: Mapping[str, Any]) -> Section:
-    own = [
+    models = [
         each
         for each in _one_seed(figures["records"])
         if each["settings"]["method"] == "constituent-context" and not _is_random(each)
     ]
     tables = [
-        _scores(figures, own, test, CONVENTIONS[0], f"{test}: {TOLD[CONVENTIONS[0]]}")
+        _scores(
+            figures, models, test, CONVENTIONS[0], f"{test}: {CONVENTION_NAMES[CONVENTIONS[0]]}"
+        )
         for test in figures["tests"]
     ]
     text = (
         "As in the paper's table 1: tags as given or universal, alone or crossed with Brown "
-        "clusters. Unless a model says how long its sentences are, each length has a model of its "
-        "own, learned from sentences up to that length, as in the paper."
+        "clusters. Unless a model has a limit of its own, there is one model for each limit, "
+        "trained on sentences up to that length, as in the paper."
     )
-    return Section("The constituent-context model", text, tables if len(own) > 1 else [], [])
+    return Section("The constituent-context model", text, tables if len(models) > 1 else [], [])
 
 
 def _by_length(figures: Mapping[str, Any]) -> Section:
@@ -205,9 +206,9 @@ def _by_length(figures: Mapping[str, Any]) -> Section:
         plots.append(
             plot(
                 f"F1 by length, {test}",
-                f"Klein-Manning F1 on {test} by the most words of a sentence",
+                f"Klein-Manning F1 on {test} by maximum sentence length",
                 series,
-                x_label="words of a sentence, at most",
+                x_label="maximum sentence length, words",
                 y_label=f"F1 on {test}, %",
                 x_ticks=limits,
                 name=f"lengths-{number}",
@@ -218,7 +219,7 @@ def _by_length(figures: Mapping[str, Any]) -> Section:
 
 
 def _by_number(figures: Mapping[str, Any], name: str) -> Section:
-    """F1 by one number, for models that have several values of it."""
+    """F1 by a parameter, for models that have several values of it."""
     groups: dict[str, dict[str, list[Record]]] = {}
     for each in _one_seed(figures["records"]):
         if name in each["settings"]:
@@ -227,20 +228,20 @@ def _by_number(figures: Mapping[str, Any], name: str) -> Section:
                 repr(sorted(rest.items(), key=str)), []
             ).append(each)
     several = {
-        model: [own for own in groups[model].values() if len(own) > 1][:1] for model in groups
+        model: [group for group in groups[model].values() if len(group) > 1][:1] for model in groups
     }
-    chosen = {model: own[0] for model, own in several.items() if own}
+    chosen = {model: found[0] for model, found in several.items() if found}
     if not chosen:
         return Section("", "", [], [])
     limits = [figures["limits"][0], figures["limits"][-1]]
     plots = []
     for number, test in enumerate(figures["tests"]):
         series: list[Series] = []
-        for model, own in chosen.items():
+        for model, group in chosen.items():
             for limit in dict.fromkeys(limits):
                 words = "all lengths" if limit is None else f"up to {limit} words"
                 points = []
-                for each in own:
+                for each in group:
                     f1 = _f1(each, test, CONVENTIONS[0], limit)
                     title = f"{each['name']}: {percent(f1)}"
                     points.append(Point(each["settings"][name], 100 * f1, title))
@@ -265,7 +266,7 @@ def _starts(figures: Mapping[str, Any]) -> Section:
     for each in figures["records"]:
         if each["settings"].get("start") == "random":
             groups.setdefault(each["settings"]["model"], []).append(each)
-    chosen = {model: own for model, own in groups.items() if len(own) > 1}
+    chosen = {model: group for model, group in groups.items() if len(group) > 1}
     if not chosen:
         return Section("", "", [], [])
     limit = figures["limits"][0]
@@ -273,35 +274,36 @@ def _starts(figures: Mapping[str, Any]) -> Section:
     for number, test in enumerate(figures["tests"]):
         rows: list[list[Cell]] = []
         series: list[Series] = []
-        for model, own in chosen.items():
-            found = [100 * _f1(each, test, CONVENTIONS[0], limit) for each in own]
-            told = (min(found), fmean(found), median(found), max(found), pstdev(found))
-            rows.append([Cell(model), Cell(str(len(found))), *(Cell(f"{one:.2f}") for one in told)])
-            series.append(_histogram(model, found, len(series)))
+        for model, group in chosen.items():
+            values = [100 * _f1(each, test, CONVENTIONS[0], limit) for each in group]
+            summary = (min(values), fmean(values), median(values), max(values), pstdev(values))
+            cells = [Cell(f"{one:.2f}") for one in summary]
+            rows.append([Cell(model), Cell(str(len(values))), *cells])
+            series.append(_histogram(model, values, len(series)))
         for each in _one_seed(figures["records"]):
             if each["settings"].get("start") == "split":
                 f1 = 100 * _f1(each, test, CONVENTIONS[0], limit)
                 point = Point(f1, 0.0, f"{each['name']}: {f1:.2f}")
                 series.append(Series(each["name"], [point], None, line=False))
-        header = ["model", "starts", "least F1", "mean", "median", "largest", "deviation"]
+        header = ["model", "starts", "minimum F1", "mean", "median", "maximum", "deviation"]
         tables.append(Table(f"{test}, {_limit(limit)} words", header, rows))
         plots.append(
             plot(
                 f"Random starts, {test}",
-                f"How many random starts have which F1 on {test}, {_limit(limit)} words",
+                f"Histogram of F1 on {test} over random starts, {_limit(limit)} words",
                 series,
                 x_label=f"F1 on {test}, {_limit(limit)} words, %",
                 y_label="starts",
                 name=f"starts-{number}",
             )
         )
-    text = "As in the paper's figure 4: expectation maximisation depends on where it begins."
-    note = "Diamonds on the axis are models that begin with splits of equal probability."
+    text = "As in the paper's figure 4: EM depends on its initialisation."
+    note = "Diamonds on the axis are models initialised with uniform splits."
     return Section("Random starts", text, tables, plots, note)
 
 
 def _histogram(name: str, values: Sequence[float], colour: int) -> Series:
-    """Numbers of values in bins, as an outline."""
+    """A histogram, as an outline."""
     first, last = int(min(values) // _BIN), int(max(values) // _BIN)
     points = [Point(_BIN * first, 0.0, name)]
     for at in range(first, last + 1):
@@ -327,11 +329,11 @@ def _time(records: Sequence[Record]) -> Section:
                 Cell(f"{1000 * spent / n:.2f}"),
             ]
         )
-    header = ["model", "sentences learned from", "CPU s of words", "CPU s of learning",
-              "CPU ms a sentence"]  # fmt: skip
+    header = ["model", "training sentences", "CPU s of words", "CPU s of training",
+              "CPU ms per sentence"]  # fmt: skip
     note = (
-        "Of models for several lengths the time is that of all of them, sentences are those of "
-        "the longest. Words are Brown clusters or vectors of the text."
+        "For models of several lengths, the time is that of all of them, and the sentences are "
+        "those of the longest. Words are Brown clusters or vectors of the text."
     )
     table = Table("Times", header, rows, note)
     return Section("Time", "", [table] if learned else [], [])

@@ -35,10 +35,10 @@ from eigentree.studies.report.tables import (
 PAPER = (
     "The paper that sections and tables refer to is Cohen, Stratos, Collins, Foster and Ungar "
     "(2013), Experiments with Spectral Learning of Latent-Variable PCFGs, NAACL-HLT. As there, m "
-    "is the number of latent states that a nonterminal has at most."
+    "is the maximum number of latent states of a nonterminal."
 )
 _APART = 7.0  # between intervals of different models at the same number of states
-_TAGS = {"gold": "gold tags", "own": "words alone"}
+_TAGS = {"gold": "gold tags", "own": "words only"}
 
 
 def constituency_report(figures: Figures) -> Report:
@@ -64,13 +64,13 @@ def constituency_report(figures: Figures) -> Report:
 
 
 def paper(figures: Figures) -> str:
-    """What the report refers to."""
-    told = [PAPER] if figures["models"] or not figures["ensembles"] else []
-    return " ".join([*told, *([PAPER_OF_ENSEMBLES] if figures["ensembles"] else [])])
+    """The papers that the report refers to."""
+    papers = [PAPER] if figures["models"] or not figures["ensembles"] else []
+    return " ".join([*papers, *([PAPER_OF_ENSEMBLES] if figures["ensembles"] else [])])
 
 
 def subtitle(figures: Figures) -> str:
-    """What was trained and scored on how much."""
+    """Numbers of trees and sentences."""
     parts = ", ".join(
         f"{counted(number, 'sentence')} of {part}" for part, number in figures["parts"].items()
     )
@@ -82,41 +82,41 @@ def subtitle(figures: Figures) -> str:
 
 
 def summary(figures: Figures) -> list[str]:
-    """What came out, in plain sentences made from the figures."""
+    """The main results in sentences."""
     rows = sorted(figures["models"], key=lambda row: -row["scores"]["dev"]["f1"])
     of_ensembles = [ensemble_summary(one) for one in figures["ensembles"]]
     if not rows:
-        return of_ensembles or ["No model was trained, so there is nothing to compare."]
+        return of_ensembles or ["No model was trained; there is nothing to compare."]
     best = rows[0]
     scores = best["scores"]
     on_test = f" and {percent(scores['test']['f1'])} on test" if "test" in scores else ""
-    told = [
+    sentences = [
         f"The best model on dev is {best['name']}: F1 {percent(scores['dev']['f1'])} "
         f"({interval(scores['dev'])}){on_test}, after {seconds(best['cpu_seconds'])} CPU seconds "
         "of training."
     ]
     pair = _rivals(rows)
     if pair is not None:
-        told.append(_against(figures, *pair))
+        sentences.append(_against(figures, *pair))
     same = [one for one in figures["references"] if one["tags"] == figures["tags"]]
     same = [one for one in same if _f1_on(best, one["on"]) is not None]
     if same:
         reference = max(same, key=lambda one: one["f1"])
-        mine = _f1_on(best, reference["on"]) or 0.0
+        f1 = _f1_on(best, reference["on"]) or 0.0
         part = _part_name(reference["on"])
-        told.append(
+        sentences.append(
             f"The best reference, {reference['name']}, has {percent(reference['f1'])} on {part} "
             f"after {seconds(reference['cpu_seconds'])} CPU seconds, where the best model has "
-            f"{percent(mine)}."
+            f"{percent(f1)}."
         )
-    return told + of_ensembles
+    return sentences + of_ensembles
 
 
 def _rivals(rows: Sequence[Row]) -> tuple[Row, Row] | None:
-    """The two models to compare in words, the better one first, out of models sorted by F1.
+    """The two models that the summary compares, the better one first, out of models sorted by F1.
 
-    They are the best of the two kinds of estimator that there are, spectral and EM or EM from its
-    two starts; without those, the best model and the best with another name.
+    They are the best spectral and EM models, or the best EM models of both initialisations;
+    otherwise, the best model and the best one with another name.
     """
     of_kind: dict[str, Row] = {}
     for row in rows:
@@ -133,7 +133,7 @@ def _rivals(rows: Sequence[Row]) -> tuple[Row, Row] | None:
 
 
 def _against(figures: Figures, one: Row, other: Row) -> str:
-    """How a model compares with one that is no better, in F1 on dev and in time."""
+    """Compare a model with one that is not better, in F1 on dev and in time."""
     apart = one["scores"]["dev"]["f1"] - other["scores"]["dev"]["f1"]
     than = f"{other['name']} ({percent(other['scores']['dev']['f1'])})"
     if abs(apart) < 5e-5:
@@ -145,14 +145,14 @@ def _against(figures: Figures, one: Row, other: Row) -> str:
         if test["part"] == "dev" and {test["first"], test["second"]} == names:
             p = test["p_randomisation"]
             text += f", p {'' if p < 0.001 else '= '}{p_value(p)}"
-            text += ", which chance may explain" if p >= BY_CHANCE else ""
+            text += ", which may be due to chance" if p >= BY_CHANCE else ""
     fast, slow = sorted((one, other), key=lambda row: row["cpu_seconds"])
     spent = f"{seconds(fast['cpu_seconds'])} CPU seconds against {seconds(slow['cpu_seconds'])}"
     if fast["cpu_seconds"] > 0:
         ratio = slow["cpu_seconds"] / fast["cpu_seconds"]
         times = f"{ratio:.{1 if ratio < 10 else 0}f}"
         if times == "1.0":
-            return f"{text}; they trained as fast as one another ({spent})."
+            return f"{text}; training took equally long ({spent})."
         return f"{text}; {fast['name']} trained {times} times as fast ({spent})."
     return f"{text}; training took {spent}."
 
@@ -169,7 +169,7 @@ def _part_name(part: str) -> str:
 
 
 def facts(figures: Figures) -> Iterator[tuple[str, str]]:
-    """What it takes to do the same again."""
+    """Provenance: what is needed to reproduce the study."""
     if figures["command"]:
         yield "command", figures["command"]
     if figures["finished"]:
@@ -179,7 +179,7 @@ def facts(figures: Figures) -> Iterator[tuple[str, str]]:
     for one in figures["machines"]:
         yield "machine", f"{one['processor']}, {counted(one['cores'], 'core')}, {one['system']}"
     if figures["processes"]:
-        yield "cells at a time", " or ".join(map(str, figures["processes"]))
+        yield "runs at a time", " or ".join(map(str, figures["processes"]))
     for part, data in figures["data"].items():
         yield f"{part} data", f"{data['file']}, SHA-256 {data['sha256']}"
     yield "seeds", ", ".join(map(str, figures["seeds"]))
@@ -194,7 +194,7 @@ def facts(figures: Figures) -> Iterator[tuple[str, str]]:
     yield (
         "scores",
         f"labelled brackets as EVALB counts them with COLLINS.prm, sentences {lengths}, "
-        "against the files as they stand",
+        "against the unmodified files",
     )
 
 
@@ -202,7 +202,7 @@ def facts(figures: Figures) -> Iterator[tuple[str, str]]:
 
 
 def sections(figures: Figures) -> list[Section]:
-    """The parts of the report that have anything to say."""
+    """The sections of the report, without empty ones."""
     made = [
         _accuracy(figures),
         _time_and_accuracy(figures),
@@ -230,8 +230,8 @@ def _accuracy(figures: Figures) -> Section:
     if not rows:
         return Section("Accuracy", "", [], [])
     text = (
-        "F1 in percent. The best models are chosen on dev alone; test is scored for all and "
-        "decides nothing."
+        "F1 in percent. The best models are selected on dev; test is scored for all but not used "
+        "for selection."
         if "test" in figures["parts"]
         else "F1 in percent."
     )
@@ -240,7 +240,7 @@ def _accuracy(figures: Figures) -> Section:
         trained = f"Each model was trained with {max(numbers)} seeds"
         if len(numbers) > 1:
             trained = f"Models were trained with {min(numbers)} to {max(numbers)} seeds"
-        text += f" {trained}; F1 is that of the brackets of all of them, times and sizes are means."
+        text += f" {trained}; F1 is over the brackets of all of them; times and sizes are means."
     tables = [_details(figures)]
     if any(row["states"] is not None for row in rows):
         tables.insert(0, _matrix(figures))
@@ -262,7 +262,7 @@ def _accuracy(figures: Figures) -> Section:
         plots.append(
             plot(
                 "F1 on dev by number of latent states",
-                "One line a model with its 95 % bootstrap intervals; the figures are in the table.",
+                "One line per model with 95 % bootstrap intervals; the values are in the table.",
                 lines,
                 x_label="latent states",
                 y_label="F1 on dev, %",
@@ -312,7 +312,7 @@ def _details(figures: Figures) -> Table:
     for part in parts:
         header += [f"{part} F1", "95 % interval", *(["by seed"] if several else [])]
     header += ["mean"] if len(parts) > 1 else []
-    header += ["fall-backs", "negative", "training CPU s", "parsing ms a sentence"]
+    header += ["fall-backs", "negative", "training CPU s", "parsing ms per sentence"]
     header += ["tagging, %"] if figures["tags"] == "own" else []
     header += ["parameters", "model file"]
     best = max((row["scores"]["dev"]["f1"] for row in rows), default=None)
@@ -336,14 +336,14 @@ def _details(figures: Figures) -> Table:
         line += [Cell(f"{row['parameters']:,}"), Cell(file_size(row["bytes"]))]
         lines.append(line)
     note = (
-        "Intervals are by the bootstrap over sentences. Fall-backs are sentences that the grammar "
-        "has no tree for as they stand; negative are those whose value came out negative"
+        "Intervals are by the bootstrap over sentences. Fall-backs are sentences without a tree "
+        "under the unmodified grammar; negative are those with a negative value"
         + (", dev / test. " if len(parts) > 1 else ". ")
-        + "Parameters are the numbers that are not zero."
+        + "Parameters are counted if they are not zero."
     )
     left_out = sum(one["not_compared"] for row in rows for one in row["scores"].values())
     if left_out:
-        note += f" EVALB leaves out {left_out:g} sentences over all models and parts."
+        note += f" EVALB skips {left_out:g} sentences over all models and parts."
     return Table("Every model", header, lines, note)
 
 
@@ -351,7 +351,7 @@ _COUNTED = ("fallbacks", "negative")
 
 
 def _time_and_accuracy(figures: Figures) -> Section:
-    """F1 against training time, on dev with the course of EM, and on what references are on."""
+    """F1 against training time, on dev with the iterations of EM and on parts of references."""
     rows = figures["models"]
     if not rows:
         return Section("F1 against training time", "", [], [])
@@ -365,9 +365,9 @@ def _time_and_accuracy(figures: Figures) -> Section:
         plots.append(
             plot(
                 f"F1 on {on} against CPU seconds of training",
-                "A point for each model, labelled with its states"
-                + (", and a line for the iterations of EM" if part == "dev" else "")
-                + "; the figures are in the tables.",
+                "One point per model, labelled with its states"
+                + (", and one line per course of EM" if part == "dev" else "")
+                + "; the values are in the tables.",
                 series,
                 x_label="CPU seconds of training (logarithmic)",
                 y_label=f"F1 on {on}, %",
@@ -392,21 +392,21 @@ def _time_and_accuracy(figures: Figures) -> Section:
                     ]
                     for one in figures["references"]
                 ],
-                "Measured elsewhere and told by the study file.",
+                "Published results, from the study file.",
                 text_columns=3,
             )
         ]
-    text = "Left and up is better: less time, higher F1."
+    text = "Up and to the left is better."
     if "dev" in parts and figures["iterations"]:
-        text += " Thin lines are EM on its way, iteration by iteration" + _a_line(figures) + "."
+        text += " Thin lines are the iterations of EM" + _a_line(figures) + "."
     if any(one["tags"] != figures["tags"] for one in shown):
         text += f" Hollow references were not parsed from {_TAGS[figures['tags']]}."
     return Section("F1 against training time", "", tables, plots, text)
 
 
 def _a_line(figures: Figures) -> str:
-    """What curves of EM are more of than models."""
-    return ", one for each seed" if len(figures["seeds"]) > 1 else ""
+    """How many curves of EM each model has."""
+    return ", one line per seed" if len(figures["seeds"]) > 1 else ""
 
 
 def _by_time(figures: Figures, part: str) -> Iterator[Series]:
@@ -421,7 +421,7 @@ def _by_time(figures: Figures, part: str) -> Iterator[Series]:
             if points:
                 yield Series("", points, colours[curve["model"]], marks=False)
     for name, colour in colours.items():
-        mine = [row for row in figures["models"] if row["model"] == name]
+        rows = [row for row in figures["models"] if row["model"] == name]
         points = [
             Point(
                 max(row["cpu_seconds"], 1e-3),
@@ -430,24 +430,24 @@ def _by_time(figures: Figures, part: str) -> Iterator[Series]:
                 f"{seconds(row['cpu_seconds'])} CPU s",
                 "" if row["states"] is None else str(row["states"]),
             )
-            for row in mine
+            for row in rows
         ]
         has_course = part == "dev" and any(one["model"] == name for one in figures["iterations"])
         yield Series(name, points, colour, line=len(points) > 1 and not has_course)
     shown = [one for one in figures["references"] if one["on"] == part]
     for name, tags in dict.fromkeys((one["name"], one["tags"]) for one in shown):
-        mine = [one for one in shown if (one["name"], one["tags"]) == (name, tags)]
-        named = max(mine, key=lambda one: one["f1"])
+        points_of = [one for one in shown if (one["name"], one["tags"]) == (name, tags)]
+        named = max(points_of, key=lambda one: one["f1"])
         points = [
             Point(
                 one["cpu_seconds"],
                 100 * one["f1"],
                 f"{name}, {_TAGS[tags]}: {percent(one['f1'])} after "
                 f"{seconds(one['cpu_seconds'])} CPU s",
-                # Once a line is enough.
+                # One label per line.
                 _reference_label(one, figures["tags"]) if one is named else "",
             )
-            for one in sorted(mine, key=lambda one: one["cpu_seconds"])
+            for one in sorted(points_of, key=lambda one: one["cpu_seconds"])
         ]
         yield Series("", points, None, line=True, hollow=tags != figures["tags"])
 
@@ -458,7 +458,7 @@ def _reference_label(reference: Row, tags: str) -> str:
 
 
 def _iterations(figures: Figures) -> Section:
-    """The course of EM, as in table 1 of the paper, with iterations as rows."""
+    """The iterations of EM, as in table 1 of the paper, with iterations as rows."""
     curves = figures["iterations"]
     judged = {
         id(curve): {one["iteration"]: one for one in curve["iterations"] if one["f1"] is not None}
@@ -485,9 +485,9 @@ def _iterations(figures: Figures) -> Section:
         "F1 on dev by iteration (the paper's table 1)",
         header,
         lines,
-        "The model of the iteration in bold is kept. Dev is parsed from gold tags here, and scored "
-        "against its trees without function tags and traces. As the iteration is chosen on dev, "
-        "F1 on dev flatters EM a little. Log-likelihoods are in results.json.",
+        "The iteration in bold is selected. Dev is parsed from gold tags here and scored against "
+        "its trees without function tags and traces. As the iteration is selected on dev, F1 on "
+        "dev is slightly optimistic for EM. Log-likelihoods are in results.json.",
     )
     colours = _colours(figures)
     seen: set[str] = set()
@@ -508,13 +508,13 @@ def _iterations(figures: Figures) -> Section:
         series.append(Series(name, points, colours[curve["model"]]))
     drawn = plot(
         "F1 on dev by iteration of EM",
-        "A line for each model, labelled with its states; the figures are in the table.",
+        "One line per model, labelled with its states; the values are in the table.",
         series,
         x_label="iteration",
         y_label="F1 on dev, %",
         name="iterations",
     )
-    note = f"A line for each model{' and seed' if several else ''}; the number at its end is m."
+    note = f"One line per model{' and seed' if several else ''}, labelled with m."
     return Section("EM by iteration", "", [table], [drawn], note)
 
 
@@ -527,7 +527,7 @@ def _times_of_training(figures: Figures) -> Section:
     has_em = any(row["best_iteration"] is not None for row in rows)
     spectral = {row["states"]: row for row in rows[::-1] if row["method"] == "spectral"}
     header = ["model", "to the best model"]
-    header += ["an EM iteration", "best iteration", "all iterations"] if has_em else []
+    header += ["per EM iteration", "best iteration", "all iterations"] if has_em else []
     header += ["times as long as spectral"] if has_em and spectral else []
     header += stages
     lines = []
@@ -548,14 +548,14 @@ def _times_of_training(figures: Figures) -> Section:
             line.append(Cell(NOTHING if ratio is None else f"{ratio:.1f}"))
         line += [Cell(seconds(row["stages"].get(stage))) for stage in stages]
         lines.append(line)
-    note = "CPU seconds of one thread, without reading the trees; the last columns are stages."
+    note = "CPU seconds of one thread, without reading the trees. The last columns are stages."
     if has_em:
         note += (
-            " The time to the best model of EM ends at its best iteration, as if it had been "
-            "known, and is without the parsing of dev that finds it; the stage of EM is with both."
+            " The time to the best model of EM is up to its best iteration, without the parsing of "
+            "dev that selects it; the EM stage includes both."
         )
     if has_em and spectral:
-        note += " The times of spectral are of the first spectral model with as many states."
+        note += " Ratios are to the first spectral model with the same number of states."
     table = Table("CPU seconds of training by stage (the paper's table 3)", header, lines, note)
     return Section("Training time", "", [table], [])
 
@@ -563,7 +563,7 @@ def _times_of_training(figures: Figures) -> Section:
 def _ablations(figures: Figures) -> Section:
     rows = figures["ablations"]
     if not rows:
-        return Section("What each part is worth", "", [], [])
+        return Section("Ablations", "", [], [])
     parts = list(figures["parts"])
     whole = {row["name"]: row for row in figures["models"]}
     header = ["model", "without"]
@@ -572,7 +572,7 @@ def _ablations(figures: Figures) -> Section:
     header += ["negative"]
     lines: list[list[Cell]] = []
     for base in dict.fromkeys(row["of"] for row in rows):
-        line = [Cell(base), Cell("nothing")]
+        line = [Cell(base), Cell(NOTHING)]
         for part in parts:
             line += [Cell(percent(whole[base]["scores"][part]["f1"])), *[Cell("")] * 3]
         lines.append([*line, Cell(_counts(whole[base], "negative"))])
@@ -586,22 +586,22 @@ def _ablations(figures: Figures) -> Section:
                 line += _tested(test)
             lines.append([*line, Cell(_counts(row, "negative"))])
     table = Table(
-        "Models with one part taken off (the paper's section 4.3)",
+        "Models without one component (the paper's section 4.3)",
         header,
         lines,
-        "Differences in points of F1 from the whole model, with bootstrap intervals and the "
-        "p-value of approximate randomisation over sentences. Without richer features, simple "
-        "ones are left: the rule below and the rule above a node.",
+        "Differences in points of F1 from the whole model, with bootstrap intervals and p-values "
+        "of approximate randomisation over sentences. Models without richer features have two "
+        "simple ones: the rule below and the rule above a node.",
         text_columns=2,
     )
     for line in table.rows:
         if line[1].text == "simple features":
             line[1] = Cell("richer features")
-    return Section("What each part is worth", "", [table], [])
+    return Section("Ablations", "", [table], [])
 
 
 def _counts(row: Row, name: str) -> str:
-    # Means over seeds need not be whole numbers.
+    # Means over seeds may be fractional.
     return " / ".join(f"{round(scores[name], 1):g}" for scores in row["scores"].values())
 
 
@@ -647,22 +647,22 @@ def _learning_curve(figures: Figures) -> Section:
                     100 * row["scores"]["dev"]["low"],
                     100 * row["scores"]["dev"]["high"],
                 )
-                for row in mine
+                for row in model_rows
             ],
             colour,
         )
-        for colour, (name, mine) in enumerate(by_model.items())
+        for colour, (name, model_rows) in enumerate(by_model.items())
     ]
     drawn = plot(
         "F1 on dev by number of training trees",
-        "A line a model with its 95 % bootstrap intervals; the figures are in the table.",
+        "One line per model with 95 % bootstrap intervals; the values are in the table.",
         series,
         x_label="training trees (logarithmic)",
         y_label="F1 on dev, %",
         log_x=True,
         name="learning",
     )
-    text = "Smaller sets of trees lie within the larger ones and were drawn at random."
+    text = "Smaller sets of trees are random subsets of the larger ones."
     return Section("Learning curves", text, [table], [drawn])
 
 
@@ -687,7 +687,7 @@ def _comparisons(figures: Figures) -> Section:
         for test in tests
     ]
     table = Table(
-        "The best of each model on dev against one another",
+        "Paired tests between the best rows of the models on dev",
         [
             "part",
             "model",
@@ -699,8 +699,8 @@ def _comparisons(figures: Figures) -> Section:
             "sentences",
         ],
         lines,
-        "Differences in points of F1. Both p-values are two-sided and not corrected for the number "
-        f"of tests; {max(test['draws'] for test in tests):,} draws each at most.",
+        "Differences in points of F1. Both p-values are two-sided and not corrected for multiple "
+        f"testing, with up to {max(test['draws'] for test in tests):,} samples each.",
         text_columns=3,
     )
     return Section("Tests", "", [table], [])

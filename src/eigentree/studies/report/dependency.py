@@ -23,17 +23,17 @@ PAPER = (
     "Learning for Non-Deterministic Dependency Parsing, EACL."
 )
 Record = Mapping[str, Any]
-# More points than these are drawn as a line alone.
-_MOST_MARKS = 20
+# Maximum number of points that are drawn with marks.
+_MAX_MARKS = 20
 
 
 def dependency_report(figures: Mapping[str, Any]) -> Report:
-    """All that the report of such a study says.
+    """The report of a study of dependency parsers.
 
     Parameters
     ----------
     figures
-        As ``results.json`` holds them.
+        As in ``results.json``.
     """
     records = figures["records"]
     made = [
@@ -51,7 +51,7 @@ def dependency_report(figures: Mapping[str, Any]) -> Report:
         [section for section in made if section.tables or section.plots],
         [
             *provenance(figures),
-            ("scores", "heads of all words, punctuation among them, parsed with gold tags"),
+            ("scores", "heads of all words including punctuation, parsed with gold tags"),
         ],
     )
 
@@ -61,41 +61,41 @@ def _parts(figures: Mapping[str, Any]) -> list[str]:
 
 
 def _subtitle(figures: Mapping[str, Any]) -> str:
-    told = [
+    sizes = [
         f"{part}: {counted(n, 'sentence')}, {counted(words, 'word')}"
         for part, (n, words) in figures["sizes"].items()
     ]
     longest = figures["longest"]
-    lengths = "" if longest is None else f"; scored on sentences of at most {longest} words"
-    return f"{'; '.join(told)}{lengths}; tags: {figures['tags']}"
+    lengths = "" if longest is None else f"; scored on sentences up to {longest} words"
+    return f"{'; '.join(sizes)}{lengths}; tags: {figures['tags']}"
 
 
 def _summary(records: Sequence[Record]) -> list[str]:
-    told = []
+    sentences = []
     for kind, chosen in (
-        ("tags alone", [each for each in records if each["settings"]["lexical"] == "none"]),
+        ("tags only", [each for each in records if each["settings"]["lexical"] == "none"]),
         ("words and tags", [each for each in records if each["settings"]["lexical"] != "none"]),
     ):
         if chosen:
             best = max(chosen, key=lambda each: each["scores"]["dev"]["uas"] or 0.0)
             scores = best["scores"]
             test = f" and {percent(scores['test']['uas'])} on test" if "test" in scores else ""
-            told.append(
+            sentences.append(
                 f"The best on dev by {kind} is {best['name']}: UAS {percent(scores['dev']['uas'])}"
                 f"{test}, trained in {seconds(best['seconds'])} CPU s."
             )
-    return told
+    return sentences
 
 
 def _all_models(records: Sequence[Record], parts: Sequence[str]) -> Section:
-    header = ["model", "lexical model", "states", "CPU s of training", "numbers"]
+    header = ["model", "lexical model", "states", "CPU s of training", "parameters"]
     for part in parts:
         header += [
             f"{part} UAS",
             "95 % interval",
             "without punctuation",
             "up to 10 words",
-            "sentences a CPU s",
+            "sentences per CPU s",
             "back-offs",
         ]
     best = {
@@ -127,9 +127,9 @@ def _all_models(records: Sequence[Record], parts: Sequence[str]) -> Section:
         "Unlabelled attachment of all models (the paper's table 1)",
         header,
         rows,
-        "Numbers are those that are not 0, or counts that are stored. Training includes the choice "
-        "of the best iteration and of the lexical model's weight on dev. Back-offs are sentences "
-        "whose value under signed automata was of no use.",
+        "Parameters are non-zero values or stored counts. Training includes the selection of the "
+        "best iteration and of the lexical model's weight on dev. Back-offs are sentences without "
+        "a usable value under signed automata.",
         text_columns=2,
     )
     return Section("Accuracy", "", [table], [])
@@ -167,7 +167,7 @@ def _by_states(records: Sequence[Record]) -> Section:
         "",
         [],
         [drawn],
-        "As in the paper's figure 1. Models without hidden states are lines of one height.",
+        "As in the paper's figure 1. Models without hidden states are horizontal lines.",
     )
 
 
@@ -181,7 +181,7 @@ def _series(groups: Mapping[str, Sequence[Record]]) -> Iterator[Series]:
 
 
 def _levels(records: Sequence[Record], groups: Mapping[str, Sequence[Record]]) -> Iterator[Series]:
-    """Models without states, as level lines over the range of the others."""
+    """Models without states, as horizontal lines over the range of the others."""
     states = [each["settings"]["states"] for group in groups.values() for each in group]
     for colour, each in enumerate(
         (one for one in records if one["settings"]["states"] is None), start=len(groups)
@@ -192,7 +192,7 @@ def _levels(records: Sequence[Record], groups: Mapping[str, Sequence[Record]]) -
 
 
 def _by_iterations(records: Sequence[Record]) -> Section:
-    # Words join the automata afterwards, so that combinations have the same iterations.
+    # Words are added after training, so combinations have the same iterations.
     learned = [
         each for each in records if each["em"]["record"] and each["settings"]["lexical"] == "none"
     ]
@@ -208,7 +208,7 @@ def _by_iterations(records: Sequence[Record]) -> Section:
             for at, row in enumerate(record, start=1)
             if row["uas"] is not None
         ]
-        series.append(Series(each["name"], points, colour, marks=len(points) <= _MOST_MARKS))
+        series.append(Series(each["name"], points, colour, marks=len(points) <= _MAX_MARKS))
         rows.append(
             [
                 Cell(each["name"]),
@@ -223,13 +223,13 @@ def _by_iterations(records: Sequence[Record]) -> Section:
         "Expectation maximisation",
         ["model", "iterations", "best", "its UAS", "its log-likelihood, nats", "CPU s"],
         rows,
-        "UAS of iterations is that of at most 500 sentences of dev. Time is that of all "
-        "iterations with their scores.",
+        "UAS of iterations is on up to 500 sentences of dev. Time includes all iterations and "
+        "their scores.",
     )
     drawn = [
         plot(
             "UAS by iterations",
-            "Unlabelled attachment on dev after each iteration of expectation maximisation",
+            "Unlabelled attachment on dev after each EM iteration",
             series,
             x_label="iterations",
             y_label="UAS on dev, %",
@@ -237,7 +237,8 @@ def _by_iterations(records: Sequence[Record]) -> Section:
         )
     ]
     shown = drawn if any(one.points for one in series) else []
-    return Section("Iterations", "", [table], shown, "The other half of the paper's figure 1.")
+    note = "As in the other half of the paper's figure 1."
+    return Section("Iterations", "", [table], shown, note)
 
 
 def _with_words(records: Sequence[Record]) -> Section:
@@ -258,5 +259,5 @@ def _with_words(records: Sequence[Record]) -> Section:
         "",
         [],
         [drawn],
-        "As in the paper's figure 2: lexical models alone are lines of one height.",
+        "As in the paper's figure 2: lexical models alone are horizontal lines.",
     )

@@ -1,4 +1,4 @@
-"""What the report of a study says of ensembles: combinations, families, members."""
+"""Ensembles in the report of a study: combinations, families, members."""
 
 from __future__ import annotations
 
@@ -35,28 +35,28 @@ _HOW = {
 
 
 def ensemble_summary(ensemble: Row) -> str:
-    """What came out, in a sentence made from the figures."""
+    """The main results in a sentence or two."""
     best = next(row for row in ensemble["combinations"] if row["name"] == ensemble["best"])
     single = ensemble["best_member"]
     scores = best["scores"]
-    told = (
+    text = (
         f"The best combination of ensemble {ensemble['name']} on dev is {best['name']}: F1 "
         f"{percent(scores['dev']['f1'])} ({interval(scores['dev'])})"
     )
     if "test" in scores:
-        told += f" and {percent(scores['test']['f1'])} on test"
+        text += f" and {percent(scores['test']['f1'])} on test"
     alone = " and ".join(
         f"{percent(each['f1'])} on {part}" for part, each in single["scores"].items()
     )
-    told += f"; the best of its {counted(len(ensemble['members']), 'member')} has {alone}"
-    # What was chosen on dev is judged on test, where there is one.
+    text += f"; the best of its {counted(len(ensemble['members']), 'member')} has {alone}"
+    # Selected on dev, so tested on test if there is one.
     part = "test" if "test" in scores else "dev"
     test = best["gain"][part]
     if test is not None:
         p = test["p_bootstrap"]
-        told += f". The gain on {part} has p {'' if p < 0.001 else '= '}{p_value(p)}"
-        told += ", which chance may explain" if p >= BY_CHANCE else ""
-    return f"{told}."
+        text += f". The gain on {part} has p {'' if p < 0.001 else '= '}{p_value(p)}"
+        text += ", which may be due to chance" if p >= BY_CHANCE else ""
+    return f"{text}."
 
 
 def ensemble_sections(figures: Figures) -> Iterator[Section]:
@@ -70,8 +70,8 @@ def ensemble_sections(figures: Figures) -> Iterator[Section]:
                 _plot_of_members(ensemble, f"ensemble-{number}-members"),
                 *_plot_of_growth(ensemble, f"ensemble-{number}-growth"),
             ],
-            "Colours are families. In the second plot hollow marks are the oracle, which takes the "
-            "best tree that any of the members gave."
+            "Colours are families. Hollow marks in the second plot are the oracle: the best tree "
+            "among those of the members."
             if _grows(ensemble)
             else "Colours are families.",
         )
@@ -88,29 +88,31 @@ def _families_of(ensemble: Row) -> list[str]:
 def _text(ensemble: Row) -> str:
     training, families = ensemble["training"], _families_of(ensemble)
     members = counted(len(ensemble["members"]), "member")
-    told = [
+    sentences = [
         f"{members} of {counted(len(families), 'family', 'families')}, "
         f"trained with seed {ensemble['seed']} on {counted(ensemble['trees'], 'tree')} in "
         f"{seconds(training['cpu_seconds'])} CPU seconds ({seconds(training['wall_seconds'])} "
-        f"seconds by the clock, {counted(ensemble['processes'], 'process', 'processes')})"
-        + ("." if training["whole"] else ", without what an earlier run had done.")
+        f"seconds of wall-clock time, {counted(ensemble['processes'], 'process', 'processes')})"
+        + ("." if training["whole"] else ", without the work of an earlier process.")
     ]
     times = " / ".join(f"{ms:,.1f}" for ms in ensemble["ms_a_sentence"].values())
-    told.append(
-        f"Asking all members and applying all combinations takes {times} ms of CPU time a sentence "
-        f"of {' / '.join(_parts(ensemble))}."
+    sentences.append(
+        f"Parsing with all members and combinations takes {times} ms of CPU time per sentence of "
+        f"{' / '.join(_parts(ensemble))}."
     )
     if ensemble["most_memory"] is not None:
-        told.append(f"The largest process had {ensemble['most_memory'] / 1e9:.2f} GB.")
-    told.append(
-        "The best member and the best combination are chosen on dev"
+        sentences.append(
+            f"The peak memory of a process was {ensemble['most_memory'] / 1e9:.2f} GB."
+        )
+    sentences.append(
+        "The best member and the best combination are selected on dev"
         + ("; test is only scored." if len(_parts(ensemble)) > 1 else ".")
     )
-    return " ".join(told)
+    return " ".join(sentences)
 
 
 def _combinations(ensemble: Row) -> Table:
-    """Rows in the order of the description."""
+    """Combinations in the order of the description, after the best member."""
     parts, single = _parts(ensemble), ensemble["best_member"]
     header = ["combination", "decoder", "inputs", "members"]
     for part in parts:
@@ -140,17 +142,17 @@ def _combinations(ensemble: Row) -> Table:
         line += [Cell(percent(row["mean_f1"]))] if len(parts) > 1 else []
         lines.append(line)
     note = (
-        "Gains are points of F1 over the best member, with the two-sided p-value of the paired "
-        "bootstrap over sentences, not corrected for the number of tests. The combination that is "
-        "best on dev is in bold. As the best member is the best of many on dev, its F1 there is a "
-        "little too high, and the gain too low. Members are those whose trees a combination gets "
-        "in the end."
+        "Gains are points of F1 over the best member, with two-sided p-values of the paired "
+        "bootstrap over sentences, not corrected for multiple testing. The combination that is "
+        "best on dev is in bold. As the best member is selected on dev, its F1 there is slightly "
+        "optimistic and gains are slightly pessimistic. Members are those whose trees are direct "
+        "or indirect inputs of a combination."
     )
     left_out = max(
         row["scores"][part]["not_compared"] for row in ensemble["combinations"] for part in parts
     )
     if left_out:
-        note += f" EVALB leaves out {counted(left_out, 'sentence')} of a part at most."
+        note += f" EVALB skips up to {counted(left_out, 'sentence')} of a part."
     return Table(
         f"Combinations of {ensemble['name']} (the paper's tables 1 to 4)",
         header,
@@ -161,7 +163,7 @@ def _combinations(ensemble: Row) -> Table:
 
 
 def _families(ensemble: Row) -> Table:
-    """Members by family, and all."""
+    """Members by family, and all members."""
     parts = _parts(ensemble)
     header = ["family", "members", "parameters", "model file"]
     for part in parts:
@@ -170,7 +172,7 @@ def _families(ensemble: Row) -> Table:
             "lowest",
             "best on dev",
             "oracle",
-            "trees a sentence",
+            "trees per sentence",
             "F1 of pairs",
             "all agree, %",
         ]
@@ -189,15 +191,15 @@ def _families(ensemble: Row) -> Table:
             line.append(Cell(percent(of["all_agree"], 1)))
         lines.append(line)
     note = (
-        "The oracle is the F1 of the best tree of each sentence that any of the members gave; F1 "
-        "of pairs is the mean F1 of one member's trees against another's. Parameters, the numbers "
-        "that are not zero, and sizes of files are means."
+        "The oracle is the F1 of the best tree of each sentence among those of the members; F1 of "
+        "pairs is the mean F1 of one member's trees against another's. Parameters (counted if not "
+        "zero) and file sizes are means."
     )
     lost = sum(sum(member["no_tree"].values()) for member in ensemble["members"])
     if lost:
         note += (
-            f" Members found no tree {counted(lost, 'time')}, over all sentences and members, and "
-            "are held to a flat one."
+            f" Over all sentences, members found no tree {counted(lost, 'time')}; these are scored "
+            "with a flat tree."
         )
     return Table(f"Members of {ensemble['name']} by family", header, lines, note)
 
@@ -224,8 +226,7 @@ def _growth(ensemble: Row) -> Table:
         f"F1 on dev of the first members of {ensemble['name']}",
         header,
         lines,
-        "Members are taken in turns, one of each strength of noise"
-        + (" and family." if len(curves) > 1 else "."),
+        "Members alternate between noise levels" + (" and families." if len(curves) > 1 else "."),
     )
 
 
@@ -250,19 +251,19 @@ def _plot_of_members(ensemble: Row, name: str) -> str:
     ]
     return plot(
         f"F1 on dev of each member of {ensemble['name']}",
-        "A point for each member by its number in its family, as in the paper's figure 3.",
+        "One point per member by its number in its family, as in the paper's figure 3.",
         series,
         x_label="number of the member in its family",
         y_label="F1 on dev, %",
-        x_ticks=_whole_ticks(max(member["number"] for member in ensemble["members"])),
+        x_ticks=_integer_ticks(max(member["number"] for member in ensemble["members"])),
         name=name,
     )
 
 
-def _whole_ticks(most: int) -> Sequence[int]:
-    """The first, the last, and round numbers between."""
-    step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, most) if most <= 10 * step)
-    return [1, *(n for n in range(step, most - step // 2, step) if n > 1), *({most} - {1})]
+def _integer_ticks(last: int) -> Sequence[int]:
+    """The first number, the last, and round numbers between."""
+    step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, last) if last <= 10 * step)
+    return [1, *(n for n in range(step, last - step // 2, step) if n > 1), *({last} - {1})]
 
 
 def _grows(ensemble: Row) -> bool:
@@ -270,28 +271,28 @@ def _grows(ensemble: Row) -> bool:
 
 
 def _plot_of_growth(ensemble: Row, name: str) -> Iterator[str]:
-    """What more members are worth, where there are several."""
+    """F1 by number of members, if there are several."""
     if not _grows(ensemble):
         return
     series = []
     for colour, curve in enumerate(ensemble["growth"]):
-        for what, told in (("tree_coverage", "tree coverage"), ("oracle", "oracle")):
+        for what, shown in (("tree_coverage", "tree coverage"), ("oracle", "oracle")):
             points = [
                 Point(
                     n,
                     100 * f1,
-                    f"{_group_name(curve)}, {told} of {counted(n, 'member')}: {percent(f1)}",
+                    f"{_group_name(curve)}, {shown} of {counted(n, 'member')}: {percent(f1)}",
                 )
                 for n, f1 in zip(curve["members"], curve[what], strict=True)
                 if f1 is not None
             ]
             is_oracle = what == "oracle"
             if points:
-                shown = "" if is_oracle else _group_name(curve)
-                series.append(Series(shown, points, colour, hollow=is_oracle))
+                name_shown = "" if is_oracle else _group_name(curve)
+                series.append(Series(name_shown, points, colour, hollow=is_oracle))
     yield plot(
         f"F1 on dev by number of members of {ensemble['name']}",
-        "Two lines for each family, tree coverage and oracle; the figures are in the table.",
+        "Two lines per family, tree coverage and oracle; the values are in the table.",
         series,
         x_label="members (logarithmic)",
         y_label="F1 on dev, %",

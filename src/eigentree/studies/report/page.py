@@ -1,7 +1,6 @@
-"""A report as one page of HTML that needs nothing else, and as Markdown.
+"""Reports as a self-contained HTML page and as Markdown.
 
-Both forms show the same text and tables; the page has plots as well.  Equal reports give equal
-bytes.
+Both have the same text and tables; the page also has plots.  Equal reports give equal bytes.
 """
 
 from __future__ import annotations
@@ -15,20 +14,20 @@ from eigentree.studies.report.tables import Section, Table
 
 
 class Report(NamedTuple):
-    """What a report says.
+    """The content of a report.
 
     Attributes
     ----------
     title, subtitle
     summary
-        Sentences on what came out.
+        The main results in sentences.
     paper
-        What the report refers to.
+        The papers that the report refers to.
     failures
-        Work that failed, by name, and why.
+        Error messages of failed runs by name.
     sections
     facts
-        What it takes to do the same again, by name.
+        What is needed to reproduce the study, by name.
     """
 
     title: str
@@ -41,19 +40,19 @@ class Report(NamedTuple):
 
 
 def provenance(figures: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What it takes to do the same again, from the figures of a study made of trials."""
-    told: list[tuple[str, str]] = []
+    """What is needed to reproduce a study, from its figures."""
+    facts: list[tuple[str, str]] = []
     if figures["command"]:
-        told.append(("command", figures["command"]))
+        facts.append(("command", figures["command"]))
     for part, file in figures["data"].items():
-        told.append((f"{part} data", f"{file['file']}, SHA-256 {file['sha256']}"))
+        facts.append((f"{part} data", f"{file['file']}, SHA-256 {file['sha256']}"))
     for name in ("machine", "versions"):
         for text in sorted({_in_a_line(record[name]) for record in figures["records"]}):
-            told.append((name, text))
+            facts.append((name, text))
     finished = [record["finished"] for record in figures["records"]]
     if finished:
-        told.append(("last finished", max(finished).replace("T", " ").replace("+00:00", " UTC")))
-    return told
+        facts.append(("last finished", max(finished).replace("T", " ").replace("+00:00", " UTC")))
+    return facts
 
 
 def _in_a_line(values: Mapping[str, Any]) -> str:
@@ -61,7 +60,7 @@ def _in_a_line(values: Mapping[str, Any]) -> str:
 
 
 def as_html(report: Report) -> str:
-    """The page."""
+    """The report as an HTML page."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
     from markupsafe import Markup
 
@@ -69,13 +68,13 @@ def as_html(report: Report) -> str:
     environment = Environment(
         loader=FunctionLoader(lambda name: (folder / name).read_text("utf-8")),
         autoescape=True,
-        # Control characters have no place in a page, and some reorder what stands around them.
+        # Control characters are invalid in a page, and some reorder the text around them.
         finalize=lambda value: value if isinstance(value, Markup) else visible(str(value)),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    # Plots are made by us, with every name in them escaped.
+    # Plots are generated with every name in them escaped.
     shown = [
         section._replace(plots=[Markup(each) for each in section.plots])
         for section in report.sections
@@ -84,34 +83,34 @@ def as_html(report: Report) -> str:
 
 
 def as_markdown(report: Report) -> str:
-    """The tables and the text, without plots."""
-    lines = [f"# {_marked(report.title)}", "", _marked(report.subtitle), ""]
-    lines += [_marked(sentence) for sentence in report.summary]
-    lines += ["", _marked(report.paper)]
+    """The report as Markdown, without plots."""
+    lines = [f"# {_escaped(report.title)}", "", _escaped(report.subtitle), ""]
+    lines += [_escaped(sentence) for sentence in report.summary]
+    lines += ["", _escaped(report.paper)]
     if any(section.plots for section in report.sections):
         lines += ["", "Plots are in [report.html](report.html)."]
     for name, problem in report.failures.items():
-        lines += ["", f"**Failed:** {_marked(name)}: {_marked(problem)}"]
+        lines += ["", f"**Failed:** {_escaped(name)}: {_escaped(problem)}"]
     for section in report.sections:
         if not section.tables:
             continue
-        lines += ["", f"## {_marked(section.title)}"]
-        lines += ["", _marked(section.text)] if section.text else []
+        lines += ["", f"## {_escaped(section.title)}"]
+        lines += ["", _escaped(section.text)] if section.text else []
         for table in section.tables:
-            lines += ["", _marked(table.caption), "", *_markdown_table(table)]
-            lines += ["", _marked(table.note)] if table.note else []
-    lines += ["", "## How it was made", ""]
-    lines += [f"- {_marked(name)}: {_marked(value)}" for name, value in report.facts]
+            lines += ["", _escaped(table.caption), "", *_markdown_table(table)]
+            lines += ["", _escaped(table.note)] if table.note else []
+    lines += ["", "## Provenance", ""]
+    lines += [f"- {_escaped(name)}: {_escaped(value)}" for name, value in report.facts]
     return "\n".join(lines) + "\n"
 
 
 def _markdown_table(table: Table) -> Iterator[str]:
-    yield _markdown_row(_marked(name) for name in table.header)
+    yield _markdown_row(_escaped(name) for name in table.header)
     rules = ["---"] * table.text_columns + ["---:"] * (len(table.header) - table.text_columns)
     yield _markdown_row(rules)
     for row in table.rows:
         yield _markdown_row(
-            f"**{_marked(cell.text)}**" if cell.best else _marked(cell.text) for cell in row
+            f"**{_escaped(cell.text)}**" if cell.best else _escaped(cell.text) for cell in row
         )
 
 
@@ -119,8 +118,8 @@ def _markdown_row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _marked(text: str) -> str:
-    """Text that Markdown takes for nothing else, on one line."""
+def _escaped(text: str) -> str:
+    """Text on one line, with everything escaped that Markdown would interpret."""
     text = visible(" ".join(text.split())).replace("&", "&amp;").replace("<", "&lt;")
     for mark in "\\`*_|[":
         text = text.replace(mark, f"\\{mark}")

@@ -1,7 +1,7 @@
-"""Parsing time against F1: what decompositions of the rules, and pruning, are worth.
+"""Parsing time against F1: the effect of rule decompositions and of pruning.
 
-As in table 1 of Cohen, Satta and Collins (2013).  Models are compared with others of the same
-symbols: the one whose chart has every rule at every split point, and the pruned one.
+As in table 1 of Cohen, Satta and Collins (2013).  Models are compared with others that have the
+same symbols: one with exhaustive parsing, and one with pruning.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from eigentree.studies.report.tables import (
 
 TITLE = "Parsing time"
 _MARKOVISATION = {"vertical": "v", "horizontal": "h"}
-# The least that a logarithmic axis shows, of times too short for the clock.
-_LEAST_MS = 1e-3
+# The minimum on the logarithmic axis, for times below the resolution of the clock.
+_MIN_MS = 1e-3
 
 
 def parsing_time(figures: Figures) -> Section:
-    """A table of all models, and F1 on dev against time, where some chart is not the pruned one."""
+    """A table of all models and F1 on dev against time, if some model isn't parsed with pruning."""
     rows = figures["models"]
     if not any(row["decomposition"] or row["exhaustive"] for row in rows):
         return Section(TITLE, "", [], [])
@@ -40,9 +40,9 @@ def parsing_time(figures: Figures) -> Section:
         "Decomposition, NAACL-HLT. Times are CPU times of one thread, without reading and scoring.",
         [_table(figures, several=several)],
         [_plot(rows)],
-        "Left and up is better: less time, higher F1."
-        + (" Numbers at points are ranks." if any(row["decomposition"] for row in rows) else "")
-        + (" Lines through points are one standard deviation over seeds." if several else ""),
+        "Up and to the left is better."
+        + (" Points are labelled with ranks." if any(row["decomposition"] for row in rows) else "")
+        + (" Error bars are one standard deviation over seeds." if several else ""),
     )
 
 
@@ -56,8 +56,8 @@ def _table(figures: Figures, *, several: bool) -> Table:
     decomposed = any(row["decomposition"] for row in rows)
     header = ["model", "symbols"]
     header += ["decomposition", "rank", "relative error", "its CPU s"] if decomposed else []
-    header += [f"{part} F1" for part in parts] + [f"{part} ms a sentence" for part in parts]
-    header += ["sentences a second", *(f"times as fast as {name}" for name in bases)]
+    header += [f"{part} F1" for part in parts] + [f"{part} ms per sentence" for part in parts]
+    header += ["sentences per second", *(f"times as fast as {name}" for name in bases)]
     lines = []
     for row in rows:
         scores = [row["scores"][part] for part in parts]
@@ -76,20 +76,20 @@ def _table(figures: Figures, *, several: bool) -> Table:
             line.append(Cell(f"{_ms(base) / ms:.2f}" if comparable else NOTHING))
         lines.append(line)
     note = (
-        "Sentences a second, and how many times as fast, are over all held-out sentences. "
-        "Exhaustive is the first model whose chart has every rule at every split point, pruned the "
-        "first without that and without a decomposition, both with the same states and symbols. "
-        "Of symbols, v counts the labels of the path that they keep, h the siblings."
+        "Sentences per second and speed ratios are over all held-out sentences. Exhaustive is the "
+        "first exhaustive model without a decomposition, pruned the first model with neither, both "
+        "with the same states and symbols. In symbols, v is the vertical and h the horizontal "
+        "order of Markovisation."
     )
     if decomposed:
         note += (
-            " The relative error of the rule tensor is that of its Frobenius norm; CPU s are those "
-            "of the decomposition."
+            " The relative error of the rule tensor is in the Frobenius norm; its CPU s are the "
+            "time of the decomposition."
         )
     if several:
         note += (
-            " After ± stands the standard deviation over seeds; F1 is that of the brackets of all "
-            "of them, other figures are means."
+            " Values after ± are standard deviations over seeds; F1 is over the brackets of all "
+            "seeds, other figures are means."
         )
     return Table("F1 and parsing time", header, lines, note, 3 if decomposed else 2)
 
@@ -111,7 +111,7 @@ def _method(decomposition: Row) -> str:
 
 
 def _first(rows: Sequence[Row], wanted: Callable[[Row], bool]) -> dict[Hashable, Row]:
-    """The first of the wanted rows for each kind of grammar."""
+    """The first row that satisfies a condition, for each kind of grammar."""
     found: dict[Hashable, Row] = {}
     for row in rows:
         if wanted(row):
@@ -120,13 +120,13 @@ def _first(rows: Sequence[Row], wanted: Callable[[Row], bool]) -> dict[Hashable,
 
 
 def _grammar(row: Row) -> tuple[str, str]:
-    """What rows have in common that are compared: states and how they come about, and symbols."""
+    """What comparable rows have in common: method, states and symbols."""
     states = "" if row["states"] is None else f"{row['method']}, m = {row['states']}"
     return states, _symbols(row)
 
 
 def _symbols(row: Row) -> str:
-    """How trees were made binary, in a word or two."""
+    """The binarisation, in a few words."""
     settings = row["binarise"]
     if settings is None:
         return "default"
@@ -135,7 +135,7 @@ def _symbols(row: Row) -> str:
 
 
 def _ms(row: Row) -> float:
-    """CPU milliseconds a sentence over all parts."""
+    """CPU milliseconds per sentence over all parts."""
     scores = row["scores"].values()
     n_sentences = sum(one["sentences"] for one in scores)
     spent = sum(one["ms_a_sentence"] * one["sentences"] for one in scores)
@@ -159,11 +159,11 @@ def _spread(value: float, by_seed: Sequence[float], digits: int) -> str:
 
 def _plot(rows: Sequence[Row]) -> str:
     return plot(
-        "F1 on dev against CPU milliseconds a sentence",
-        "A line for each decomposition, whose points are labelled with their ranks, and points for "
-        "models without; the figures are in the table.",
+        "F1 on dev against CPU milliseconds per sentence",
+        "One line per decomposition, labelled with ranks, and points for models without a "
+        "decomposition; the values are in the table.",
         list(_series(rows)),
-        x_label="CPU milliseconds a sentence of dev (logarithmic)",
+        x_label="CPU milliseconds per sentence of dev (logarithmic)",
         y_label="F1 on dev, %",
         log_x=True,
         name="parsing-time",
@@ -178,11 +178,11 @@ def _series(rows: Sequence[Row]) -> Iterator[Series]:
             of_kind.setdefault((_method(row["decomposition"]), *_grammar(row)), []).append(row)
         else:
             whole.append(row)
-    # Names tell what differs.
+    # Names have only what differs.
     columns = list(zip(*of_kind, strict=True))
-    told = [place for place, names in enumerate(columns) if place == 0 or len(set(names)) > 1]
+    differing = [place for place, names in enumerate(columns) if place == 0 or len(set(names)) > 1]
     for colour, (kind, mine) in enumerate(of_kind.items()):
-        name = ", ".join(kind[place] for place in told if kind[place])
+        name = ", ".join(kind[place] for place in differing if kind[place])
         mine = sorted(mine, key=lambda row: row["decomposition"]["rank"])
         points = [_point(row, f"{row['decomposition']['rank']:g}") for row in mine]
         yield Series(name, points, colour)
@@ -194,6 +194,6 @@ def _point(row: Row, label: str) -> Point:
     scores = row["scores"]["dev"]
     f1, deviation = 100 * scores["f1"], _deviation(_in_percent(scores))
     ms = scores["ms_a_sentence"]
-    title = f"{row['name']}: {percent(scores['f1'])} with {ms:.1f} CPU ms a sentence"
+    title = f"{row['name']}: {percent(scores['f1'])} with {ms:.1f} CPU ms per sentence"
     ends = (None, None) if deviation is None else (f1 - deviation, f1 + deviation)
-    return Point(max(ms, _LEAST_MS), f1, title, label, *ends)
+    return Point(max(ms, _MIN_MS), f1, title, label, *ends)

@@ -1,4 +1,4 @@
-"""Tables and sections of a report, and figures in words."""
+"""Tables and sections of a report, and how numbers are written."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ Figures = Mapping[str, Any]
 Row = Mapping[str, Any]
 
 NOTHING = "–"
-# From this p-value on a difference is told of as one that chance may explain.
+# Differences with a larger p-value are reported as possibly due to chance.
 BY_CHANCE = 0.05
 
 
 class Cell(NamedTuple):
-    """A cell of a table; the best of its column stands out."""
+    """A cell of a table; the best one of a column is in bold."""
 
     text: str
     best: bool = False
 
 
 class Table(NamedTuple):
-    """A table with what has to be known to read it; the first columns hold text."""
+    """A table with an explanatory note; its first columns have text."""
 
     caption: str
     header: list[str]
@@ -31,7 +31,7 @@ class Table(NamedTuple):
 
 
 class Section(NamedTuple):
-    """A part of the report; the note is on what is to be seen in its plots."""
+    """A section of the report; the note explains its plots."""
 
     title: str
     text: str
@@ -46,7 +46,7 @@ def percent(share: float | None, digits: int = 2) -> str:
 
 
 def seconds(value: float | None) -> str:
-    """CPU seconds with as many digits as they deserve."""
+    """CPU seconds with about three significant digits."""
     if value is None:
         return NOTHING
     return f"{value:.2f}" if value < 10 else f"{value:.1f}" if value < 100 else f"{value:,.0f}"
@@ -58,7 +58,7 @@ def p_value(value: float) -> str:
 
 
 def in_points(difference: float) -> str:
-    """A difference in points of percent, with its sign."""
+    """A difference in percentage points, with its sign."""
     return f"{100 * difference:+.2f}".replace("-", "−")
 
 
