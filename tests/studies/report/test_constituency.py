@@ -205,8 +205,8 @@ def test_plots_are_explained_where_they_are(with_em):
     assert thin not in text
     with_em["seeds"] = [0, 1]
     several = as_html(with_em)
-    assert f"{thin}, one for each seed." in several
-    assert "A line for each model and seed; the number" in several
+    assert f"{thin}, one line per seed." in several
+    assert "One line per model and seed, labelled with m." in several
     with_em["iterations"] = []
     assert thin not in as_html(with_em)
 
