@@ -567,7 +567,7 @@ def test_options_without_a_meaning(options, message):
 
 def test_an_objective_that_does_not_fit_the_grammar():
     parser = with_options(demo_parser(), objective="viterbi")
-    with pytest.raises(SettingsError, match="viterbi needs one state a symbol"):
+    with pytest.raises(SettingsError, match="viterbi requires one latent state per symbol"):
         parser.parse(SENTENCE)
 
 

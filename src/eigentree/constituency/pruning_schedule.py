@@ -14,7 +14,13 @@ from eigentree.constituency.chart.arrays import Leaves, Permitted
 from eigentree.constituency.chart.constraints import permitted_by
 from eigentree.constituency.chart.exhaustive import exhaustive_marginals
 from eigentree.constituency.chart.kruskal import KruskalFactors, kruskal_marginals
-from eigentree.constituency.chart.pruning import FullMarginals, Pruned, has_tree, kept, prune
+from eigentree.constituency.chart.pruning import (
+    FullMarginals,
+    Pruned,
+    has_tree,
+    likely_forest,
+    prune,
+)
 from eigentree.constituency.grammar.kruskal import KruskalGrammar
 from eigentree.constituency.grammar.lexical_candidates import under_guesses, under_tags
 from eigentree.constituency.grammar.pcfg import PCFG
@@ -166,5 +172,5 @@ def _pruner(
         )
     marginals = full_chart(leaves, permitted)
     return lambda minimum, _: (
-        None if marginals is None else kept(backbone, leaves, marginals, minimum)
+        None if marginals is None else likely_forest(backbone, leaves, marginals, minimum)
     )

@@ -97,7 +97,7 @@ def test_a_sentence_that_is_too_long_costs_no_other(model, tmp_path, monkeypatch
     path = tmp_path / "sentences.txt"
     path.write_text(f"{SENTENCE}\n{'the ' * 300}\n{SENTENCE}\n", "utf-8")
     # The loaded grammar's tables have their limit, too.
-    monkeypatch.setattr(prefix, "MOST_BYTES", 1 << 23)
+    monkeypatch.setattr(prefix, "MAX_BYTES", 1 << 23)
     for most, told in (
         ("300", "a chart of 300 words"),
         ("299", "skipped, since it has 300 words"),

@@ -408,8 +408,8 @@ def test_no_model(tmp_path, content, message, verb):
     [
         (("--threshold", "2"), "threshold is 2.0; it must be from 0 to below 1"),
         (("--max-words", "1"), "max_words is 1; it must be at least 2"),
-        (("--objective", "viterbi"), "viterbi needs one state a symbol"),
-        (("--objective", "viterbi", "-j", "2"), "viterbi needs one state a symbol"),
+        (("--objective", "viterbi"), "viterbi requires one latent state per symbol"),
+        (("--objective", "viterbi", "-j", "2"), "viterbi requires one latent state per symbol"),
         (
             ("--kbest", "2", "--output-format", "drawing"),
             "--kbest requires --output-format brackets or json",

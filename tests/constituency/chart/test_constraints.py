@@ -18,7 +18,7 @@ from eigentree.constituency.chart.exhaustive import exhaustive_marginals
 from eigentree.constituency.chart.inside_outside import inside_outside
 from eigentree.constituency.chart.k_best import k_best
 from eigentree.constituency.chart.kruskal import kruskal_marginals
-from eigentree.constituency.chart.pruning import Pruned, has_tree, kept, prune
+from eigentree.constituency.chart.pruning import Pruned, has_tree, likely_forest, prune
 from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.treebank.constraints import Constraint, Constraints
 from tests.constituency.chart.test_against_enumeration import (
@@ -193,7 +193,7 @@ def test_the_exhaustive_chart_finds_the_same(each: Sentence, data: st.DataObject
     marginals = exhaustive_marginals(backbone, leaves, permitted)
     assert (expected is None) == (marginals is None)
     if expected is not None and marginals is not None:
-        found = kept(backbone, leaves, marginals, 0.0)
+        found = likely_forest(backbone, leaves, marginals, 0.0)
         assert close(found.log_value, expected.log_value, rtol=1e-12, atol=1e-12)
         assert close(found.marginal, expected.marginal, rtol=1e-10)
         for one, other in zip(found.forest, expected.forest, strict=True):

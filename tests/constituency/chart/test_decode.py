@@ -255,5 +255,7 @@ def test_wrong_settings_are_named():
     each = sentence(many, [0, 0], [[0], [0]])
     forest = prune(backbone, each.leaves, 0.0).forest
     marginals = inside_outside(forest, many)
-    with pytest.raises(SettingsError, match="viterbi needs one state a symbol; the grammar has up"):
+    with pytest.raises(
+        SettingsError, match="viterbi requires one latent state per symbol; this grammar has up"
+    ):
         gains("viterbi", forest, marginals, many)

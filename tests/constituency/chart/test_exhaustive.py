@@ -8,7 +8,7 @@ from hypothesis import given
 
 from eigentree.constituency.chart.arrays import Leaves
 from eigentree.constituency.chart.exhaustive import exhaustive_marginals
-from eigentree.constituency.chart.pruning import kept, prune
+from eigentree.constituency.chart.pruning import likely_forest, prune
 from eigentree.constituency.options import ParserOptions
 from tests.helpers import close
 from tests.strategies import Sentence, random_pcfg, sentences
@@ -23,7 +23,7 @@ def test_it_finds_the_same_items_and_trees(given_sentence: Sentence):
         assert marginals is None
         return
     assert marginals is not None
-    found = kept(grammar, leaves, marginals, 0.0)
+    found = likely_forest(grammar, leaves, marginals, 0.0)
     assert close(found.log_value, expected.log_value, rtol=1e-12, atol=1e-12)
     assert close(found.marginal, expected.marginal, rtol=1e-11)
     for one, other in zip(found.forest, expected.forest, strict=True):
@@ -37,7 +37,7 @@ def test_nothing_under_or_overflows(size: float):
     expected = prune(grammar, leaves, 1e-9, beam=0.0)
     marginals = exhaustive_marginals(grammar, leaves._replace(weight=leaves.weight * size))
     assert marginals is not None
-    found = kept(grammar, leaves, marginals, 1e-9)
+    found = likely_forest(grammar, leaves, marginals, 1e-9)
     assert close(found.log_value, expected.log_value + 150 * np.log(size), rtol=1e-11)
     assert close(found.marginal, expected.marginal, rtol=1e-6, atol=1e-12)
 

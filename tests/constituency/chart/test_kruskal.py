@@ -16,7 +16,7 @@ from eigentree.constituency.chart import kruskal
 from eigentree.constituency.chart.arrays import Leaves
 from eigentree.constituency.chart.decode import gains
 from eigentree.constituency.chart.kruskal import kruskal_marginals, kruskal_value
-from eigentree.constituency.chart.pruning import kept, prune
+from eigentree.constituency.chart.pruning import likely_forest, prune
 from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.constituency.grammar.kruskal import KruskalGrammar, rule_tensor
 from eigentree.constituency.grammar.lpcfg import LPCFG
@@ -106,7 +106,7 @@ def test_marginals_are_sums_over_all_trees(
     leaves = given_sentence.leaves
     oracle = Enumerated(form, leaves)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kruskal, "MOST_DENSE", 1.0 if sparse else 0.0)
+        patch.setattr(kruskal, "MAX_DENSE_SHARE", 1.0 if sparse else 0.0)
         found = kruskal_marginals(form, leaves)
     if oracle.total == 0.0:
         assert found is None
@@ -158,7 +158,7 @@ def test_an_exact_form_has_the_marginals_and_the_forest_of_the_rules(given_sente
         assert marginals is None
         return
     assert marginals is not None
-    found = kept(backbone, leaves, marginals, 0.0)
+    found = likely_forest(backbone, leaves, marginals, 0.0)
     assert close(found.log_value, expected.log_value, rtol=1e-12, atol=1e-12)
     assert found.sign == 1
     assert close(found.marginal, expected.marginal, rtol=1e-9, atol=1e-12)
@@ -186,7 +186,7 @@ def test_single_precision_is_near(given_sentence: Sentence, seed: int):
 def test_nothing_under_or_overflows(
     lexical_grammar: LPCFG, kind: type[np.floating], size: float, most_dense: float, monkeypatch
 ):
-    monkeypatch.setattr(kruskal, "MOST_DENSE", most_dense)
+    monkeypatch.setattr(kruskal, "MAX_DENSE_SHARE", most_dense)
     form = exact_form(lexical_grammar)
     parts = (form.weights, form.parent, form.left, form.right)
     form = KruskalGrammar(lexical_grammar, *(part.astype(kind) for part in parts))
@@ -266,7 +266,7 @@ def test_without_marginals_of_rules_the_likeliest_tags_are_chosen():
     leaves = sentence(grammar, [0, 1, 2], [[0, 1]] * 3).leaves
     marginals = kruskal_marginals(exact_form(grammar), leaves)
     assert marginals is not None
-    pruned = kept(backbone, leaves, marginals, 0.0)
+    pruned = likely_forest(backbone, leaves, marginals, 0.0)
     forest, coarse = pruned.forest, pruned.marginals()
     expected = (pruned.marginal[forest.edge_left] + pruned.marginal[forest.edge_right]) / 2
     assert close(gains("brackets", forest, coarse, grammar).edge, 1e-6 * expected, rtol=1e-12)

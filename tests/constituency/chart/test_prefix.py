@@ -398,10 +398,10 @@ def test_two_hundred_words_neither_under_nor_overflow(size: float):
 def test_what_is_too_large_is_refused(monkeypatch):
     grammar = one_state(grammar_of({"S A B": 1.0}))
     corners = LeftCorners.of(grammar)
-    monkeypatch.setattr(prefix, "MOST_BYTES", 1000)
+    monkeypatch.setattr(prefix, "MAX_BYTES", 1000)
     with pytest.raises(GrammarError, match="a chart of 50 words"):
         surprisal(corners, ["a"] * 50)
-    monkeypatch.setattr(prefix, "MOST_BYTES", 10)
+    monkeypatch.setattr(prefix, "MAX_BYTES", 10)
     with pytest.raises(GrammarError, match="1 states of phrases"):
         LeftCorners.of(grammar)
 

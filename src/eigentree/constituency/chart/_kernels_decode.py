@@ -1,4 +1,4 @@
-"""The kernel of decoding: the best tree of a forest under additive gains."""
+"""Kernel of the decoder: the tree of a forest with the largest sum of gains."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def best_edges(
 ) -> None:
     """best(p) = gain(p) + max over edges of gain(e) + best(l) + best(q), bottom-up.
 
-    ``choice`` gets the chosen edge, -1 at preterminals and where nothing can be built
-    (there ``best`` is minus infinity).  Of equal edges the first wins.
+    ``choice`` receives the chosen edge: -1 at preterminals and at items without a derivation,
+    where ``best`` is minus infinity.  The first of equal edges wins.
     """
     for item in range(len(forest.item_symbol)):
         choice[item] = -1
@@ -36,15 +36,15 @@ def best_edges(
 
 @kernel
 def collect(forest: Forest, choice: Ints, root: int, nodes: Ints, left: Ints, right: Ints) -> int:
-    """The items of the chosen tree, children before parents; returns their number.
+    """List the items of the chosen tree, children before parents; return their number.
 
-    ``nodes`` gets the items, ``left`` and ``right`` the places of the children in it.
+    ``nodes`` receives the items, ``left`` and ``right`` the positions of their children in it.
     """
     stack = np.empty(len(nodes) + 1, dtype=np.int64)
     stack[0] = root
     depth = 1
     count = 0
-    # Right before left, parents first; then everything is turned round.
+    # Depth-first with parents before children and right before left; reversed at the end.
     while depth > 0:
         depth -= 1
         item = stack[depth]

@@ -1,8 +1,8 @@
-"""Kernels of charts that hold every span: in Kruskal form, by every rule, or for prefixes.
+"""Kernels of charts that store every span: Kruskal form, all rules, and prefixes.
 
-Spans are laid out by width: that of ``width`` words from ``start`` has number
-``span_number(n, start, width)``.  A row that stands for a span is to be multiplied by 2 to the
-power of the span's exponent.
+Spans are ordered by width: the span of ``width`` words from ``start`` has the number
+``span_number(n, start, width)``.  The true values of a span's row are the row times 2 to the power
+of the span's exponent.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ from eigentree.constituency.chart._kernels_spans import first_span
 from eigentree.constituency.chart.arrays import LatentRules, Matrix, Permitted, PrefixChart
 from eigentree.types import Floats, Ints, Longs
 
-# Exponent of a row of zeros: lower than any other, and several still add up.
+# Exponent of a row of zeros: lower than any other; sums of several do not overflow.
 ZERO = -(1 << 40)
 # Powers of two beyond these are 0 or infinite.
 MOST = 1000
-# Products below this power of two are lost beside 1.
+# Products below this power of two do not change a sum of about 1.
 LOST = -110
-# Beside a larger number a smaller one may still count where the larger one leads nowhere.
+# Rows this many powers of two below the largest are still summed: the larger one may have no use.
 LOWEST = -1000
 
 
 @kernel
 def highest_inside(n: int, start: int, end: int, exponent: Longs) -> int:
-    """The highest exponent of a product of two spans that make up this one."""
+    """The highest exponent of a product of two adjacent spans that form this span."""
     highest = ZERO
     for middle in range(start + 1, end):
         one = first_span(n, middle - start) + start
@@ -37,7 +37,7 @@ def highest_inside(n: int, start: int, end: int, exponent: Longs) -> int:
 
 @kernel
 def highest_outside(n: int, start: int, end: int, exponent: Longs, outer_exponent: Longs) -> int:
-    """The highest exponent of a product of a span that holds this one and of its sister."""
+    """The highest exponent of a product of a span that contains this one and its sister."""
     highest = ZERO
     for stop in range(end + 1, n + 1):
         whole = first_span(n, stop - start) + start
@@ -59,7 +59,7 @@ def add_product(factor: float, one: Floats, other: Floats, total: Floats) -> Non
 
 @kernel
 def scaling(row: Floats, exponent: Longs) -> float:
-    """The power of two that brings the largest entry of a row to 1/2 to 1; adds its exponent."""
+    """The power of two that brings a row's largest entry into [0.5, 1); updates its exponent."""
     largest = 0.0
     for value in row:
         largest = max(largest, abs(value))
@@ -73,21 +73,21 @@ def scaling(row: Floats, exponent: Longs) -> float:
 
 @kernel
 def scale_rows(rows: Floats, exponent: Longs) -> None:
-    """Divide each row by a power of two, so that its largest entry is from 1/2 to 1."""
+    """Divide each row by a power of two that brings its largest entry into [0.5, 1)."""
     for at in range(len(rows)):
         rows[at] *= scaling(rows[at], exponent[at : at + 1])
 
 
 @kernel
 def drop_forbidden(first_span: int, permitted: Permitted, rows: Floats) -> None:
-    """Set to 0 what may not stand over spans, whose rows follow one another."""
+    """Set symbols that are not permitted over their spans to 0; the rows are consecutive spans."""
     for at in range(len(rows)):
-        own = permitted.row[first_span + at]
-        if own < 0:
+        permitted_row = permitted.row[first_span + at]
+        if permitted_row < 0:
             rows[at] = 0.0
-        elif own > 0:
+        elif permitted_row > 0:
             for s in range(rows.shape[1]):
-                if not permitted.symbols[own, s]:
+                if not permitted.symbols[permitted_row, s]:
                     rows[at, s] = 0.0
 
 
@@ -95,10 +95,10 @@ def drop_forbidden(first_span: int, permitted: Permitted, rows: Floats) -> None:
 def inside_sums(
     n: int, width: int, powers: Floats, child: Floats, exponent: Longs, total: Floats
 ) -> None:
-    """Over the splits of each span of one width, the sums of products of projections.
+    """For each span of one width, sum products of projections over its split points.
 
     ``child`` has axes (spans, 2 r): projections as a left child, then as a right one; ``total``
-    has axes (spans of the width, r).  Writes the exponents of the sums.
+    has axes (spans of the width, r).  Sets the exponents of the sums.
     """
     here = first_span(n, width)
     rank = total.shape[1]
@@ -124,11 +124,11 @@ def outside_sums(
     outer_exponent: Longs,
     total: Floats,
 ) -> None:
-    """Over the spans that hold each span of one width, the sums of products of projections.
+    """For each span of one width, sum products of projections over the spans that contain it.
 
-    ``outer`` has axes (spans, r): the projections of outside vectors of wider spans.  ``total``,
-    axes (spans of the width, 2 r), gets the sums where the span is a left child, then those
-    where it is a right one, with one exponent.
+    ``outer`` has axes (spans, r): projections of the outside vectors of wider spans.  ``total``,
+    axes (spans of the width, 2 r), receives the sums with the span as a left child, then those
+    with it as a right child, under one exponent.
     """
     here = first_span(n, width)
     rank = outer.shape[1]
@@ -156,7 +156,7 @@ def outside_sums(
 
 @kernel
 def sum_rows(start: Longs, row: Longs, value: Floats, factor: Floats, total: Floats) -> None:
-    """For each word, the sum of some rows of a factor, each times a value."""
+    """For each word, a weighted sum of rows of a factor."""
     for word in range(len(start) - 1):
         total[word] = 0.0
         for at in range(start[word], start[word + 1]):
@@ -198,9 +198,9 @@ def project(
     first_span: int,
     permitted: Permitted,
 ) -> None:
-    """Multiply rows by two matrices, and scale all of them by what comes out.
+    """Multiply rows by two matrices and rescale all of them by the largest result.
 
-    ``vectors`` is what stands between the two, of which only what is permitted counts.
+    ``vectors`` receives the intermediate result, with the entries that are not permitted set to 0.
     """
     multiply(sums, parent, vectors)
     drop_forbidden(first_span, permitted, vectors)
@@ -224,11 +224,11 @@ def kruskal_inside(
     vectors: Floats,
     permitted: Permitted,
 ) -> None:
-    """Fill ``sums``, axes (spans, r), ``vectors`` and ``child``, axes (spans, 2 r), from words up.
+    """Fill ``sums`` (spans, r), ``vectors`` and ``child`` (spans, 2 r), from words upwards.
 
     ``powers`` holds 2 to the power of minus its index, in the precision of the rows.
-    ``parent`` leads from sums to vectors of symbols, ``children`` on to projections.  Nothing is
-    projected from the whole sentence.
+    ``parent`` maps sums to vectors of symbols, ``children`` maps these to projections.  The span
+    of the whole sentence has no projections.
     """
     for width in range(2, n):
         here = slice(first_span(n, width), first_span(n, width + 1))
@@ -259,10 +259,10 @@ def kruskal_outside(
     vectors: Floats,
     permitted: Permitted,
 ) -> None:
-    """Fill ``sums``, axes (spans, 2 r), ``vectors`` and ``outer``, axes (spans, r), downwards.
+    """Fill ``sums`` (spans, 2 r), ``vectors`` and ``outer`` (spans, r), from the root downwards.
 
-    ``children`` leads from sums to vectors of symbols, ``parent`` on to projections.  Nothing is
-    projected from single words.
+    ``children`` maps sums to vectors of symbols, ``parent`` maps these to projections.  Single
+    words have no projections.
     """
     for width in range(n - 1, 0, -1):
         here = slice(first_span(n, width), first_span(n, width + 1))
@@ -319,7 +319,7 @@ def outside_by_rules(
     outer_exponent: Longs,
     permitted: Permitted,
 ) -> None:
-    """Fill the outside vectors of all spans, when that of the whole is there."""
+    """Fill the outside vectors of all spans below the whole sentence's, which must be set."""
     for width in range(n - 1, 0, -1):
         for start in range(n - width + 1):
             end = start + width
@@ -356,10 +356,10 @@ def outside_by_rules(
 
 @kernel
 def add_corners(rules: LatentRules, total: Floats, to_left: Floats, to_right: Floats) -> None:
-    """Add up what each state expects below it on either side, axes (inner states, states).
+    """Sum the expected children of each state on either side, axes (inner states, states).
 
-    ``total`` holds the mass of all that can stand below each state; the sister of a child counts
-    with that.
+    ``total`` holds the mass of all subtrees below each state; the sister of a child is summed out
+    with it.
     """
     start, mean = rules.state_start, rules.mean
     for rule in range(len(rules.parent)):
@@ -389,7 +389,7 @@ def add_corners(rules: LatentRules, total: Floats, to_left: Floats, to_right: Fl
 
 @kernel
 def vector(chart: PrefixChart, state_start: Longs, span: int, symbol: int) -> Floats:
-    """The inside vector of a symbol over a span; preterminals stand over single words alone."""
+    """The inside vector of a symbol over a span; preterminals occur over single words only."""
     n, n_inner = chart.word.shape[0], chart.inside.shape[1]
     begin, end = state_start[symbol], state_start[symbol + 1]
     if span < n:
@@ -399,7 +399,7 @@ def vector(chart: PrefixChart, state_start: Longs, span: int, symbol: int) -> Fl
 
 @kernel
 def list_live(rules: LatentRules, chart: PrefixChart, span: int) -> None:
-    """List the symbols of a span that is done, and take the products with their means."""
+    """List the live symbols of a finished span and compute their products with the means."""
     for symbol in range(chart.is_live.shape[1]):
         if chart.is_live[span, symbol]:
             chart.live[span, chart.n_live[span]] = symbol
@@ -413,9 +413,9 @@ def list_live(rules: LatentRules, chart: PrefixChart, span: int) -> None:
 
 @kernel
 def inside_of_prefixes(n: int, rules: LatentRules, chart: PrefixChart) -> None:
-    """Fill the inside vectors of all spans of two words or more, where those of words are there.
+    """Fill the inside vectors of all spans of two or more words; those of words must be set.
 
-    Products are summed over split points for each pair of children, then spread over its rules.
+    Products are summed over split points for each pair of children, then added to its rules.
     """
     index, start_of = rules.layout, rules.state_start
     product = np.zeros(rules.cell_start[-1])
@@ -492,17 +492,17 @@ def forward_of_prefixes(
     prefix: Floats,
     prefix_exponent: Longs,
 ) -> None:
-    """Predict what may begin at each position, and so how probable each word is there.
+    """Predict the symbols that begin at each position and the probability of each word there.
 
-    ``forward`` has axes (n, states), with the root's vector in its first row; ``prefix`` and its
-    exponents get the value of the words up to and with each, and keep their zeros after one.
+    ``forward`` has axes (n, states), with the root vector in its first row.  ``prefix`` and its
+    exponents receive the value of the words up to and including each; once one is 0, the rest are.
     """
     index, start_of = rules.layout, rules.state_start
     n_inner = closure.shape[0]
     predicted = np.empty(forward.shape[1])
     is_starter = np.zeros(len(start_of) - 1, dtype=np.bool_)
     factor = np.zeros(n)
-    matrix = np.empty(rules.most_cells)
+    matrix = np.empty(rules.max_cells)
     for start in range(n):
         scale_rows(forward[start : start + 1], forward_exponent[start : start + 1])
         predicted[:n_inner] = 0.0
@@ -558,10 +558,10 @@ def forward_of_prefixes(
 
 @kernel
 def predicted_pair(rules: LatentRules, pair: int, predicted: Floats, cells: Floats) -> float:
-    """What is predicted of a pair of children, summed over parents.
+    """The forward weight of a pair of children, summed over parents.
 
-    ``cells``, axes (left, right), gets the sum over rules with tensors; the one over products of
-    means comes back.
+    ``cells``, axes (left, right), receives the sum over rules with tensors; returns the sum over
+    rules that are products of means.
     """
     cells[:] = 0.0
     of_means = 0.0

@@ -7,14 +7,13 @@ For an item p built by rule r from the edges (l, q) of a group,
     value(edge) = outside(p) . T_r . (inside(l) x inside(q))
 
 with T_r in one of the forms of `eigentree.constituency.grammar.lpcfg`: dense, samples, means or
-counts.  A
-dense group costs one pass over T_r and O(K^2) an edge, samples cost O(n K) an edge, means O(K),
-n counts O(n) an edge.  What is a multiple of a vector of the symbol, as means are, is summed
-as a number for each item and multiplied out once.
+counts.  A dense group costs one pass over T_r and O(K^2) an edge, samples O(n K) an edge, means
+O(K), n counts O(n).  Contributions proportional to a fixed vector of the symbol, such as those of
+means, are summed as one number per item and multiplied by the vector once.
 
 Values may be signed, so there are no logarithms.  Each item's inside vector is scaled by a
 power of two so that its largest entry lies in [0.5, 1); the scale of its outside vector is
-set against it and the sentence's value, so that inside . outside is the item's marginal.
+chosen relative to it and to the sentence's value, so that inside . outside is the item's marginal.
 """
 
 from __future__ import annotations
@@ -26,14 +25,14 @@ from eigentree.constituency.chart.forest import Forest
 from eigentree.constituency.grammar.arrays import LatentParameters
 from eigentree.types import Floats, Longs
 
-# The exponent of an inside vector that is zero.
+# The exponent of a zero inside vector.
 ZERO = -(1 << 30)
 LOWEST_SHIFT = -1000
 
 
 @kernel
 def group_reference(exponent: Longs, forest: Forest, item: int) -> int:
-    """The largest exponent among the products that build an item."""
+    """The largest exponent among the products of the edges that build an item."""
     reference = ZERO
     first = forest.group_edges[forest.item_groups[item]]
     last = forest.group_edges[forest.item_groups[item + 1]]
@@ -46,7 +45,7 @@ def group_reference(exponent: Longs, forest: Forest, item: int) -> int:
 
 @kernel
 def edge_scale(exponent: Longs, left: int, right: int, reference: int) -> float:
-    """The power of two that brings an edge's product to the reference; 0 if it is zero."""
+    """The power of two that brings an edge's product to the reference exponent; 0 if it is 0."""
     if exponent[left] == ZERO or exponent[right] == ZERO:
         return 0.0
     shift = exponent[left] + exponent[right] - reference
@@ -98,9 +97,8 @@ def inside_pass(
 ) -> None:
     """Fill inside vectors, exponents, and F . inside of each item (``backed_off``).
 
-    With the shares of states in place of F, the same goes into ``shared``.
-
-    The vector of item i stands at ``vector_start[i]:vector_start[i+1]``.
+    ``shared`` receives the same product with the shares of states instead of F.  The vector of
+    item i is at ``vector_start[i]:vector_start[i+1]``.
     """
     for item in range(len(forest.item_symbol)):
         symbol = forest.item_symbol[item]
@@ -173,7 +171,7 @@ def inside_pass(
 def counted_word(
     grammar: LatentParameters, entry: int, states: int, weight: float, out: Floats
 ) -> None:
-    """The vector of a word that is stored as counts, times a weight."""
+    """The vector of a word stored as counts, times a weight."""
     first, last = grammar.word_use_start[entry], grammar.word_use_start[entry + 1]
     total = 0.0
     for s in range(first, last):
@@ -223,16 +221,16 @@ def children(
     reference: int,
     product: Floats,
 ) -> bool:
-    """Sum the products x y' of a group's edges into ``product``; whether any is not zero."""
+    """Sum the products x y' of a group's edges into ``product``; returns whether any is nonzero."""
     for k in range(len(product)):
         product[k] = 0.0
-    found = False
+    any_nonzero = False
     for edge in range(forest.group_edges[group], forest.group_edges[group + 1]):
         left, right = forest.edge_left[edge], forest.edge_right[edge]
         scale = edge_scale(exponent, left, right, reference)
         if scale == 0.0:
             continue
-        found = True
+        any_nonzero = True
         x = inside[vector_start[left] : vector_start[left + 1]]
         y = inside[vector_start[right] : vector_start[right + 1]]
         for i in range(len(x)):
@@ -240,7 +238,7 @@ def children(
             row = product[i * len(y) : (i + 1) * len(y)]
             for j in range(len(y)):
                 row[j] += value * y[j]
-    return found
+    return any_nonzero
 
 
 @kernel
@@ -264,7 +262,7 @@ def inside_samples(
     out: Floats,
     scratch: Floats,
 ) -> float:
-    """Add what a group gives but for the means of its symbols; returns the weight of H."""
+    """Add a group's contribution without the symbol's means; returns the weight of H."""
     rule = forest.group_rule[group]
     n = grammar.n_samples[rule]
     smoothing = grammar.smoothing[rule]
@@ -312,7 +310,7 @@ def inside_counts(
     reference: int,
     out: Floats,
 ) -> float:
-    """As `inside_samples`, with p and q read off x and y; returns the weight of the shares."""
+    """Like `inside_samples`, with p and q read off x and y; returns the weight of the shares."""
     rule = forest.group_rule[group]
     first = grammar.sample_start[rule, 0]
     last = first + grammar.n_samples[rule]
@@ -356,7 +354,7 @@ def inside_means(
     group: int,
     reference: int,
 ) -> float:
-    """The weight of H in what a group gives."""
+    """The weight of H in a group's contribution."""
     rule = forest.group_rule[group]
     product = 0.0
     for edge in range(forest.group_edges[group], forest.group_edges[group + 1]):
@@ -410,11 +408,11 @@ def outside_pass(
     edge_value: Floats,
     scratch: Floats,
 ) -> None:
-    """Fill outside vectors (zero before) and the marginal of each edge.
+    """Fill the outside vectors (zero on entry) and the marginal of each edge.
 
-    ``total`` and ``reference`` are the sentence's value, not zero.  ``of_means`` and
-    ``of_shares``, zero before, collect what an item's vector shall have of F and of the shares
-    of its symbol's states, which are added when all items above it are done.
+    ``total`` and ``reference`` are the sentence's value, which must not be 0.  ``of_means`` and
+    ``of_shares``, zero on entry, accumulate each item's coefficients of F and of the shares of its
+    symbol's states, which are added once all items above it have been processed.
     """
     for item in forest.roots:
         if exponent[item] == ZERO or exponent[item] - reference < LOWEST_SHIFT:
@@ -534,9 +532,9 @@ def outside_samples(
 ) -> None:
     """The derivative of `inside_samples`, edge by edge.
 
-    With d = ratio Z outside(p) / n and D, Dp, Dq its sums with 1, p and q, the derivative
-    by p is  d (lambda q + c2 mean(q)) + (c2 Dq + c2 D q + c3 D mean(q)) / n,  and by q
-    likewise, where c2 = (1 - lambda) lambda / 3 and c3 = (1 - lambda)^2 lambda.
+    With d = ratio Z outside(p) / n and D, Dp, Dq its sums with 1, p and q, the derivative with
+    respect to p is  d (lambda q + c2 mean(q)) + (c2 Dq + c2 D q + c3 D mean(q)) / n,  and likewise
+    for q, where c2 = (1 - lambda) lambda / 3 and c3 = (1 - lambda)^2 lambda.
     """
     rule = forest.group_rule[group]
     n = grammar.n_samples[rule]
@@ -604,10 +602,10 @@ def outside_counts(
     edge_value: Floats,
     scratch: Floats,
 ) -> None:
-    """The derivative of `inside_counts`, edge by edge; as `outside_samples` (see there).
+    """The derivative of `inside_counts`, edge by edge; see `outside_samples`.
 
-    ``scaled`` is outside(p) times the scale of its states, ``above_shared`` their product with
-    the shares.
+    ``scaled`` is outside(p) times the scale of its states, ``above_shared`` its product with the
+    shares.
     """
     rule = forest.group_rule[group]
     n = grammar.n_samples[rule]
@@ -708,10 +706,10 @@ def add_expected(
     words: Floats,
     roots: Floats,
 ) -> None:
-    """Add how often each number of the grammar is expected to be used in the forest's trees.
+    """Add the expected number of uses of each parameter in the forest's trees.
 
-    All rules are dense.  ``rules`` and ``words`` are laid out as the grammar's ``dense`` and
-    ``lexical``, ``roots`` as its ``root``.
+    All rules must be dense.  ``rules`` and ``words`` have the layout of the grammar's ``dense``
+    and ``lexical``, ``roots`` that of its ``root``.
     """
     for item in range(len(forest.item_symbol)):
         if exponent[item] == ZERO:
@@ -719,9 +717,9 @@ def add_expected(
         above = outside[vector_start[item] : vector_start[item + 1]]
         entry = forest.item_entry[item]
         if entry >= 0:
-            own = inside[vector_start[item] : vector_start[item + 1]]
-            for h in range(len(own)):
-                words[grammar.lexical_start[entry] + h] += own[h] * above[h]
+            inside_vector = inside[vector_start[item] : vector_start[item + 1]]
+            for h in range(len(inside_vector)):
+                words[grammar.lexical_start[entry] + h] += inside_vector[h] * above[h]
             continue
         for group in range(forest.item_groups[item], forest.item_groups[item + 1]):
             rule = forest.group_rule[group]
@@ -736,7 +734,7 @@ def add_expected(
         if exponent[item] == ZERO:
             continue
         states = grammar.state_start[forest.item_symbol[item]]
-        own = inside[vector_start[item] : vector_start[item + 1]]
+        inside_vector = inside[vector_start[item] : vector_start[item + 1]]
         above = outside[vector_start[item] : vector_start[item + 1]]
-        for h in range(len(own)):
-            roots[states + h] += own[h] * above[h]
+        for h in range(len(inside_vector)):
+            roots[states + h] += inside_vector[h] * above[h]

@@ -1,16 +1,16 @@
-"""The kernel of k-best decoding: more derivations of an item, found when they are asked for.
+"""Kernel of k-best decoding: further derivations of an item are enumerated on demand.
 
-A *row* is a derivation of an item: an edge and a row of each of its two children.  Row i below the
-number of items is the best one of item i.  The derivations of an item that are known form a list,
-best first; those that may come next stand in a heap.  After a row come, as candidates, the rows
-with the next best right child and, if the right child is the best of its item, with the next best
-left child: so each pair of children is met once, and never before a better one that leads to it.
-The next best child is looked for only then (Huang and Chiang 2005, algorithm 3).
+A *row* is a derivation of an item: an edge and one row for each child.  Row i below the number of
+items is the best derivation of item i.  The derivations found for an item form a list, best first;
+the candidates for the next one are in a heap.  Each row adds as candidates the row with the next
+best right child and, if its right child is the best of its item, the row with the next best left
+child.  Each pair of children is thus generated once, after a better pair next to it.  The next best
+child is computed only then (Huang and Chiang 2005, algorithm 3).
 
-The item after the last one is the *root*, whose candidates are the items at the root.
+The item after the last one is the *root*; its candidates are the items at the root.
 
-Heaps are skew heaps (Sleator and Tarjan 1986): two are merged along their right branches, whose
-children change sides on the way.  All heaps and lists are links between rows of one table.
+Heaps are skew heaps (Sleator and Tarjan 1986): two heaps are merged along their right branches,
+whose children are swapped on the way.  All heaps and lists are links between rows of one table.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from eigentree.types import Floats, Ints, Longs
 # Two primes below 2^31, so that products of residues fit into 63 bits, and a base for each.
 PRIMES = (2147483647, 2147483629)
 BASES = (1732050807, 1414213562)
-# The letter that ends a tree; chains have others.
+# The letter that ends a tree; chains of labels have other letters.
 END = 0
 NOTHING = -1
 NOT_BEGUN = -2
@@ -34,11 +34,11 @@ NOT_BEGUN = -2
 
 @kernel
 def join(left: Longs, right: Longs, out: Longs) -> None:
-    """The fingerprint of two trees, or rows of trees, side by side.
+    """The fingerprint of two adjacent trees, or sequences of trees.
 
-    A tree is a text: a letter for its chain of labels, its children, a letter for the end.  Its
+    A tree is written as a text: a letter for its chain of labels, its children, an end letter.  Its
     fingerprint is the value of this text as a number to a base, modulo a prime, for two primes
-    (Karp and Rabin 1987); beside each stands the base to the power of the text's length.
+    (Karp and Rabin 1987), each stored with the base to the power of the text's length.
     """
     for which in range(2):
         prime = PRIMES[which]
@@ -48,7 +48,7 @@ def join(left: Longs, right: Longs, out: Longs) -> None:
 
 @kernel
 def enclose(letter: int, out: Longs) -> None:
-    """The fingerprint of a phrase or word out of that of what is in it."""
+    """Turn the fingerprint of the contents of a phrase or word into that of the phrase or word."""
     for which in range(2):
         prime, base = PRIMES[which], BASES[which]
         inner = (letter * out[2 + which] + out[which]) % prime
@@ -58,16 +58,17 @@ def enclose(letter: int, out: Longs) -> None:
 
 @kernel
 def fingerprint(forest: Forest, letter: Longs, row: int, rows: KBestRows) -> None:
-    """Find the fingerprint of a row whose children have theirs.
+    """Compute the fingerprint of a row from those of its children.
 
-    ``letter`` has that of each item's chain, with a minus at parts of phrases, which vanish.
+    ``letter`` holds the letter of each item's chain; it is negative at intermediate symbols, which
+    un-binarising removes.
     """
     out = rows.trace[row]
     item = rows.item[row]
     if item == len(forest.item_symbol):
         out[:] = rows.trace[rows.left[row]]
         top = rows.item[rows.left[row]]
-        # A part of a phrase that stands alone counts as a phrase.
+        # A root item with an intermediate symbol counts as a phrase.
         if letter[top] < 0:
             enclose(-letter[top], out)
         return
@@ -90,7 +91,7 @@ def begin(
     heap: Ints,
     pending: Ints,
 ) -> None:
-    """Enter the best derivation of each item, as `_kernels_decode.best_edges` has found them."""
+    """Enter the best derivation of each item, as found by `_kernels_decode.best_edges`."""
     n_items = len(forest.item_symbol)
     for item in range(n_items + 1):
         rows.item[item] = item
@@ -111,7 +112,7 @@ def begin(
 
 @kernel
 def merge(value: Floats, link: Ints, one: int, other: int) -> int:
-    """Merge two heaps, given by their tops; gives the top of both."""
+    """Merge two heaps, given by their tops; returns the top of the result."""
     if one < 0 or other < 0:
         return max(one, other)
     if value[other] > value[one]:
@@ -131,19 +132,19 @@ def merge(value: Floats, link: Ints, one: int, other: int) -> int:
 
 @kernel
 def push(
-    gain: float, most: float, item: int, edge: int, left: int, right: int,
+    gain: float, max_value: float, item: int, edge: int, left: int, right: int,
     rows: KBestRows, n_rows: int, heap: Ints,
 ) -> int:  # fmt: skip
-    """Make a row a candidate of its item, if its value is finite; gives the new count of rows.
+    """Make a row a candidate of its item if its value is finite; returns the new number of rows.
 
-    By rounding a value might be larger than that of the row before it, ``most``.
+    Values are capped at that of the preceding row, ``max_value``, which rounding could exceed.
     """
     value = gain + rows.value[left]
     if right >= 0:
         value += rows.value[right]
     if not value > -np.inf:
         return n_rows
-    rows.value[n_rows] = min(value, most)
+    rows.value[n_rows] = min(value, max_value)
     rows.item[n_rows] = item
     rows.edge[n_rows] = edge
     rows.left[n_rows] = left
@@ -155,10 +156,9 @@ def push(
 
 @kernel
 def is_new(rows: KBestRows, row: int, slots: Ints) -> bool:
-    """Whether no derivation of the same item has the same fingerprint; then the row is entered.
+    """Whether the row's fingerprint is new for its item; if so, the row is entered in the table.
 
-    ``slots`` is a table of rows by their fingerprints, more than half of which is free; its size is
-    a power of 2.
+    ``slots`` is a hash table of rows by fingerprint, at most half full; its size is a power of 2.
     """
     mask = len(slots) - 1
     place = (rows.trace[row, 0] ^ (rows.trace[row, 1] << 20) ^ (rows.item[row] * 40503)) & mask
@@ -176,9 +176,9 @@ def is_new(rows: KBestRows, row: int, slots: Ints) -> bool:
 
 @kernel
 def enter(rows: KBestRows, n_items: int, slots: Ints) -> None:
-    """Enter all derivations that are known into an empty table."""
+    """Enter all known derivations into an empty table."""
     for item in range(n_items + 1):
-        # The root has no derivation before the first that is looked for.
+        # The root has no derivation before the first search.
         row = item if item < n_items else rows.link[item, 0]
         while row >= 0:
             is_new(rows, row, slots)
@@ -200,16 +200,17 @@ def find(
     slots: Ints,
     counts: Longs,
 ) -> bool:
-    """Find derivations of the root until there are k; False if the table is too small for it.
+    """Find derivations of the root until there are k; returns False if the table is full.
 
-    Then it may be called again with a larger copy.  ``counts`` has the number of rows and that of
-    derivations of the root.  Of each item ``last`` is the last row of its list, ``heap`` the top
-    of its candidates, and ``pending`` the row whose followers are still no candidates: `NOTHING`
-    if there is none, `NOT_BEGUN` if the candidates have not been looked at.  What has neither
-    pending row nor candidates is exhausted.  ``slots`` are those of `enter`.
+    The call can then be repeated with a larger copy.  ``counts`` holds the number of rows and the
+    number of derivations of the root.  For each item, ``last`` is the last row of its list,
+    ``heap`` the top of its candidates, and ``pending`` the row whose successors have not been
+    made candidates yet: `NOTHING` if there is none, `NOT_BEGUN` if the item's candidates have not
+    been generated.  An item with neither a pending row nor candidates is exhausted.  ``slots`` is
+    the table filled by `enter`.
 
-    An item waits on the stack until it has one more derivation or is exhausted.  Trees that are
-    the same once un-binarised have one fingerprint, and only the first becomes a derivation.
+    An item stays on the stack until it has one more derivation or is exhausted.  Trees that are
+    equal after un-binarising have the same fingerprint; only the first becomes a derivation.
     """
     n_items = len(forest.item_symbol)
     n_rows = counts[0]
@@ -246,13 +247,13 @@ def find(
             if row >= 0:
                 left, right, edge = rows.left[row], rows.right[row], rows.edge[row]
                 moves_left = right < n_items
-                wanted = NOTHING
+                needed_item = NOTHING
                 if right >= 0 and needs_next(rows, right, heap, pending):
-                    wanted = rows.item[right]
+                    needed_item = rows.item[right]
                 elif moves_left and needs_next(rows, left, heap, pending):
-                    wanted = rows.item[left]
-                if wanted >= 0:
-                    stack[depth] = wanted
+                    needed_item = rows.item[left]
+                if needed_item >= 0:
+                    stack[depth] = needed_item
                     depth += 1
                     continue
                 if n_rows + 2 > room:
@@ -291,16 +292,16 @@ def find(
 
 @kernel
 def needs_next(rows: KBestRows, row: int, heap: Ints, pending: Ints) -> bool:
-    """Whether the next best row of the same item is not known and may exist."""
+    """Whether the next best row of the same item is unknown and may exist."""
     item = rows.item[row]
     return bool(rows.link[row, 0] < 0 and (pending[item] != NOTHING or heap[item] >= 0))
 
 
 @kernel
 def mark(rows: KBestRows, root: int, k: int, tops: Ints, used: NDArray[np.bool_]) -> None:
-    """Mark all rows that the first k derivations of the root are made of.
+    """Mark all rows that are used in the first k derivations of the root.
 
-    ``tops`` gets the row of each of them.
+    ``tops`` receives the row of each derivation.
     """
     stack = np.empty(len(used) + 1, dtype=np.int64)
     row = root

@@ -1,24 +1,24 @@
-"""Kernels of the plain PCFG's chart: inside, outside, and the forest of what survives.
+"""Kernels of the plain PCFG's chart: inside, outside, and the forest of the remaining items.
 
-The chart is laid out for sums over split points.  A span from i to j has its inside values
-twice: at ``left_inside[i, symbol, j]``, where the spans with one start lie side by side, and at
-``right_inside[j, symbol, i]``, where those with one end do.  The sum over the split points k of
-inside(b, i, k) inside(c, k, j) is then a scalar product of two stretches of memory; the
-outside pass is its transpose.  For each row the range of ends (or starts) that hold anything
-is kept, so a preterminal on the left, which only covers one word, costs one product; those
-on the right are looked up from the last word.
+The chart is laid out for sums over split points.  The inside values of a span from i to j are
+stored twice: at ``left_inside[i, symbol, j]``, where spans with the same start are contiguous, and
+at ``right_inside[j, symbol, i]``, where spans with the same end are.  The sum over the split
+points k of inside(b, i, k) inside(c, k, j) is then a scalar product of two contiguous ranges; the
+outside pass is its transpose.  The range of ends (or starts) with nonzero values is stored for
+each row, so a preterminal on the left, which covers one word only, costs one product;
+preterminals on the right are looked up from the last word.
 
-Sums over split points are made once for each pair of children (b, c) and then spread over
-the rules of the pair; the outside pass does the reverse.  Cost: O(n^3 P) products for P
-pairs and O(n^2 R) rule applications at worst.
+Sums over split points are computed once for each pair of children (b, c) and then added to the
+rules of the pair; the outside pass does the reverse.  Cost: O(n^3 P) products for P
+pairs and O(n^2 R) rule applications in the worst case.
 
-A symbol over a span is dropped at once when its inside value times its prior, which is how
-often a tree is expected to use the symbol anywhere, is less than ``beam`` times the best of the
-span (Caraballo and Charniak 1998).
+A symbol over a span is dropped at once when its inside value times its prior (the expected number
+of uses of the symbol in a tree) is less than ``beam`` times the largest such product of the span
+(Caraballo and Charniak 1998).
 
 Each span's values are scaled by a power of two, ``true = value * 2 ** exponent[i, j]``, so
-that the largest lies in [0.5, 1).  Such scaling is exact: results equal the unscaled ones
-bit for bit as long as those do not underflow.
+that the largest lies in [0.5, 1).  Such scaling is exact: results are bit-identical to unscaled
+ones as long as those do not underflow.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from eigentree.constituency.chart.arrays import EMPTY, Leaves, Permitted, Prunin
 from eigentree.constituency.grammar.arrays import RuleIndex
 from eigentree.types import Floats, Ints
 
-# A value this much smaller than the largest of its span counts as zero.
+# Values this much smaller than the largest of their span are treated as zero.
 SMALLEST = 2.0**-600
-# Shifts below this give zero in any case.
+# Shifts below this give zero.
 LOWEST_SHIFT = -1000
 
 
@@ -47,19 +47,19 @@ def add_rules(
     pair: int,
     total: float,
     value: Floats,
-    found: Ints,
-    n_found: int,
+    listed: Ints,
+    n_listed: int,
 ) -> int:
-    """Spread a pair's value over its rules; returns the number of symbols found so far."""
+    """Add a pair's value to the parents of its rules; returns the number of symbols listed."""
     for rule in range(index.rule_start[pair], index.rule_start[pair + 1]):
         a = parent[rule]
         product = total * probability[rule]
         if product > 0.0:
             if value[a] == 0.0:
-                found[n_found] = a
-                n_found += 1
+                listed[n_listed] = a
+                n_listed += 1
             value[a] += product
-    return n_found
+    return n_listed
 
 
 @kernel
@@ -69,18 +69,18 @@ def finish_span(
     chart: PruningChart,
     start: int,
     end: int,
-    found: Ints,
+    listed: Ints,
     value: Floats,
     reference: int,
     prior: Floats,
     beam: float,
     permitted: Permitted,
 ) -> None:
-    """Scale the values of the symbols found over a span (zeroed here) and enter them."""
+    """Scale the values of the symbols listed for a span (zeroed here) and store them."""
     largest, best = 0.0, 0.0
     span = span_number(n_words, start, end - start)
     row = permitted.row[span]
-    for a in found:
+    for a in listed:
         if row != 0 and (row < 0 or not permitted.symbols[row, a]):
             value[a] = 0.0
         largest = max(largest, value[a])
@@ -90,7 +90,7 @@ def finish_span(
     _, shift = math.frexp(largest)
     scale = math.ldexp(1.0, -shift)
     count = 0
-    for a in found:
+    for a in listed:
         scaled = value[a] * scale
         merit = value[a] * prior[a]
         value[a] = 0.0
@@ -118,7 +118,7 @@ def finish_span(
 
 @kernel
 def split_scales(chart: PruningChart, start: int, end: int, reference: int, scales: Floats) -> None:
-    """Powers of two that bring the products at each split point to one exponent."""
+    """The powers of two that bring the products at each split point to one exponent."""
     for k in range(start + 1, end):
         left, right = chart.exponent[start, k], chart.exponent[k, end]
         scales[k] = 0.0
@@ -140,21 +140,21 @@ def inside_pass(
     permitted: Permitted,
     chart: PruningChart,
 ) -> None:
-    """Fill the inside values of a chart with what is permitted."""
+    """Fill the inside values of a chart, with permitted symbols only."""
     n_symbols = chart.left_inside.shape[1]
     value = np.zeros(n_symbols)
-    found = np.empty(n_symbols, dtype=np.int32)
+    listed = np.empty(n_symbols, dtype=np.int32)
     scales = np.zeros(n_words + 1)
     scaled_left = np.zeros(n_words + 1)
     for i in range(n_words):
-        n_found = leaves.start[i + 1] - leaves.start[i]
-        for leaf in range(n_found):
-            found[leaf] = leaves.symbol[leaves.start[i] + leaf]
-            value[found[leaf]] = leaves.weight[leaves.start[i] + leaf]
-        # Sorted, so that the order of candidates makes no difference.
-        found[:n_found].sort()
+        n_listed = leaves.start[i + 1] - leaves.start[i]
+        for leaf in range(n_listed):
+            listed[leaf] = leaves.symbol[leaves.start[i] + leaf]
+            value[listed[leaf]] = leaves.weight[leaves.start[i] + leaf]
+        # Sorted, so that the order of candidates does not affect results.
+        listed[:n_listed].sort()
         finish_span(
-            n_words, index, chart, i, i + 1, found[:n_found], value, 0, prior, 0.0, permitted
+            n_words, index, chart, i, i + 1, listed[:n_listed], value, 0, prior, 0.0, permitted
         )
     for width in range(2, n_words + 1):
         for i in range(n_words - width + 1):
@@ -169,7 +169,7 @@ def inside_pass(
             if reference == EMPTY:
                 continue
             split_scales(chart, i, j, reference, scales)
-            n_found = 0
+            n_listed = 0
             for place in range(chart.n_starters[i]):
                 b = chart.starters[i, place]
                 first, last = chart.left_range[i, b, 0], min(chart.left_range[i, b, 1], j - 1)
@@ -186,25 +186,25 @@ def inside_pass(
                     for k in range(lowest, highest + 1):
                         total += scaled_left[k] * right_row[k]
                     if total > 0.0:
-                        n_found = add_rules(
-                            index, parent, probability, p, total, value, found, n_found
+                        n_listed = add_rules(
+                            index, parent, probability, p, total, value, listed, n_listed
                         )
                 if last < j - 1 or scaled_left[j - 1] == 0.0:
                     continue
-                # The last word alone: only its own preterminals come into question.
+                # The last word alone: only its own preterminals are possible.
                 for leaf in range(chart.n_live[j - 1]):
                     c = chart.live[j - 1, leaf]
                     p = index.pair_of[index.row[b], index.column[c]]
                     if p >= 0:
                         total = scaled_left[j - 1] * chart.right_inside[j, c, j - 1]
-                        n_found = add_rules(
-                            index, parent, probability, p, total, value, found, n_found
+                        n_listed = add_rules(
+                            index, parent, probability, p, total, value, listed, n_listed
                         )
-            found[:n_found].sort()
-            # All that spans the sentence is kept, for only some of it may be a root.
-            least = beam if width < n_words else 0.0
+            listed[:n_listed].sort()
+            # No beam over the whole sentence: only some of its symbols can be the root.
+            min_merit = beam if width < n_words else 0.0
             finish_span(
-                n_words, index, chart, i, j, found[:n_found], value, reference, prior, least,
+                n_words, index, chart, i, j, listed[:n_listed], value, reference, prior, min_merit,
                 permitted,
             )  # fmt: skip
 
@@ -228,7 +228,7 @@ def outside_pass(
 ) -> float:
     """Fill the outside values of a chart, so that inside * outside is an item's marginal.
 
-    The scale of a span's outside values is set against its inside values, so the product
+    The scale of a span's outside values is relative to its inside values, so the product
     needs no exponent.  Items whose marginal is below ``negligible`` are not expanded.
     Returns the mantissa of the sentence's value; its exponent is that of the whole span.
     """
@@ -294,7 +294,7 @@ def list_items(
     symbols: Ints,
     marginals: Floats,
 ) -> int:
-    """List the items whose marginal reaches the threshold; returns their number.
+    """List the items whose marginal is at least the threshold; returns their number.
 
     Fills ``span_items`` (spans + 1) with the first item of each span, and ``symbols`` and
     ``marginals`` with those of the items.
@@ -330,8 +330,8 @@ def link_items(
 ) -> int:
     """Connect items by rules.  Returns the number of edges, or -1 if the arrays are too short.
 
-    Within a span edges are chained by rule, then written out parent by parent, so the edges
-    of a group lie together.
+    Within a span, edges are chained by rule, then written out parent by parent, so the edges
+    of a group are contiguous.
     """
     n_symbols = len(index.pair_start) - 1
     first_edge = np.full(len(parent), -1, dtype=np.int32)

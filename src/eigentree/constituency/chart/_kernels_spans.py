@@ -1,4 +1,4 @@
-"""The order of the spans of a sentence, which the charts share: by width, then by start."""
+"""The order of a sentence's spans in all charts: by width, then by start."""
 
 from __future__ import annotations
 
@@ -13,5 +13,5 @@ def first_span(n_words: int, width: int) -> int:
 
 @kernel
 def span_number(n_words: int, start: int, width: int) -> int:
-    """Number of the span of ``width`` words that begins at ``start``."""
+    """Number of the span of ``width`` words from ``start``."""
     return first_span(n_words, width) + start

@@ -1,4 +1,4 @@
-"""Records of arrays that chart kernels and the modules that call them share."""
+"""Records of arrays shared by chart kernels and their callers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from eigentree.constituency.grammar.arrays import LexicalCandidates, RuleIndex
 from eigentree.types import Flags, Floats, Ints, Longs
 
-# The exponent of a span without any item.
+# The exponent of a span without items.
 EMPTY = -(1 << 30)
 
 
@@ -21,17 +21,17 @@ class PruningChart(NamedTuple):
     Attributes
     ----------
     left_inside, left_outside : float64, axes (n, N, n + 1)
-        Of spans by start, symbol, end.  A row is set only once one of its spans holds it.
+        Indexed by span start, symbol, span end.  A row is set only once a span uses it.
     right_inside, right_outside : float64, axes (n + 1, N, n)
-        Of spans by end, symbol, start.  A span's outside value is the sum of the two.
+        Indexed by span end, symbol, span start.  A span's outside value is the sum of the two.
     left_range, right_range : int32, axes (n, N, 2), (n + 1, N, 2)
-        First and last end (start) of a row that hold the symbol; first > last for none.
+        First and last end (start) with a value in each row; first > last if there is none.
     starters : int32, axes (n, N)
-        Symbols that some span from a start holds and that are the left child of a rule.
+        Symbols over some span from this start that are the left child of a rule.
     n_starters : int32, axes (n)
     exponent : int32, axes (n, n + 1)
     live : int32, axes (spans, N)
-        Symbols of each span, spans in the order of `span_number`.
+        Symbols of each span, in the order of `span_number`.
     n_live : int32, axes (spans)
     """
 
@@ -71,20 +71,20 @@ class PruningChart(NamedTuple):
         )
 
 
-# The row of a span over which nothing may stand.
+# The row of a span over which no symbol is permitted.
 CLOSED = -1
 
 
 class Permitted(NamedTuple):
-    """Which symbols may stand over which spans of a sentence.
+    """The symbols that are permitted over each span of a sentence.
 
     Attributes
     ----------
     row : int32, axes (spans)
-        Spans by width, then by start: the row of ``symbols`` that holds for each; `CLOSED` for
-        none at all.
+        For each span, by width, then by start, its row of ``symbols``; `CLOSED` if no symbol is
+        permitted.
     symbols : bool, axes (rows, N)
-        All of the first row are true.
+        The first row is all true.
     """
 
     row: Ints
@@ -92,17 +92,17 @@ class Permitted(NamedTuple):
 
     @classmethod
     def everything(cls, n_words: int, n_symbols: int) -> Permitted:
-        """No constraints."""
+        """A record without constraints."""
         n_spans = n_words * (n_words + 1) // 2
         return cls(np.zeros(n_spans, dtype=np.int32), np.ones((1, n_symbols), dtype=np.bool_))
 
     def of_states(self, n_states: Ints) -> Permitted:
-        """The same for the latent states of the first symbols, so many each."""
+        """The same, expanded to latent states: ``n_states[a]`` states for symbol a."""
         return Permitted(self.row, np.repeat(self.symbols[:, : len(n_states)], n_states, axis=1))
 
 
 class Leaves(NamedTuple):
-    """Preterminals over each word of a sentence.
+    """Candidate preterminals for each word of a sentence.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class Leaves(NamedTuple):
         Candidates of word i are ``start[i]:start[i+1]``.
     symbol, entry : int32, axes (candidates)
     weight : float64, axes (candidates)
-        p(word | symbol), times the weight of the tag where tags are uncertain.
+        p(word | symbol), times the probability of the tag where tags are uncertain.
     """
 
     start: Ints
@@ -133,39 +133,43 @@ class Leaves(NamedTuple):
         return len(self.start) - 1
 
     def within(self, permitted: Permitted) -> Leaves | None:
-        """The candidates that are permitted over their words; None where a word has none left."""
+        """The candidates that are permitted over their words; None if a word has none."""
         row = permitted.row[self.word]
-        kept = (row >= 0) & permitted.symbols[row, self.symbol]
-        start = np.searchsorted(np.flatnonzero(kept), self.start).astype(np.int32)
+        is_permitted = (row >= 0) & permitted.symbols[row, self.symbol]
+        start = np.searchsorted(np.flatnonzero(is_permitted), self.start).astype(np.int32)
         if not np.all(np.diff(start) > 0):
             return None
-        return Leaves(start, self.symbol[kept], self.weight[kept], self.entry[kept])
+        return Leaves(
+            start, self.symbol[is_permitted], self.weight[is_permitted], self.entry[is_permitted]
+        )
 
     @property
     def word(self) -> NDArray[np.intp]:
-        """Axes (candidates): the position of the word that each stands over."""
+        """Axes (candidates): the position of each candidate's word."""
         return np.repeat(np.arange(self.n_words), np.diff(self.start))
 
 
 class LatentRules(NamedTuple):
-    """Rules with their tensors formed in full, but for products of means, as kernels want them.
+    """Rules as needed by kernels: tensors formed in full, except products of means.
 
     Attributes
     ----------
     layout
-        As of the plain grammar.
+        The rule index of the plain grammar.
     parent : int32, axes (R)
     state_start : int64, axes (N + 1)
     is_product : bool, axes (R)
-        Whether a tensor is that of its parent's states with the means of both children.
+        Whether a tensor is the product of a vector over its parent's states with both children's
+        means.
     tensor_start : int64, axes (R)
     tensor : float64
-        Axes (K_a, K_b, K_c) for each rule, flattened; (K_a) for a product.
+        For each rule axes (K_a, K_b, K_c), flattened; (K_a) for a product.
     mean : float64, axes (states)
     cell_start : int64, axes (P + 1)
-        Where the K_b K_c products of each pair of children begin in an array of all of them;
-        none for a pair whose rules are all products of means.
-    most_cells : int
+        Start of the K_b K_c cells of each pair of children in an array of all cells; a pair whose
+        rules are all products of means has no cells.
+    max_cells : int
+        Largest number of cells of a pair.
     """
 
     layout: RuleIndex
@@ -176,21 +180,21 @@ class LatentRules(NamedTuple):
     tensor: Floats
     mean: Floats
     cell_start: Longs
-    most_cells: int
+    max_cells: int
 
 
 class PrefixChart(NamedTuple):
-    """Inside vectors of all spans, by width, then by start, each span with a power of two.
+    """Inside vectors of all spans, by width, then by start, each scaled by a power of two.
 
     Attributes
     ----------
     word : float64, axes (n, states of preterminals)
-    inside : float64, axes (spans of two words or more, states of other symbols)
+    inside : float64, axes (spans of two or more words, states of other symbols)
     exponent : int64, axes (spans)
     is_live : bool, axes (spans, N)
-        Whether a symbol can stand over a span.
+        Whether a symbol has a derivation over a span.
     live : int32, axes (spans, N)
-        The symbols that can.
+        The symbols that have one.
     n_live : int32, axes (spans)
     of_mean : float64, axes (spans, N)
         Product of each live vector with the symbol's mean.
@@ -206,7 +210,7 @@ class PrefixChart(NamedTuple):
 
 
 class Matrix(NamedTuple):
-    """A matrix that rows are multiplied by: in full, or its entries where there are few.
+    """A matrix to multiply rows by: dense, or as coordinates if it has few entries.
 
     Attributes
     ----------
@@ -223,18 +227,18 @@ class Matrix(NamedTuple):
 
 
 class KBestRows(NamedTuple):
-    """Derivations of all items, found or candidates.
+    """Derivations of all items: those listed and candidates.
 
     Attributes
     ----------
     value : float64, axes (rows)
     item : int32, axes (rows)
     edge : int32, axes (rows)
-        -1 at preterminals; at the root the place of an item among the forest's roots.
+        -1 at preterminals; at the root, an index into the forest's roots.
     left, right : int32, axes (rows)
-        KBestRows of the children; -1 for none.
+        Rows of the children; -1 for none.
     link : int32, axes (rows, 2)
-        The next best row of the same item; while it is a candidate, its children in the heap.
+        The next best row of the same item; for a candidate, its children in the heap.
     trace : int64, axes (rows, 4)
         Fingerprint of the tree, see `join`.
     """

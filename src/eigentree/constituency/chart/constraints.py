@@ -1,21 +1,22 @@
-"""Constraints as a filter on the items of a chart, and what to do when they conflict.
+"""Constraints as a filter on chart items, and the detection of conflicts.
 
-A chart whose sums run over permitted items alone gives the values and marginals of exactly those
-trees that are made of them: conditional probabilities, given the constraints, before any pruning.
-So a constraint has to be said as a set of items that are not permitted.  A forbidden span is one:
-the symbols over it that hold a phrase (with that label) must not stand there.  A required span is
-one too, though it demands an item:
+A chart that sums over permitted items only gives the values and marginals of exactly those trees
+that are built from them: conditional probabilities given the constraints, before any pruning.
+Each constraint is therefore expressed as a set of forbidden items.  A forbidden span forbids the
+symbols over it that contain a phrase (with that label).  A required span is expressed in the same
+way, by the following fact:
 
-    In a binary tree over the words, if no node crosses the span i..j, a node covers just it.
+    In a binary tree over the words, if no node crosses the span i..j, a node covers exactly i..j.
 
-    Proof: take the smallest node s..e that holds i..j; the root does, so there is one.  If it is
-    larger, it has children s..k and k..e, and neither holds i..j, so i < k < j.  The left child
-    then overlaps i..j without being held by it, so it crosses it unless s = i; the right one
-    likewise unless e = j.  So the node is i..j itself.
+    Proof: take the smallest node s..e that contains i..j; the root does, so there is one.  If it
+    is larger, it has children s..k and k..e, and neither contains i..j, so i < k < j.  The left
+    child then overlaps i..j without being contained in it, so it crosses it unless s = i; likewise
+    for the right child unless e = j.  So the node is i..j itself.
 
-So a span is required by forbidding all items that cross it, of whatever symbol, and over the span
-itself those symbols that hold no phrase (with that label).  The node is then a phrase after
-un-binarising: the intermediate symbols, which vanish, are forbidden there.  Elsewhere they stay.
+A required span thus forbids all items that cross it, whatever their symbol, and over the span
+itself the symbols that contain no phrase (with that label).  The node is then a phrase after
+un-binarising, since intermediate symbols, which un-binarising removes, are forbidden there.
+Elsewhere they remain permitted.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from eigentree.types import Flags
 
 
 def permitted_by(constraints: Constraints, symbols: SymbolTable, n_words: int) -> Permitted:
-    """What constraints on phrases permit; tags are handled by the words' candidates.
+    """The items that phrase constraints permit; tags are handled by the words' candidates.
 
     Parameters
     ----------
@@ -69,7 +70,7 @@ def permitted_by(constraints: Constraints, symbols: SymbolTable, n_words: int) -
 
 
 def _holders(symbols: SymbolTable, label: str | None) -> NDArray[np.bool_]:
-    """Axes (N): which symbols hold a phrase, with this label if there is one."""
+    """Axes (N): which symbols contain a phrase (with this label, unless it is None)."""
     sizes = np.diff(symbols.label_start).tolist()
     return np.array(
         [
@@ -81,15 +82,14 @@ def _holders(symbols: SymbolTable, label: str | None) -> NDArray[np.bool_]:
 
 
 class Settled(NamedTuple):
-    """Which constraints can be kept.
+    """The constraints that can be satisfied and those that were dropped.
 
     Attributes
     ----------
     kept, given_up
-        All of them, in their order.
+        Together all constraints, each in the original order.
     conflict
-        Why not all can be, in words; it names a set of which none can be left out.  None where
-        nothing had to be given up.
+        A message that names a minimal conflicting set of constraints.  None if none was dropped.
     """
 
     kept: Constraints
@@ -100,22 +100,22 @@ class Settled(NamedTuple):
 def settle(
     constraints: Constraints, is_possible: Callable[[Constraints], bool], *, soft: bool
 ) -> Settled:
-    """Find out what keeps constraints from being kept, and which can.
+    """Find a conflict between constraints, and a subset that can be satisfied.
 
     Parameters
     ----------
     constraints
-        Not all of which may be possible together.
+        Constraints that may be impossible together.
     is_possible
-        Whether there is a tree that keeps some of them.
+        Whether there is a tree that satisfies the given constraints.
     soft
-        Keep each constraint that is possible together with those before it that are kept.
-        Otherwise all are given up where some conflict.
+        Satisfy each constraint that is compatible with those satisfied before it.  Otherwise a
+        conflict drops all constraints.
 
     Cost
     ----
-    Pairs are looked at first.  Then ``is_possible`` is asked once for each constraint to find the
-    conflict, and, for ``soft``, once more to find what can be kept.
+    Pairs are checked first.  Then ``is_possible`` is called once per constraint to find the
+    conflict and, for ``soft``, once more per constraint to find a compatible subset.
     """
     clash = constraints.clash()
     if clash is None and is_possible(constraints):
@@ -124,20 +124,20 @@ def settle(
         (one, other), why = clash
         conflict = f"{one} and {other} {why}"
     else:
-        conflict = _told(_smallest(constraints, is_possible))
-    kept: list[Constraint] = []
+        conflict = _conflict_message(_smallest(constraints, is_possible))
+    satisfied: list[Constraint] = []
     for each in constraints.each if soft else ():
-        more = Constraints((*kept, each))
+        more = Constraints((*satisfied, each))
         if more.clash() is None and is_possible(more):
-            kept.append(each)
-    given_up = tuple(each for each in constraints.each if each not in kept)
-    return Settled(Constraints(tuple(kept)), given_up, conflict)
+            satisfied.append(each)
+    given_up = tuple(each for each in constraints.each if each not in satisfied)
+    return Settled(Constraints(tuple(satisfied)), given_up, conflict)
 
 
 def _smallest(
     constraints: Constraints, is_possible: Callable[[Constraints], bool]
 ) -> tuple[Constraint, ...]:
-    """Constraints that are impossible together, while any is left out that can be."""
+    """A minimal set of constraints that are impossible together."""
     needed = list(constraints.each)
     for each in reversed(constraints.each):
         others = tuple(other for other in needed if other is not each)
@@ -146,7 +146,7 @@ def _smallest(
     return tuple(needed)
 
 
-def _told(conflict: tuple[Constraint, ...]) -> str:
+def _conflict_message(conflict: tuple[Constraint, ...]) -> str:
     if not conflict:
         return "the grammar has no tree for the sentence, with constraints or without"
     if len(conflict) == 1:

@@ -1,7 +1,7 @@
-"""From marginals to one tree: what "best" means is chosen here.
+"""Decoders: from marginals to one tree, under a choice of objectives.
 
-Minimum Bayes risk (labelled recall, Goodman 1996) takes the tree with the largest sum of
-marginals, so the one with most parts right in expectation.  The parts may be
+Minimum Bayes risk (labelled recall, Goodman 1996) selects the tree with the largest sum of
+marginals, that is, with the largest expected number of correct parts.  The parts may be
 
 ``rules``
     uses of rules, mu(a -> b c, i, k, j), and mu(a, i, i) for words: the objective of Cohen
@@ -9,19 +9,20 @@ marginals, so the one with most parts right in expectation.  The parts may be
 ``spans``
     symbols over spans, mu(a, i, j);
 ``brackets``
-    the labelled brackets of the tree after un-binarising, which scores count: collapsed
-    chains count each of their labels, intermediate symbols nothing.  Each bracket has a
-    price, since recall alone would put every possible label into the tree.
+    the labelled brackets of the tree after un-binarising, as bracket scores count them:
+    collapsed chains count each of their labels, intermediate symbols do not count.  Each bracket
+    has a price, since recall alone would add every possible label to the tree.
 
-``max-rule`` takes the tree with the largest product of rule marginals (Petrov and Klein
-2007), ``viterbi`` the most probable derivation of a grammar with one state a symbol.  All these
-are constrained by the grammar: only trees of the forest can come out.
+``max-rule`` selects the tree with the largest product of rule marginals (Petrov and Klein
+2007), ``viterbi`` the most probable derivation of a grammar with one state per symbol.  All of
+these are constrained by the grammar: they return only trees of the forest.
 
-``free`` is labelled recall as Goodman has it, without the rules: of all binary bracketings it takes
-the one with the largest sum over spans of max_a mu(a, i, j), each span with that symbol.
+``free`` is labelled recall as in Goodman, without the rules: among all binary bracketings it
+selects the one with the largest sum over spans of max_a mu(a, i, j), and labels each span with
+that symbol.
 
-Marginals of signed grammars may be negative; all decoders take absolute values (Cohen et
-al. 2013, section 3.3), unless told not to.
+Marginals of signed grammars may be negative; by default all decoders use absolute values (Cohen et
+al. 2013, section 3.3).
 """
 
 from __future__ import annotations
@@ -43,19 +44,19 @@ from eigentree.types import Floats, Ints, Longs
 
 Objective = Literal["rules", "spans", "brackets", "max-rule", "viterbi", "free"]
 OBJECTIVES: tuple[str, ...] = get_args(Objective)
-# Those that look at marginals of items alone.
+# Decoders that use the marginals of items only.
 OF_ITEMS = ("spans", "brackets", "free")
 
-# What a bracket costs in the objective ``brackets``: one that is likelier wrong than right
-# makes the tree worse.
+# Price of a bracket under the objective ``brackets``: brackets with a probability below 1/2
+# make the tree worse.
 BRACKET_PRICE = 0.5
 
-# What stands over a span without any symbol, when trees need no rules; un-binarising removes it.
+# Symbol of spans without one in trees without rules; un-binarising removes it.
 NOTHING = Symbol("intermediate", ("",))
 
 
 class Gains(NamedTuple):
-    """What each part of a tree adds to a decoder's objective.
+    """The contribution of each part of a tree to a decoder's objective.
 
     Attributes
     ----------
@@ -63,8 +64,8 @@ class Gains(NamedTuple):
     edge : float64, axes (edges)
     root : float64, axes (roots)
     free : bool
-        Whether any two neighbours may be joined, not only as the forest's edges do; these then
-        add nothing.
+        Whether any two adjacent items may be joined, not only those of the forest's edges; edges
+        then contribute nothing.
     """
 
     item: Floats
@@ -74,7 +75,7 @@ class Gains(NamedTuple):
 
 
 class Labels(NamedTuple):
-    """The labelled spans that items hold; a matter of the forest, not of its marginals.
+    """The labelled spans of items; they depend on the forest only, not on its marginals.
 
     Attributes
     ----------
@@ -82,9 +83,9 @@ class Labels(NamedTuple):
         The labels of item i, from the top of its chain down, are
         ``bracket[first[i]:first[i+1]]``.
     item : int64, axes (labels of all items)
-        The item that each stands in.
+        The item of each label.
     bracket : intp, axes (labels of all items)
-        Numbers of the labelled spans: one number wherever label and span are the same.
+        Numbers of the labelled spans: equal where both label and span are equal.
     """
 
     first: Longs
@@ -93,12 +94,12 @@ class Labels(NamedTuple):
 
     @classmethod
     def of(cls, forest: Forest, symbols: SymbolTable) -> Labels:
-        """The labelled spans of a forest; made once for all members that decode it.
+        """The labelled spans of a forest; computed once for all members that decode it.
 
         Parameters
         ----------
         symbols
-            Those of the backbone that the forest was built with.
+            The symbol table of the backbone that built the forest.
         """
         return cls.over(
             forest.item_symbol,
@@ -117,35 +118,38 @@ class Labels(NamedTuple):
         label_start: Longs,
         label: Longs,
     ) -> Labels:
-        """The labelled spans of any items.
+        """The labelled spans of arbitrary items.
 
         Parameters
         ----------
         kind, start, end : integers, axes (items)
-            What stands over which span.
+            Kind and span of each item.
         label_start, label
-            The labels of each kind, as `eigentree.constituency.grammar.symbols.phrase_labels`
-            gives them.
+            The labels of each kind, from `eigentree.constituency.grammar.symbols.phrase_labels`.
 
         Cost
         ----
-        The sorting of all labels of all items.
+        Sorting all labels of all items.
         """
         n_labels = label_start[kind + 1] - label_start[kind]
         first = np.zeros(len(kind) + 1, dtype=np.int64)
         np.cumsum(n_labels, out=first[1:])
         item = np.repeat(np.arange(len(kind)), n_labels)
-        own = label[np.arange(first[-1]) + np.repeat(label_start[kind] - first[:-1], n_labels)]
+        item_label = label[
+            np.arange(first[-1]) + np.repeat(label_start[kind] - first[:-1], n_labels)
+        ]
         span = start.astype(np.int64) * (end.max(initial=0) + 1) + end
-        _, bracket = np.unique(span[item] * (label.max(initial=0) + 1) + own, return_inverse=True)
+        _, bracket = np.unique(
+            span[item] * (label.max(initial=0) + 1) + item_label, return_inverse=True
+        )
         return cls(first, item, bracket)
 
     def sums(self, weight: Floats) -> Floats:
-        """Axes (labels of all items): the weights of all items with this label over this span."""
+        """Axes (labels of all items): total weight of the items with this label and span."""
         return group_sums(self.bracket, weight[self.item], 0)[self.bracket]
 
     def gain(self, weight: Floats, price: float) -> Floats:
-        """Axes (items): what each item's labels weigh, less their price."""
+        """Axes (items): the total weight of each item's labels, less their price."""
         return self.per_item(self.sums(weight) - price)
 
     def per_item(self, value: Floats) -> Floats:
@@ -154,16 +158,16 @@ class Labels(NamedTuple):
 
 
 def phrase_chains(symbols: SymbolTable) -> list[tuple[str, ...]]:
-    """The phrases that each symbol stands for after un-binarising, from the top down.
+    """The phrase labels that each symbol stands for after un-binarising, from the top down.
 
-    Intermediate symbols stand for none, and neither do bare tags.
+    Intermediate symbols and bare tags have none.
     """
     sizes = np.diff(symbols.label_start).tolist()
     return [symbol.chain[:n] for symbol, n in zip(symbols.symbols, sizes, strict=True)]
 
 
 def group_sums(number: NDArray[np.integer], weight: Floats, groups: int) -> Floats:
-    """Axes (groups): the sum of the weights with each number."""
+    """Axes (groups): the sum of the weights of each number."""
     return np.asarray(np.bincount(number, weight, groups), dtype=np.float64)
 
 
@@ -175,8 +179,8 @@ class Decoded(NamedTuple):
     tree
         Its binary form.
     items : int32, axes (nodes)
-        The forest's item at each node of the tree, children before parents; -1 where a free tree
-        has none.
+        The forest's item at each node of the tree, children before parents; -1 at nodes of a free
+        tree without an item.
     value : float
         The objective: expected number of correct parts, or a sum of logarithms.
     """
@@ -189,7 +193,7 @@ class Decoded(NamedTuple):
 def decode(
     forest: Forest, gains: Gains, symbols: SymbolTable, words: Sequence[str]
 ) -> Decoded | None:
-    """The tree with the largest sum of gains, of the forest or free; None if none has a finite one.
+    """The tree with the largest finite sum of gains, from the forest or free; None without one.
 
     Cost
     ----
@@ -200,9 +204,9 @@ def decode(
     goodman-1996.
     """
     symbol_of = forest.item_symbol
-    own = np.arange(forest.n_items, dtype=np.int32)
+    old_item = np.arange(forest.n_items, dtype=np.int32)
     if gains.free:
-        forest, gains, own = all_bracketings(forest, gains, len(words))
+        forest, gains, old_item = all_bracketings(forest, gains, len(words))
     n_items = forest.n_items
     best = np.empty(n_items)
     choice = np.empty(n_items, dtype=np.int32)
@@ -214,17 +218,17 @@ def decode(
     nodes, left, right = (np.empty(2 * len(words) - 1, dtype=np.int32) for _ in range(3))
     count = kernels.collect(forest, choice, root, nodes, left, right)
     assert count == len(nodes)
-    items = own[nodes]
+    items = old_item[nodes]
     at_nodes = [NOTHING if item < 0 else symbols[symbol_of[item]] for item in items]
     tree = BinaryTree(at_nodes, left.tolist(), right.tolist(), None, list(words))
     return Decoded(tree, items, float(np.max(at_root)))
 
 
 def all_bracketings(forest: Forest, gains: Gains, n: int) -> tuple[Forest, Gains, Ints]:
-    """The forest of all bracketings of n words: an item a span, with an edge a split point.
+    """The forest of all bracketings of n words: one item per span, one edge per split point.
 
-    Also gives the old item of each new one: the best over its span, or -1 where none is worth
-    anything.  A single word must have one, and the whole one that may stand at the root.
+    Also returns the original item of each new one: the best over its span, or -1 if none has a
+    positive gain.  Single words must have one, and the whole sentence one that may be the root.
     """
     sizes = np.arange(n, 0, -1)
     first = np.concatenate(([0], np.cumsum(sizes)))  # spans by width, then by start
@@ -239,9 +243,9 @@ def all_bracketings(forest: Forest, gains: Gains, n: int) -> tuple[Forest, Gains
     allowed = np.flatnonzero(np.where(width[span] == n, is_root, must[span] | (gain > 0.0)))
     order = allowed[np.lexsort((-gain[allowed], span[allowed]))]
     spans, best = np.unique(span[order], return_index=True)
-    own = np.full(len(width), -1, dtype=np.int32)
+    old_item = np.full(len(width), -1, dtype=np.int32)
     worth = np.where(must, -np.inf, 0.0)
-    own[spans], worth[spans] = order[best], gain[order[best]]
+    old_item[spans], worth[spans] = order[best], gain[order[best]]
 
     left, right = [np.zeros(0, dtype=np.int32)], [np.zeros(0, dtype=np.int32)]
     for wide in range(2, n + 1):
@@ -257,7 +261,7 @@ def all_bracketings(forest: Forest, gains: Gains, n: int) -> tuple[Forest, Gains
         item_groups, none, group_edges,
         np.concatenate(left), np.concatenate(right), item_groups[-2:-1],
     )  # fmt: skip
-    return whole, Gains(worth, np.zeros(whole.n_edges), np.zeros(1)), own
+    return whole, Gains(worth, np.zeros(whole.n_edges), np.zeros(1)), old_item
 
 
 def gains(
@@ -275,11 +279,11 @@ def gains(
     ----------
     objective
         One of `OBJECTIVES`.
-    absolute
-        Whether negative marginals count by their size.  Otherwise they count as the paper's
+        Use the absolute values of marginals.  Otherwise they count as the paper's mu, which is
+        not divided by Z: where Z is negative, all signs are reversed.
         mu, which is not divided by Z: where Z is negative, all signs are turned.
     labels
-        `Labels.of` the forest, where the caller has them: only ``brackets`` needs them.
+        `Labels.of` the forest, if the caller has them; only ``brackets`` needs them.
     """
     try:
         rule = _GAINS[objective]
@@ -291,7 +295,7 @@ def gains(
 
 
 def turned(marginals: Marginals, *, absolute: bool = True) -> Marginals:
-    """Marginals with the signs that decoders count them by, see `gains`."""
+    """Marginals with the signs used by decoders, see `gains`."""
     turn = np.abs if absolute else (lambda values: marginals.sign * values)
     return marginals._replace(item=turn(marginals.item), edge=turn(marginals.edge))
 
@@ -311,9 +315,9 @@ def _free(forest: Forest, marginals: Marginals, grammar: LPCFG, labels: Labels |
 
 def _brackets(forest: Forest, marginals: Marginals, grammar: LPCFG, labels: Labels | None) -> Gains:
     labels = labels or Labels.of(forest, grammar.backbone.symbols)
-    # Without a price, every label that might be there would be worth adding.
+    # Without a price, adding any possible label would increase the sum.
     gain = labels.gain(marginals.item, BRACKET_PRICE)
-    # Trees with the same brackets are told apart by their rules.
+    # The rules decide between trees with the same brackets.
     return Gains(gain, 1e-6 * marginals.edge, np.zeros(len(forest.roots)))
 
 
@@ -324,14 +328,14 @@ def bracket_marginals(
     symbols: SymbolTable,
     labels: Labels | None = None,
 ) -> list[float]:
-    """How sure each phrase of a decoded tree is, cut to 0..1, in the order of `Tree.spans`.
+    """Confidence of each phrase of a decoded tree, cut to 0..1, in the order of `Tree.spans`.
 
     Parameters
     ----------
     items
         The tree's items, children before parents, as in `Decoded`.
     labels
-        `Labels.of` the forest, where the caller has them.
+        `Labels.of` the forest, if the caller has them.
     """
     labels = labels or Labels.of(forest, symbols)
     marginal = np.clip(labels.sums(marginals.item), 0.0, 1.0)
@@ -362,10 +366,11 @@ def _viterbi(
     parameters = grammar.parameters
     if grammar.n_states.max() > 1:
         raise SettingsError(
-            f"viterbi needs one state a symbol; the grammar has up to {grammar.n_states.max()}"
+            "viterbi requires one latent state per symbol; this grammar has up to "
+            f"{grammar.n_states.max()}"
         )
     if grammar.signed:
-        raise SettingsError("viterbi needs probabilities; the grammar has signed values")
+        raise SettingsError("viterbi requires a grammar of probabilities; this one is signed")
     entry = forest.item_entry
     word = parameters.unseen_word[forest.item_symbol]
     seen, use = np.unique(entry[entry >= 0], return_inverse=True)

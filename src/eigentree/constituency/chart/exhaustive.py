@@ -1,8 +1,7 @@
-"""Inside-outside by every rule at every split point of every span, as textbooks have it.
+"""Textbook inside-outside: every rule at every split point of every span.
 
-It is what other charts are compared with: linear in the number of rules, whatever words can stand
-under them.  `eigentree.constituency.chart.pruning` finds the same marginals from live symbols
-alone.
+The reference for other charts: linear in the number of rules, independent of the words.
+`eigentree.constituency.chart.pruning` computes the same marginals from live symbols only.
 """
 
 from __future__ import annotations
@@ -21,16 +20,16 @@ from eigentree.constituency.grammar.pcfg import PCFG
 def exhaustive_marginals(
     grammar: PCFG, leaves: Leaves, permitted: Permitted | None = None
 ) -> FullMarginals | None:
-    """Inside-outside of a sentence, every rule at every split point.
+    """Inside-outside of a sentence with every rule at every split point.
 
     Parameters
     ----------
     grammar
-        Of which every rule is looked at.
+        Every rule is applied.
     leaves
         Preterminals over at least one word.
     permitted
-        What may stand over which spans of several words; None for everything.
+        Permitted symbols of spans of two or more words; None for all.
 
     Returns
     -------
@@ -39,7 +38,7 @@ def exhaustive_marginals(
 
     Cost
     ----
-    O(R N^3) for R rules; memory for two vectors over all symbols for each span.
+    O(R N^3) for R rules; memory for two vectors over all symbols per span.
 
     References
     ----------

@@ -1,8 +1,8 @@
-"""The packed forest: all derivations of a sentence that are still in play.
+"""The packed forest: all remaining derivations of a sentence.
 
 An *item* is a symbol over a span.  A *group* is one binary rule that builds an item; its
-*edges* are the ways to do so, pairs of a left and a right item.  Items are numbered from
-short to long spans, so children always come before parents and one sweep in order is a
+*edges* are the pairs of a left and a right item that it joins.  Items are numbered from
+short to long spans, so children always precede parents and one sweep in order is a
 bottom-up pass.  Inside-outside, decoding and expectations are functions of a forest; a
 single tree is a forest in which each item has one group with one edge.
 """
@@ -22,7 +22,7 @@ class Forest(NamedTuple):
     item_symbol, item_start, item_end : int32, axes (items)
         Symbol and half-open span.
     item_entry : int32, axes (items)
-        At preterminals the row of the grammar's word table, -1 for a pair never seen;
+        At preterminals the row of the grammar's word table, -1 for an unseen pair;
         -2 at inner items.
     item_weight : float64, axes (items)
         At preterminals p(word | symbol), 0 elsewhere.
@@ -34,7 +34,7 @@ class Forest(NamedTuple):
     edge_left, edge_right : int32, axes (edges)
         Child items.
     roots : int32, axes (roots)
-        Items that span the sentence and may stand at the root.
+        Items that span the sentence and may be the root.
     """
 
     item_symbol: Ints

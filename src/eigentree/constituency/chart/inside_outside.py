@@ -17,13 +17,13 @@ class Marginals(NamedTuple):
     """Marginals of a forest under a grammar.
 
     For a probability model these are probabilities given the sentence and the forest.  For
-    a signed model they still sum to 1 over the root items, but a single one may be negative
+    a signed model they still sum to 1 over the root items, but single ones may be negative
     or exceed 1.
 
     Attributes
     ----------
     item : float64, axes (items)
-        inside . outside / Z, the share of the trees that hold the item.
+        inside . outside / Z, the share of the trees that contain the item.
     edge : float64, axes (edges)
         The same for each use of a rule.
     log_value : float
@@ -44,38 +44,37 @@ def inside_outside(forest: Forest, grammar: LPCFG) -> Marginals | None:
     Parameters
     ----------
     forest
-        Its rules and word entries are those of the grammar's backbone.
+        Its rules and word entries must be those of the grammar's backbone.
     grammar
         Any grammar with latent states.
 
     Returns
     -------
     Marginals or None
-        None when the value of the sentence is zero or not finite, so that marginals have no
-        meaning.
+        None when the value of the sentence is zero or not finite, so that marginals are undefined.
 
     Cost
     ----
-    O(K^3) a group and O(K^2) an edge for dense rules, O(n K) an edge for a rule with n
-    samples, O(n) an edge for a rule stored as n counts.
+    O(K^3) per group and O(K^2) per edge for dense rules, O(n K) per edge for a rule with n
+    samples, O(n) per edge for a rule stored as n counts.
 
     References
     ----------
     cohen-2013, section 2.1; baker-1979.
     """
-    found = charts(forest, grammar)
-    if found is None:
+    vectors = charts(forest, grammar)
+    if vectors is None:
         return None
-    vector_start, inside, exponent = found.inside[:3]
+    vector_start, inside, exponent = vectors.inside[:3]
     item = np.empty(forest.n_items)
-    kernels.item_products(vector_start, inside, found.outside, exponent, item)
+    kernels.item_products(vector_start, inside, vectors.outside, exponent, item)
     if not np.all(np.isfinite(item)):
         return None
-    return Marginals(item, found.edge, found.log_value, found.sign)
+    return Marginals(item, vectors.edge, vectors.log_value, vectors.sign)
 
 
 class InsideChart(NamedTuple):
-    """Inside vectors of all items, and what an outside pass needs besides.
+    """Inside vectors of all items, and further inputs of the outside pass.
 
     Attributes
     ----------
@@ -85,7 +84,7 @@ class InsideChart(NamedTuple):
         To be multiplied by 2 to the power of the item's ``exponent``.
     exponent : int64, axes (items)
     backed_off, shared : float64, axes (items)
-        Products with the means and shares of states, which back-off needs.
+        Products with the means and with the shares of states, for back-off.
     scratch : float64, axes (5, largest rule)
     """
 
@@ -103,15 +102,15 @@ def inside_chart(forest: Forest, grammar: LPCFG) -> InsideChart:
     sizes = np.diff(parameters.state_start)
     vector_start = np.zeros(forest.n_items + 1, dtype=np.int64)
     np.cumsum(sizes[forest.item_symbol], out=vector_start[1:])
-    # The matrix of a pair of symbols, a vector of one, or a number for each sample.
-    most = int(sizes.max())
+    # A matrix over a pair of symbols, a vector over one, or a number for each sample.
+    n_scratch = int(sizes.max())
     chart = InsideChart(
         vector_start,
         np.zeros(vector_start[-1]),
         np.full(forest.n_items, kernels.ZERO, dtype=np.int64),
         np.zeros(forest.n_items),
         np.zeros(forest.n_items),
-        np.empty((5, max(most**2, int(parameters.n_samples.max(initial=0))))),
+        np.empty((5, max(n_scratch**2, int(parameters.n_samples.max(initial=0))))),
     )
     kernels.inside_pass(forest, parameters, *chart)
     return chart
@@ -124,7 +123,7 @@ class Charts(NamedTuple):
     ----------
     inside
     outside : float64, axes (states of all items)
-        Scaled so that the products with the numbers of ``inside.inside`` are marginals.
+        Scaled so that products with the entries of ``inside.inside`` are marginals.
     edge : float64, axes (edges)
         Marginals.
     log_value : float
@@ -142,8 +141,8 @@ class Charts(NamedTuple):
 def charts(forest: Forest, grammar: LPCFG) -> Charts | None:
     """The vectors of a forest; None when the value of the sentence is zero or not finite."""
     parameters = grammar.parameters
-    own = inside_chart(forest, grammar)
-    vector_start, inside, exponent, backed_off, shared, scratch = own
+    chart = inside_chart(forest, grammar)
+    vector_start, inside, exponent, backed_off, shared, scratch = chart
     total, reference = kernels.root_value(forest, parameters, vector_start, inside, exponent)
     if total == 0.0 or not math.isfinite(total):
         return None
@@ -155,4 +154,4 @@ def charts(forest: Forest, grammar: LPCFG) -> Charts | None:
         reference, outside, of_means, of_shares, edge, scratch,
     )  # fmt: skip
     log_value = math.log(abs(total)) + reference * math.log(2.0)
-    return Charts(own, outside, edge, log_value, 1 if total > 0 else -1)
+    return Charts(chart, outside, edge, log_value, 1 if total > 0 else -1)

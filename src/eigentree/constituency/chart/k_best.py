@@ -1,20 +1,18 @@
-"""The best few trees of a forest, under the same gains as the best one.
+"""The k best trees of a forest, under the same gains as the best one.
 
 A tree's value is the sum of the gains of its parts, so the decoders of
-`eigentree.constituency.chart.decode`
-order all trees of a forest, and the first k can be found as lazily as Huang and Chiang (2005,
-algorithm 3) do: the best derivation of each item is known, and the next best one of an item is
-looked for only when one above it is to be told from others by it.  A forest with more trees than
-could ever be listed so answers at once.
+`eigentree.constituency.chart.decode` rank all trees of a forest.  The first k are found lazily
+(Huang and Chiang 2005, algorithm 3): the best derivation of each item is known, and its next best
+one is computed only when an item above requires it.  The cost does not depend on the number of
+trees in the forest.
 
-Two derivations may stand for the same phrases: intermediate symbols vanish, and trees that differ
-in their tags alone count as one, lest a list hold one tree under all likely tags.  Where that is
-so at an item, the worse one can be in no tree that is not there already, so it is dropped there.
-Trees are told apart by fingerprints of 62 bits; that two different ones have the same does not
-happen in practice.
+Two derivations may represent the same phrases: un-binarising removes intermediate symbols, and
+trees that differ only in their tags count as one, so that a list does not repeat one tree with
+all likely tags.  Of two such derivations of an item, the worse one cannot contribute a new tree and
+is dropped.  Trees are compared by fingerprints of 62 bits; collisions do not occur in practice.
 
-The derivations of the k trees are mostly the same below, and are shared: as a forest in which
-each item has one derivation they give the values of all trees in one inside pass
+The derivations of the k trees share most of their lower nodes.  As a forest in which each item has
+one derivation, they give the values of all trees in one inside pass
 (`eigentree.constituency.chart.tree_value`).
 """
 
@@ -44,11 +42,11 @@ class KBest(NamedTuple):
     ----------
     forest
         The nodes of all trees: items that each have at most one group with one edge.  Its roots
-        are those of the trees, in order.  Free trees have no rules, and at some nodes no symbol.
+        are the roots of the trees, in order.  Free trees have no rules, and some nodes no symbol.
     item : int32, axes (nodes)
-        The item of the forest that was decoded; -1 where a free tree has none.
+        The item of the decoded forest; -1 at nodes of a free tree without one.
     value : float64, axes (trees)
-        The objective, falling.
+        The objective, decreasing.
     """
 
     forest: Forest
@@ -63,8 +61,7 @@ class KBest(NamedTuple):
         Parameters
         ----------
         tags
-            Stand in place of those that the search has found; None, or none at all, where these
-            stay.
+            Replace the tags that were found; None, or an empty sequence, keeps them.
         """
         left, right = children(self.forest)
         start = self.forest.item_start.tolist()
@@ -80,7 +77,7 @@ class KBest(NamedTuple):
         return unbinarise_shared(named, left.tolist(), right.tolist(), of_node, roots)
 
     def sums(self, gain: Floats) -> Floats:
-        """Axes (trees): what the items of each tree have in all.
+        """Axes (trees): the sum of the gains of each tree's items.
 
         Parameters
         ----------
@@ -106,31 +103,32 @@ def k_best(forest: Forest, gains: Gains, symbols: SymbolTable, k: int) -> KBest:
     """The k trees with the largest sums of gains, no two with the same phrases.
 
     Free trees have the best symbol over each span, if any, so they differ in their bracketings.
-    Trees with the same sum come in an order that depends on the forest alone, so that a longer
-    list begins with the shorter one; the first tree is that of
-    `eigentree.constituency.chart.decode.decode`.
+    The order of trees with equal sums depends on the forest only, so a longer list begins with
+    the shorter one; the first tree is that of `eigentree.constituency.chart.decode.decode`.
 
     Parameters
     ----------
     gains
         As for the best tree.
     k
-        At least 1; there are fewer trees if the forest has no more with a finite sum.
+        At least 1; fewer trees are returned if the forest has fewer with a finite sum.
 
     Cost
     ----
-    Linear in the edges, as for the best tree; then O(n log E) for each tree, with E edges an item.
-    Some 80 bytes for each derivation that is looked at.
+    Linear in the edges, as for the best tree; then O(n log E) per tree, with E edges per item.
+    About 80 bytes for each derivation generated.
 
     References
     ----------
     huang-2005, algorithm 3; karp-1987; sleator-1986.
     """
-    symbol_of, own = forest.item_symbol, np.arange(forest.n_items, dtype=np.int32)
+    symbol_of, old_item = forest.item_symbol, np.arange(forest.n_items, dtype=np.int32)
     if gains.free:
-        forest, gains, own = all_bracketings(forest, gains, int(forest.item_end.max(initial=0)))
-    symbol = np.where(own < 0, -1, symbol_of[own])
-    letter = np.where(own < 0, -1, symbols.chain_number[symbol])
+        forest, gains, old_item = all_bracketings(
+            forest, gains, int(forest.item_end.max(initial=0))
+        )
+    symbol = np.where(old_item < 0, -1, symbol_of[old_item])
+    letter = np.where(old_item < 0, -1, symbols.chain_number[symbol])
     n_items = forest.n_items
     best, choice = np.empty(n_items), np.empty(n_items, dtype=np.int32)
     best_edges(forest, gains.item, gains.edge, best, choice)
@@ -150,7 +148,7 @@ def k_best(forest: Forest, gains: Gains, symbols: SymbolTable, k: int) -> KBest:
     kernels.mark(rows, n_items, n_trees, top, used)
     shared, item = _shared(forest, rows, used, top)
     shared = shared._replace(item_symbol=symbol[item])
-    return KBest(shared, own[item], rows.value[top])
+    return KBest(shared, old_item[item], rows.value[top])
 
 
 def _doubled(rows: KBestRows) -> KBestRows:
@@ -161,7 +159,7 @@ def _doubled(rows: KBestRows) -> KBestRows:
 
 
 def _slots(rows: KBestRows, n_items: int) -> Ints:
-    """The known derivations by their fingerprints, with room for all rows."""
+    """A table of the known derivations by fingerprint, with room for all rows."""
     slots = np.full(1 << (2 * len(rows.value)).bit_length(), -1, dtype=np.int32)
     kernels.enter(rows, n_items, slots)
     return slots
@@ -172,7 +170,7 @@ def _shared(
 ) -> tuple[Forest, Ints]:
     """The marked rows as a forest, and the item of each."""
     row = np.flatnonzero(used)
-    # Items come after those that they are made of, whatever the rows.
+    # Items follow their children, whatever the order of rows.
     row = row[np.argsort(rows.item[row], kind="stable")]
     node = np.empty(len(used), dtype=np.int32)
     node[row] = np.arange(len(row))

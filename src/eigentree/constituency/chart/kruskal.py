@@ -1,25 +1,24 @@
-"""Inside-outside with rules in Kruskal form: time does not depend on their number.
+"""Inside-outside with rules in Kruskal form; time does not depend on the number of rules.
 
 With T as in `eigentree.constituency.grammar.kruskal`, inside and outside vectors of spans are sums
-over
-split points of T applied to two vectors (Cohen, Satta and Collins 2013, figure 2):
+over split points of T applied to two vectors (Cohen, Satta and Collins 2013, figure 2):
 
     T(x, y)        = U (weights * V'x * W'y)
     T_(1,2)(z, x)  = W (weights * U'z * V'x)
     T_(1,3)(z, y)  = V (weights * U'z * W'y)
 
-where * is element by element.  Each span's projections V'x, W'y and U'z are made once, from
-its sums over split points.  What is left for a split point are r products, O(r N^3).  Spans of
-one width are independent, so projections are products of matrices, for each width a few.
+where * is element by element.  Each span's projections V'x, W'y and U'z are computed once, from
+its sums over split points.  Each split point then costs r products, O(r N^3) in total.  Spans of
+one width are independent, so projections are a few matrix products per width.
 
-Of the symbols only those matter that rules may have as parents: the others stand over single
-words.  For the value of a sentence alone not even these do: projections go from sum to sum by
+Only symbols that can be parents of rules are needed; the others occur over single words only.
+The value of a sentence alone does not need even these: projections map sums to sums by
 the r x r matrices U'V and U'W (section 7.1).
 
-Forms without negative numbers that fit a grammar well are mostly zeros, and are multiplied with
-as sparse matrices.
+Forms without negative entries that fit a grammar well are mostly zeros, and are used as sparse
+matrices.
 
-Vectors of each span have a power of two of their own, so that nothing under- or overflows.
+The vectors of each span have their own power of two, so that nothing under- or overflows.
 """
 
 from __future__ import annotations
@@ -37,14 +36,14 @@ from eigentree.constituency.chart.pruning import FullMarginals
 from eigentree.constituency.grammar.kruskal import KruskalGrammar
 from eigentree.types import Floats, Longs
 
-# Matrices with a larger share of entries that are not 0 are multiplied with in full.
-MOST_DENSE = 0.1
+# Matrices with a larger share of nonzero entries are used in dense form.
+MAX_DENSE_SHARE = 0.1
 
 
 class KruskalFactors(NamedTuple):
-    """A grammar's factors as charts multiply with them.
+    """A grammar's factors in the form used by charts.
 
-    Inner states are those of symbols that are no preterminals.
+    Inner states are the states of symbols other than preterminals.
 
     Attributes
     ----------
@@ -56,7 +55,7 @@ class KruskalFactors(NamedTuple):
         Their transposes.
     root : axes (states)
     powers : axes (numbers)
-        2 to the power of minus the index, as far as products matter.
+        2 to the power of minus the index, up to the precision of the factors.
     """
 
     child: Floats
@@ -85,22 +84,22 @@ class KruskalFactors(NamedTuple):
 
 
 def _matrix(array: Floats) -> Matrix:
-    """A matrix as kernels multiply with it."""
+    """A matrix in the form used by kernels."""
     row, column = (each.astype(np.uint32) for each in np.nonzero(array))
-    if len(row) > MOST_DENSE * array.size:
+    if len(row) > MAX_DENSE_SHARE * array.size:
         return Matrix(array.copy(), row[:0], column[:0], array[0, :0].copy())
     return Matrix(array[:0, :0].copy(), row, column, array[row, column])
 
 
 class _Words(NamedTuple):
-    """The vectors of the words, only the states of their candidates.
+    """The vectors of the words, restricted to the states of their candidates.
 
     Attributes
     ----------
     state : int64, axes (states of all candidates)
         Row of the factors.
     value : axes (states of all candidates)
-        Divided by a power of two for each word.
+        Divided by one power of two per word.
     word, candidate : int64, axes (states of all candidates)
     start : int64, axes (n + 1)
         States of word i are ``start[i]:start[i+1]``.
@@ -116,7 +115,7 @@ class _Words(NamedTuple):
     def of(
         cls, grammar: KruskalGrammar, leaves: Leaves, exponent: Longs, kind: np.dtype[np.float64]
     ) -> _Words:
-        """Make the vectors, and write the powers of two to ``exponent``."""
+        """Compute the vectors and write the powers of two to ``exponent``."""
         exact = grammar.exact
         unseen = exact.parameters.unseen_word
         values = [
@@ -126,14 +125,14 @@ class _Words(NamedTuple):
         sizes = exact.n_states[leaves.symbol]
         candidate = np.repeat(np.arange(len(sizes)), sizes)
         first = np.concatenate([[0], np.cumsum(sizes)])
-        own = exact.parameters.state_start[leaves.symbol] - first[:-1]
+        state_offset = exact.parameters.state_start[leaves.symbol] - first[:-1]
         start = first[leaves.start]
         value = np.concatenate(values) * leaves.weight[candidate]
         word = np.repeat(np.arange(leaves.n_words), np.diff(start))
         largest = np.maximum.reduceat(np.abs(value), start[:-1])
         exponent[:] = np.frexp(largest)[1]
         value = np.ldexp(value, -exponent[word]).astype(kind)
-        return cls(np.arange(len(value)) + own[candidate], value, word, candidate, start)
+        return cls(np.arange(len(value)) + state_offset[candidate], value, word, candidate, start)
 
 
 def kruskal_marginals(
@@ -151,9 +150,9 @@ def kruskal_marginals(
     leaves
         Preterminals over at least one word.
     permitted
-        What may stand over which spans of several words; None for everything.
+        Permitted symbols of spans of two or more words; None for all.
     factors
-        `KruskalFactors.of` the grammar, where the caller keeps them.
+        `KruskalFactors.of` the grammar, if the caller has them.
 
     Returns
     -------
@@ -162,8 +161,8 @@ def kruskal_marginals(
 
     Cost
     ----
-    O(r N^3) for split points and O(r m N^2), or less where factors are sparse, for products of
-    matrices, with m states of parents; memory for 6 r + 2 m numbers a span.
+    O(r N^3) for split points and O(r m N^2), or less where factors are sparse, for matrix
+    products, with m states of parents; memory for 6 r + 2 m numbers per span.
 
     References
     ----------
@@ -218,7 +217,7 @@ def kruskal_marginals(
 
 
 def kruskal_value(grammar: KruskalGrammar, leaves: Leaves) -> tuple[float, int]:
-    """The value of a sentence by r x r matrices, as in section 7.1.
+    """The value of a sentence, computed with r x r matrices as in section 7.1.
 
     Returns
     -------
@@ -229,7 +228,7 @@ def kruskal_value(grammar: KruskalGrammar, leaves: Leaves) -> tuple[float, int]:
 
     Cost
     ----
-    O(r N^3 + r^2 N^2), whatever the number of symbols; memory for 3 r numbers a span.
+    O(r N^3 + r^2 N^2), whatever the number of symbols; memory for 3 r numbers per span.
     """
     f, inner_states = KruskalFactors.of(grammar), grammar.n_inner_states
     n, rank, kind = leaves.n_words, grammar.rank, f.child.dtype

@@ -1,12 +1,12 @@
-"""All marginals of a sentence, read off a filled chart: of labelled spans, and of uses of rules.
+"""All marginals of a sentence, from a filled chart: labelled spans and uses of rules.
 
 The marginal of a labelled span is the share of the sentence's trees, un-binarised, that have a
-phrase of this label over the span.  Items of several symbols may hold the label; no tree has two
-items that stand for phrases over one span, so theirs add up.  Where a chain holds the label twice,
-it counts once.
+phrase of this label over the span.  Items of several symbols may contain the label; no tree has two
+such items over one span, so their marginals are added.  A chain that contains the label twice
+counts once.
 
-Under a grammar of probabilities these are probabilities.  Under a signed one they are values: any
-of them may be negative or exceed 1.
+Under a probability grammar these are probabilities.  Under a signed grammar they are values, which
+may be negative or exceed 1.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from eigentree.types import Floats, Ints, Longs
 
 
 class Marginal(NamedTuple):
-    """A labelled span, half-open, with its marginal: a value outside 0..1 is possible if signed."""
+    """A labelled, half-open span with its marginal (may lie outside 0..1 if signed)."""
 
     label: str
     start: int
@@ -34,7 +34,7 @@ class Marginal(NamedTuple):
 
 
 class RuleMarginal(NamedTuple):
-    """A use of a binary rule: the parent over start to end, its children meeting at the split."""
+    """A use of a binary rule: its parent spans start to end, its children meet at the split."""
 
     parent: Symbol
     left: Symbol
@@ -52,61 +52,61 @@ def labelled_spans(
     start: Ints | Longs,
     end: Ints | Longs,
     weight: Floats,
-    least: float,
+    min_marginal: float,
     *,
     signed: bool = True,
 ) -> list[Marginal]:
-    """The labelled spans whose marginals are of at least some size, by start, then end.
+    """The labelled spans with at least some absolute marginal, sorted by start, then end.
 
     Parameters
     ----------
     labels
-        Those of the items.
+        The labelled spans of the items.
     chains
         Phrase labels of each kind of item, from the top down.
     kind, start, end : integers, axes (items)
-        What stands over which span.
+        Kind and span of each item.
     weight : float64, axes (items)
         Marginals.
-    least
-        Least absolute value.
+    min_marginal
+        Minimum absolute value.
     signed
-        Whether values outside 0..1 are meant; otherwise only rounding leads there, and is cut off.
+        Whether values outside 0..1 are meaningful; otherwise they are due to rounding and cut off.
 
     Cost
     ----
-    The sorting of all labels of all items.
+    Sorting all labels of all items.
     """
-    own = labels.bracket.astype(np.int64) * len(kind) + labels.item
-    _, once = np.unique(own, return_index=True)
+    label_of_item = labels.bracket.astype(np.int64) * len(kind) + labels.item
+    _, once = np.unique(label_of_item, return_index=True)
     bracket = labels.bracket[once]
     total = group_sums(bracket, weight[labels.item[once]], 0)
     some = once[np.flatnonzero(np.diff(bracket, prepend=-1))]
-    kept = np.flatnonzero(np.abs(total) >= least)
-    places = some[kept]
+    selected = np.flatnonzero(np.abs(total) >= min_marginal)
+    places = some[selected]
     items = labels.item[places]
     in_chain = zip(kind[items].tolist(), (places - labels.first[items]).tolist(), strict=True)
     names = [chains[each][place] for each, place in in_chain]
-    values = total[kept] if signed else np.clip(total[kept], 0.0, 1.0)
+    values = total[selected] if signed else np.clip(total[selected], 0.0, 1.0)
     columns = (start[items].tolist(), end[items].tolist(), values.tolist())
     return list(map(Marginal._make, zip(names, *columns, strict=True)))
 
 
 def rule_uses(
-    forest: Forest, marginals: Marginals, backbone: PCFG, least: float
+    forest: Forest, marginals: Marginals, backbone: PCFG, min_marginal: float
 ) -> list[RuleMarginal]:
-    """The uses of binary rules whose marginals are of at least some size, from short spans to long.
+    """The uses of binary rules with at least some absolute marginal, from short to long spans.
 
     Parameters
     ----------
     forest, marginals
-        The marginals of its edges are wanted, which a chart in Kruskal form has not.
+        Marginals of the edges are needed; a chart in Kruskal form has none.
     backbone
-        That the forest was built with.
-    least
-        Least absolute value.
+        The grammar that the forest was built with.
+    min_marginal
+        Minimum absolute value.
     """
-    edges = np.flatnonzero(np.abs(marginals.edge) >= least)
+    edges = np.flatnonzero(np.abs(marginals.edge) >= min_marginal)
     rules = forest.group_rule[np.searchsorted(forest.group_edges, edges, side="right") - 1]
     left, right = forest.edge_left[edges], forest.edge_right[edges]
     columns = (

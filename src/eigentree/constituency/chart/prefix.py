@@ -1,37 +1,36 @@
-"""Prefix probabilities: how probable it is that a sentence begins with these words.
+"""Prefix probabilities: the probability that a sentence begins with given words.
 
-p(w_1 ... w_i ...) is the summed probability of all sentences that begin with w_1 ... w_i, and its
-ratio to that of one word less is the probability of the word given all before it.  The negative
-logarithm is the word's *surprisal* (Hale 2001).
+p(w_1 ... w_i ...) is the total probability of all sentences that begin with w_1 ... w_i.  Divided
+by that of the prefix one word shorter, it is the probability of the word given all preceding words.
+The negative logarithm is the word's *surprisal* (Hale 2001).
 
-A sentence is grown from left to right.  For each position k and each state s of each symbol let
-forward(k)[s] be the summed weight of all that is to be done before a constituent of that kind can
-begin at k as a right child, or as the root for k = 0: the words before k have been generated, and
-whatever is still open further right may become anything.  Let e be the mass of all that can stand
-below each state, T the tensor of all rules, and
+A sentence is generated from left to right.  For each position k and each state s of each symbol,
+let forward(k)[s] be the total weight of all partial derivations that predict a constituent of that
+kind at k as a right child, or as the root for k = 0: the words before k have been generated, and
+everything still open to the right is summed out.  Let e be the mass of all subtrees below each
+state, T the tensor of all rules, and
 
     P_L = T with e for the right child, as a matrix from parents to left children.
 
-What begins at k at any depth on a left edge, and what comes after it, is then
+The constituents that begin at k at any depth on a left edge, and the following positions, are then
 
     predicted(k)  = forward(k) (I + P_L + P_L^2 + ...) = forward(k) (I - P_L)^-1
     forward(j)   += T(predicted(k), inside(k, j), .)         for each k < j
     prefix(k + 1) = predicted(k) . word vectors at k
 
-so that beside the inside vectors of all spans only one row for each position has to be known.
-The inverse is made once for a grammar (`LeftCorners`).  Jelinek and Lafferty (1991) have prefix
-values of all spans instead; with rows it is the forward pass of Stolcke (1995).
+so that, besides the inside vectors of all spans, one row per position is needed.
+The inverse is computed once for a grammar (`LeftCorners`).  Jelinek and Lafferty (1991) compute
+prefix values of all spans instead; with rows, this is the forward pass of Stolcke (1995).
 
-All of it is linear in each state's vectors, so latent states change nothing, nor does another
-basis of them.  In a grammar of probabilities e is the vector of ones, as long as the choices of
-each state sum to one and no part of a tree can grow for ever.  In general it solves
+All of this is linear in each state's vectors, so latent states change nothing, nor does a change
+of basis of them.  In a probability grammar e is the vector of ones, as long as the choices of
+each state sum to one and trees are finite with probability 1.  In general it solves
 
     e = word mass + T(e, e),
 
-and is found from zero: by Newton's method where nothing is negative, which then climbs to the least
-solution; in a signed grammar by putting e into the right side again and again, which adds up trees
-by their depth, and may come to no end.  There ratios of prefix values are estimates of
-probabilities, and some may be negative.
+starting from zero.  Where nothing is negative, Newton's method is used, which increases to the
+smallest solution.  In a signed grammar the right side is iterated, which sums trees by depth and
+may diverge.  Ratios of prefix values are then estimates of probabilities; some may be negative.
 """
 
 from __future__ import annotations
@@ -49,33 +48,33 @@ from eigentree.errors import GrammarError
 from eigentree.linalg.threads import one_thread
 from eigentree.types import Floats, Longs
 
-# Newton's method takes about ten rounds, sums by depth as many as trees are deep.
+# Newton's method takes about ten iterations, sums by depth as many as trees are deep.
 ROUNDS = 1000
-# Relative size of a step at which sums end.
+# Relative size of a step at which iteration stops.
 PRECISION = 1e-13
-# Bytes that tables of a grammar, or the chart of a sentence, may have.
-MOST_BYTES = 1 << 31
+# Memory limit for the tables of a grammar and for the chart of a sentence.
+MAX_BYTES = 1 << 31
 
 
 class Surprisal(NamedTuple):
-    """How surprising each word of a sentence is, and its end.
+    """The surprisal of each word of a sentence and of its end.
 
     Attributes
     ----------
     words
         As given.
     entries
-        What the lexicon takes each for: itself, or a class of unknown words, whose probability
-        then is that of all its words together.
+        The lexicon entry of each: the word itself or a class of unknown words, whose probability is
+        then that of all its words together.
     nats : float64, axes (n + 1)
-        Surprisal of each word and of the end, in nats; inf for what can't follow, NaN for all that
-        comes after it.  NaN also where a signed grammar gives a negative ratio.
+        Surprisal of each word and of the end, in nats; inf for a word that cannot follow, NaN for
+        everything after it.  Also NaN where a signed grammar gives a negative ratio.
     log_prefix : float64, axes (n + 1)
-        Natural logarithms of the summed probability of all sentences that begin with the first i
-        words; before the first word that of all sentences, near 0.  -inf from the first word on
-        that can't follow.  In a signed grammar logarithms of absolute values.
+        Natural logarithm of the total probability of all sentences that begin with the first i
+        words; the first entry is that of all sentences, near 0.  -inf from the first word on that
+        cannot follow.  In a signed grammar, logarithms of absolute values.
     log_value : float
-        The same of the whole sentence.
+        The same for the whole sentence.
     """
 
     words: list[str]
@@ -91,16 +90,16 @@ class Surprisal(NamedTuple):
 
 
 class LeftCorners(NamedTuple):
-    """What prefixes need to know of a grammar; made once, by `of`.
+    """Tables of a grammar for prefix probabilities; computed once, by `of`.
 
     Attributes
     ----------
     grammar
     rules
     total : float64, axes (states)
-        Mass of all that can stand below each state; preterminals are the last symbols.
+        Mass of all subtrees below each state; preterminals are the last symbols.
     closure : float64, axes (inner states, states)
-        How often each state is expected on the left edge below one that is no preterminal's.
+        Expected number of occurrences of each state on the left edge below each inner state.
     root : float64, axes (states)
     """
 
@@ -112,18 +111,18 @@ class LeftCorners(NamedTuple):
 
     @classmethod
     def of(cls, grammar: LPCFG) -> LeftCorners:
-        """Form all tensors, sum over all that can stand below each state, and close left edges.
+        """Form all tensors, sum all subtrees below each state, and close left edges.
 
         Raises
         ------
         GrammarError
-            When the sum over all trees of the grammar has no limit, or when its tables would need
-            more than `MOST_BYTES`.
+            When the sum over all trees of the grammar diverges, or when its tables would need
+            more than `MAX_BYTES`.
 
         Cost
         ----
-        O(m^3) for m states of symbols that are no preterminals, about ten times; in a signed
-        grammar once, and a look at all tensors for each level of depth.  Memory for all tensors
+        O(m^3) for m states of symbols other than preterminals, about ten times; in a signed
+        grammar once, plus one pass over all tensors per level of depth.  Memory for all tensors
         and four matrices of m times the number of all states.
 
         References
@@ -149,29 +148,29 @@ class LeftCorners(NamedTuple):
         words
             At least one.
         leaves
-            What may stand over each, see
-            `eigentree.constituency.grammar.lexical_candidates.under_seen_tags`; a word
-            may have nothing.
+            Candidates of each word, see
+            `eigentree.constituency.grammar.lexical_candidates.under_seen_tags`; a word may have
+            none.
 
         Raises
         ------
         GrammarError
-            When the chart would need more than `MOST_BYTES`.
+            When the chart would need more than `MAX_BYTES`.
 
         Cost
         ----
         For each span and live rule K^3, for each split point and live pair of children K^2;
-        for each word one look at all rules that can begin there, and m^2.  Memory for m numbers
-        a span.
+        for each word one pass over all rules that can begin there, and m^2.  Memory for m numbers
+        per span.
         """
         grammar, rules, root = self.grammar, self.rules, self.root
         n, (inner, n_states) = len(words), self.closure.shape
         n_symbols = len(rules.state_start) - 1
         n_spans = first_span(n, n + 1)
-        if n_spans * (8 * inner + 13 * n_symbols) > MOST_BYTES:
+        if n_spans * (8 * inner + 13 * n_symbols) > MAX_BYTES:
             raise GrammarError(
-                f"a chart of {n} words with {inner} states would need more than "
-                f"{MOST_BYTES >> 30} GiB; surprisal wants shorter sentences or fewer states"
+                f"the chart of {n} words with {inner} states would need more than "
+                f"{MAX_BYTES >> 30} GiB; surprisal requires shorter sentences or fewer states"
             )
         chart = PrefixChart(
             np.zeros((n, n_states - inner)),
@@ -206,22 +205,22 @@ class LeftCorners(NamedTuple):
 
 
 def _logarithms(values: Floats, exponent: Longs) -> Floats:
-    """Natural logarithms of the absolute values of numbers with powers of two beside them."""
+    """Natural logarithms of the absolute values of numbers scaled by powers of two."""
     logs = np.full(len(values), -np.inf)
     np.log(np.abs(values), out=logs, where=values != 0.0)
     return np.asarray(logs + np.where(values != 0.0, exponent, 0) * math.log(2.0))
 
 
 def _surprisals(logs: Floats, sign: Floats) -> Floats:
-    """Differences of logarithms, NaN where a ratio is negative or has zero below."""
+    """Differences of logarithms; NaN where a ratio is negative or its denominator is zero."""
     surprisal = np.full(len(logs) - 1, np.nan)
-    is_told = (sign[:-1] != 0) & (sign[1:] != -sign[:-1])
-    np.subtract(logs[:-1], logs[1:], out=surprisal, where=is_told)
+    is_defined = (sign[:-1] != 0) & (sign[1:] != -sign[:-1])
+    np.subtract(logs[:-1], logs[1:], out=surprisal, where=is_defined)
     return surprisal
 
 
 def _formed(grammar: LPCFG) -> LatentRules:
-    """The tensors of a grammar, if there is room for them."""
+    """The tensors of a grammar, within the memory limit."""
     backbone, p = grammar.backbone, grammar.parameters
     index, sizes = backbone.index, np.diff(p.state_start)
     is_product = (p.dense_start < 0) & (p.n_samples == 0)
@@ -229,10 +228,10 @@ def _formed(grammar: LPCFG) -> LatentRules:
     tensor_size = sizes[backbone.parent] * np.where(is_product, 1, cells[index.rule_pair])
     cells[np.bincount(index.rule_pair, ~is_product, len(cells)) == 0] = 0
     n_numbers, inner = int(tensor_size.sum()), int(sizes[backbone.symbols.tag < 0].sum())
-    if 8 * max(n_numbers, 4 * inner * len(p.root)) > MOST_BYTES:
+    if 8 * max(n_numbers, 4 * inner * len(p.root)) > MAX_BYTES:
         raise GrammarError(
-            f"the tables of {inner} states of phrases and {n_numbers} numbers of rules would need "
-            f"more than {MOST_BYTES >> 30} GiB; surprisal wants fewer states or symbols"
+            f"the tables of {inner} states of phrases and {n_numbers} entries of rules would need "
+            f"more than {MAX_BYTES >> 30} GiB; surprisal requires fewer states or symbols"
         )
     tensor = np.empty(n_numbers)
     tensor_start = np.cumsum(tensor_size) - tensor_size
@@ -256,7 +255,7 @@ def _formed(grammar: LPCFG) -> LatentRules:
 
 
 def _word_mass(grammar: LPCFG) -> Floats:
-    """Axes (states): the summed probability of all words, known or not, 0 but for preterminals."""
+    """Axes (states): the total probability of all words, known and unknown; 0 for phrases."""
     table, p = grammar.backbone.words, grammar.parameters
     mass = np.zeros(len(p.root))
     left = np.ones(len(grammar.n_states))
@@ -273,7 +272,7 @@ def _word_mass(grammar: LPCFG) -> Floats:
 def _total_mass(
     rules: LatentRules, words: Floats, inner: int, *, signed: bool
 ) -> tuple[Floats, Floats]:
-    """The mass below each state, and T with it for the right child (see the top)."""
+    """The mass below each state, and T with it for the right child (see the module docstring)."""
     total, n_states = words.copy(), len(words)
     for _ in range(ROUNDS):
         to_left, to_right = np.zeros((2, inner, n_states))
@@ -285,19 +284,19 @@ def _total_mass(
         except np.linalg.LinAlgError:
             break
         size = np.abs(total).max(initial=0.0)
-        # Where nothing is negative steps lead upwards, unless there is nothing to be reached.
+        # Without negative entries, steps increase unless no finite solution exists.
         if not (np.isfinite(size) and (signed or np.all(step >= -1e-9 * size))):
             break
         total[:inner] += step
         if np.all(np.abs(step) <= PRECISION * size):
             return total, to_left
     raise GrammarError(
-        "the sum over all trees of the grammar has no limit, so no prefix has a probability"
+        "the sum over all trees of the grammar diverges, so prefix probabilities are undefined"
     )
 
 
 def _enter_words(grammar: LPCFG, leaves: Leaves, inner: int, chart: PrefixChart) -> None:
-    """Put the vectors of words into a chart."""
+    """Write the vectors of words into a chart."""
     unseen = grammar.parameters.unseen_word
     for word, symbol, weight, entry in zip(
         leaves.word.tolist(),
@@ -306,9 +305,9 @@ def _enter_words(grammar: LPCFG, leaves: Leaves, inner: int, chart: PrefixChart)
         leaves.entry.tolist(),
         strict=True,
     ):
-        own = grammar.states(symbol)
-        vector = grammar.word_vector(entry) if entry >= 0 else unseen[own]
-        chart.word[word, own.start - inner : own.stop - inner] += weight * vector
+        states = grammar.states(symbol)
+        vector = grammar.word_vector(entry) if entry >= 0 else unseen[states]
+        chart.word[word, states.start - inner : states.stop - inner] += weight * vector
         chart.is_live[word, symbol] = True
     chart.exponent[: len(chart.word)] = 0
     kernels.scale_rows(chart.word, chart.exponent)

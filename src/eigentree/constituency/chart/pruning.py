@@ -1,7 +1,7 @@
-"""Coarse-to-fine: the plain PCFG decides which items a finer grammar has to look at.
+"""Coarse-to-fine pruning: the plain PCFG selects the items that a finer grammar evaluates.
 
-The marginal of an item (symbol a over the span i..j) is the summed probability of all trees
-that hold it, over the probability of the sentence: inside(a, i, j) * outside(a, i, j) / Z.
+The marginal of an item (symbol a over the span i..j) is the total probability of all trees
+that contain it, over the probability of the sentence: inside(a, i, j) * outside(a, i, j) / Z.
 Items below a threshold are dropped (Charniak et al. 2006; Petrov and Klein 2007; Cohen et
 al. 2013, section 4: 0.00005), and with them all trees that use them.
 """
@@ -21,14 +21,14 @@ from eigentree.constituency.grammar.pcfg import PCFG
 from eigentree.types import Ints
 
 DEFAULT_THRESHOLD = 5e-5
-# Items with a marginal this much below the threshold add nothing to those above it.
+# Items with a marginal this much below the threshold do not affect those above it.
 NEGLIGIBLE = 5e-2
-# Nor, nearly always, do items whose merit is below this part of the best of their span.
+# Nor, almost always, do items whose merit is below this fraction of the best of their span.
 DEFAULT_BEAM = 5e-4
 
 
 class Pruned(NamedTuple):
-    """What the coarse grammar leaves of a sentence.
+    """The result of pruning a sentence with the coarse grammar.
 
     Attributes
     ----------
@@ -37,10 +37,10 @@ class Pruned(NamedTuple):
     marginal : float64, axes (items)
         Each item's probability under the coarse grammar.
     log_value : float
-        Of the sentence under the coarse grammar, in nats: a logarithm of its probability, or of
-        the absolute value where the grammar is in Kruskal form.
+        Value of the sentence under the coarse grammar, in nats: the logarithm of its probability,
+        or of the absolute value if the grammar is in Kruskal form.
     sign : int
-        Of the value.
+        Sign of the value.
     """
 
     forest: Forest
@@ -51,8 +51,8 @@ class Pruned(NamedTuple):
     def marginals(self) -> Marginals:
         """The items' marginals, for decoding without a finer grammar.
 
-        In place of each edge's stands the mean of its children's, which tells apart trees that
-        differ only in symbols that are no phrases.
+        Each edge has the mean of its children's marginals, which distinguishes trees that differ
+        only in symbols that are not phrases.
         """
         forest = self.forest
         edge = (self.marginal[forest.edge_left] + self.marginal[forest.edge_right]) / 2.0
@@ -60,18 +60,18 @@ class Pruned(NamedTuple):
 
 
 class FullMarginals(NamedTuple):
-    """Marginals of a sentence by a chart that holds every symbol over every span.
+    """Marginals of a sentence from a chart that stores every symbol over every span.
 
-    Of a grammar of probabilities they are probabilities.  Those of a grammar in Kruskal form are
-    estimates: the form gives some value to trees that no rule allows, and where it has negative
+    Those of a probability grammar are probabilities.  Those of a grammar in Kruskal form are
+    estimates: the form assigns values to trees that no rule allows, and if it has negative
     entries, marginals may be negative or exceed 1.
 
     Attributes
     ----------
     leaf : float64, axes (candidates)
-        Of each candidate of each word, as `Leaves` has them.
+        Marginal of each candidate of each word, in the order of `Leaves`.
     inner : float64, axes (spans, inner symbols)
-        Of each symbol that is no preterminal over each span of two words or more, spans by
+        Marginal of each symbol other than preterminals over each span of two or more words, by
         width, then by start.
     log_value : float
         Natural logarithm of the absolute value of the sentence.
@@ -101,14 +101,14 @@ def prune(
     leaves
         Preterminals over at least one word.
     threshold
-        Least marginal of an item, 0 to keep all that belongs to some tree.
+        Minimum marginal of an item; 0 keeps all items that belong to some tree.
     beam
-        Least merit of an item beside the best of its span, judged on the way by its inside
-        value and prior alone.  What it drops is missing from the marginals of the others.  None
-        for `DEFAULT_BEAM`, or for 0 where the threshold is 0.
+        Minimum merit of an item relative to the best of its span, computed during the inside pass
+        from its inside value and prior only.  Dropped items are missing from the marginals of the
+        others.  None for `DEFAULT_BEAM`, or for 0 if the threshold is 0.
     permitted
-        What may stand over which spans: all else is as if the grammar didn't have it there, so
-        that marginals are those given the constraints.  None for everything.
+        Permitted symbols of each span; the grammar is treated as lacking all others, so marginals
+        are conditional on the constraints.  None for all.
 
     Returns
     -------
@@ -117,7 +117,7 @@ def prune(
 
     Cost
     ----
-    Time as in `_kernels_pruning`; memory 32 bytes for each start, end and symbol.
+    Time as in `_kernels_pruning`; memory 32 bytes per start, end and symbol.
     """
     n_words = leaves.n_words
     chart = PruningChart.empty(n_words, len(grammar.symbols))
@@ -134,12 +134,12 @@ def prune(
     )
     if not total > 0.0:
         return None
-    # With threshold 0, an item outside every tree still has marginal 0 and goes.
-    least = max(threshold, float(np.finfo(np.float64).tiny))
-    most = int(chart.n_live.sum())
+    # With threshold 0, items outside every tree have marginal 0 and are still dropped.
+    min_marginal = max(threshold, float(np.finfo(np.float64).tiny))
+    max_items = int(chart.n_live.sum())
     span_items = np.empty(len(chart.n_live) + 1, dtype=np.int32)
-    symbols, marginals = np.empty(most, dtype=np.int32), np.empty(most)
-    n_items = kernels.list_items(n_words, chart, least, span_items, symbols, marginals)
+    symbols, marginals = np.empty(max_items, dtype=np.int32), np.empty(max_items)
+    n_items = kernels.list_items(n_words, chart, min_marginal, span_items, symbols, marginals)
     forest = link(grammar, leaves, span_items, symbols[:n_items])
     exponent = int(chart.exponent[0, n_words])
     log_value = float(np.log(total) + exponent * np.log(2.0))
@@ -147,7 +147,7 @@ def prune(
 
 
 def has_tree(grammar: PCFG, leaves: Leaves, permitted: Permitted) -> bool:
-    """Whether the plain PCFG has a tree of what is permitted; the inside half of `prune`."""
+    """Whether the plain PCFG has a tree of permitted items; the inside half of `prune`."""
     n_words = leaves.n_words
     chart = PruningChart.empty(n_words, len(grammar.symbols))
     kernels.inside_pass(
@@ -158,27 +158,29 @@ def has_tree(grammar: PCFG, leaves: Leaves, permitted: Permitted) -> bool:
     return bool(np.any(grammar.root[whole] > 0.0))
 
 
-def kept(grammar: PCFG, leaves: Leaves, marginals: FullMarginals, threshold: float) -> Pruned:
-    """The forest of what a full chart finds likely; there may be no tree in it.
+def likely_forest(
+    grammar: PCFG, leaves: Leaves, marginals: FullMarginals, threshold: float
+) -> Pruned:
+    """The forest of the items that a full chart finds likely; it may not contain a tree.
 
     Parameters
     ----------
     grammar
-        Whose rules join the items.
+        Its rules join the items.
     leaves
         Preterminals over at least one word.
     marginals
-        Of all symbols over all spans.
+        Marginals of all symbols over all spans.
     threshold
-        Least absolute marginal of an item; those of 0 always go.
+        Minimum absolute marginal of an item; items of marginal 0 are always dropped.
     """
     leaf, inner, log_value, sign = marginals
-    least = max(threshold, float(np.finfo(np.float64).tiny))
+    min_marginal = max(threshold, float(np.finfo(np.float64).tiny))
     n = leaves.n_words
     word = leaves.word
     order = np.lexsort((leaves.symbol, word))
-    order = order[np.abs(leaf[order]) >= least]
-    span, symbol = np.nonzero(np.abs(inner) >= least)
+    order = order[np.abs(leaf[order]) >= min_marginal]
+    span, symbol = np.nonzero(np.abs(inner) >= min_marginal)
     sizes = np.bincount(np.concatenate((word[order], n + span)), minlength=n * (n + 1) // 2)
     span_items = np.concatenate(([0], np.cumsum(sizes))).astype(np.int32)
     symbols = np.concatenate((leaves.symbol[order], symbol)).astype(np.int32)
@@ -194,7 +196,7 @@ def link(grammar: PCFG, leaves: Leaves, span_items: Ints, symbol: Ints) -> Fores
     span_items : int32, axes (spans + 1)
         Items of each span, spans by width, then by start.
     symbol : int32, axes (items)
-        Rising within each span; at single words among the leaves.
+        Increasing within each span; at single words, among the candidates.
     """
     n_words, n_items = leaves.n_words, len(symbol)
     item_groups = np.zeros(n_items + 1, dtype=np.int32)
@@ -224,11 +226,11 @@ def link(grammar: PCFG, leaves: Leaves, span_items: Ints, symbol: Ints) -> Fores
     entry = np.full(n_items, -2, dtype=np.int32)
     key = leaves.word * len(grammar.symbols) + leaves.symbol
     order = np.argsort(key, kind="stable")
-    found = order[
+    candidates = order[
         np.searchsorted(key[order], start[:n_leaves] * len(grammar.symbols) + symbol[:n_leaves])
     ]
-    weight[:n_leaves] = leaves.weight[found]
-    entry[:n_leaves] = leaves.entry[found]
+    weight[:n_leaves] = leaves.weight[candidates]
+    entry[:n_leaves] = leaves.entry[candidates]
 
     at_top = np.arange(span_items[-2], n_items, dtype=np.int32)
     return Forest(

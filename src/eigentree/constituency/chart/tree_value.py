@@ -1,11 +1,11 @@
-"""The value of a tree: what a grammar gives to one tree, summed over all latent states.
+"""The value of a tree under a grammar, summed over all latent states.
 
 A tree is a forest in which each item has one derivation, so its value is the inside value of its
-root, and trees that share nodes are valued together.  For a grammar of probabilities it is the
-probability of the tree with its words and tags; the values of all trees of a sentence sum up to
+root, and trees that share nodes are evaluated together.  For a probability grammar it is the
+probability of the tree with its words and tags; the values of all trees of a sentence sum to
 that of the sentence.
 
-In Kruskal form a rule's vector is made without its tensor, as in
+In Kruskal form a rule's vector is computed without its tensor, as in
 `eigentree.constituency.chart.kruskal`:
 
     inside(a) = sum over s of
@@ -55,13 +55,13 @@ def on_tree(tree: BinaryTree, grammar: LPCFG | KruskalGrammar) -> TreeValue:
     Parameters
     ----------
     tree
-        Binarised as those that the grammar was learned from.
+        Binarised in the same way as the grammar's training trees.
     grammar
-        With a symbol, rule or word under its tag that it lacks, a tree has the value 0.
+        A tree with a symbol, rule or tagged word that the grammar lacks has value 0.
 
     Cost
     ----
-    That of an inside pass with one edge an item: O(K^3) a node with a dense rule.
+    That of an inside pass with one edge per item: O(K^3) per node with a dense rule.
     """
     forest = _forest_of(tree, grammar.backbone)
     return TreeValue(-math.inf, 0) if forest is None else on_trees(forest, grammar)[0]
@@ -94,16 +94,20 @@ def on_trees(forest: Forest, grammar: LPCFG | KruskalGrammar) -> list[TreeValue]
 
 
 def _in_kruskal_form(forest: Forest, grammar: KruskalGrammar) -> tuple[list[Floats], list[int]]:
-    """The inside vector of each item, and the power of two that it is to be multiplied by."""
+    """The inside vector of each item, and its power of two."""
     exact = grammar.exact
     vectors: list[Floats] = []
     exponents: list[int] = []
     edge = 0
     for item in range(forest.n_items):
-        own = exact.states(int(forest.item_symbol[item]))
+        item_states = exact.states(int(forest.item_symbol[item]))
         entry, exponent = int(forest.item_entry[item]), 0
         if entry != -2:
-            word = exact.word_vector(entry) if entry >= 0 else exact.parameters.unseen_word[own]
+            word = (
+                exact.word_vector(entry)
+                if entry >= 0
+                else exact.parameters.unseen_word[item_states]
+            )
             vector = forest.item_weight[item] * word
         else:
             product = grammar.weights.astype(np.float64)
@@ -113,7 +117,7 @@ def _in_kruskal_form(forest: Forest, grammar: KruskalGrammar) -> tuple[list[Floa
                 states = exact.states(int(forest.item_symbol[child]))
                 product *= vectors[child] @ factor[states]
                 exponent += exponents[child]
-            vector = grammar.parent[own] @ product
+            vector = grammar.parent[item_states] @ product
             edge += 1
         shift = int(np.frexp(np.abs(vector).max())[1])
         vectors.append(np.ldexp(vector, -shift))
@@ -122,7 +126,7 @@ def _in_kruskal_form(forest: Forest, grammar: KruskalGrammar) -> tuple[list[Floa
 
 
 def _forest_of(tree: BinaryTree, backbone: PCFG) -> Forest | None:
-    """A tree as a forest; None where the grammar lacks a part of it."""
+    """A tree as a forest; None if the grammar lacks a part of it."""
     numbers = [backbone.symbols.get(symbol) for symbol in tree.symbols]
     if None in numbers:
         return None
@@ -136,7 +140,7 @@ def _forest_of(tree: BinaryTree, backbone: PCFG) -> Forest | None:
             tags.append(symbol.label)
         end.append(len(tags) if left < 0 else end[right])
     width = np.array(end) - np.array(start)
-    # Spans stand by width, then by start.
+    # Spans are ordered by width, then by start.
     span = (width - 1) * (n + 1) - width * (width - 1) // 2 + np.array(start)
     items = np.bincount(span, minlength=n * (n + 1) // 2)
     forest = link(
@@ -145,5 +149,5 @@ def _forest_of(tree: BinaryTree, backbone: PCFG) -> Forest | None:
         np.concatenate(([0], np.cumsum(items))).astype(np.int32),
         np.array(numbers, dtype=np.int32)[np.argsort(span)],
     )
-    # Of all rules between its items, a tree has just one for each phrase.
+    # Of all rules between its items, a tree uses one for each phrase.
     return forest if forest.n_edges == n - 1 and len(forest.roots) else None
