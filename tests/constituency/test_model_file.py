@@ -318,7 +318,7 @@ def test_values_that_are_no_numbers_cannot_be_stored(tmp_path, name, value):
     [
         (lambda p: p.lexical_start - 1, "lexical_start must begin with 0"),
         (lambda p: np.r_[0, p.lexical_start[1:-1][::-1], p.lexical_start[-1]], "never decrease"),
-        (lambda p: p.lexical_start * 2, "don't fit the word table"),
+        (lambda p: p.lexical_start * 2, "do not match the word table"),
     ],
 )
 def test_starts_are_checked(starts, message):

@@ -17,7 +17,7 @@ from eigentree.constituency.learn.spectral import (
     learn_spectral,
     project,
 )
-from eigentree.constituency.learn.state_counts import most_states
+from eigentree.constituency.learn.state_counts import max_states
 from eigentree.constituency.learn.state_search import STAGE, StateSearchOptions, search_states
 from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.constituency.preparation import prepare
@@ -78,7 +78,7 @@ def optimise_states(
     by_count = (names[symbol] for symbol in np.argsort(-count, kind="stable"))
     searched = list(dict.fromkeys(by_count))[: search.most]
     turns = [np.flatnonzero([each == name for each in names]).astype(np.int32) for name in searched]
-    start = most_states(examples.symbols.symbols, spectral.states, spectral.states_of)
+    start = max_states(examples.symbols.symbols, spectral.states, spectral.states_of)
     largest = {
         name: max(*search.numbers, int(start[symbols[0]]))
         for name, symbols in zip(searched, turns, strict=True)

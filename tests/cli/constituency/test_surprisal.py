@@ -99,7 +99,7 @@ def test_a_sentence_that_is_too_long_costs_no_other(model, tmp_path, monkeypatch
     # The loaded grammar's tables have their limit, too.
     monkeypatch.setattr(prefix, "MAX_BYTES", 1 << 23)
     for most, told in (
-        ("300", "a chart of 300 words"),
+        ("300", "the chart of 300 words"),
         ("299", "skipped, since it has 300 words"),
     ):
         code, out, err = run_verb(

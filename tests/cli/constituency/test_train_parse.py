@@ -974,7 +974,7 @@ def test_names_of_states_may_hold_what_parts_them(tmp_path):
             "--states-of must be names with numbers of states, as NP=32,VP=48 .got 'VP'",
         ),
         (["--states-of", "NP=0"], "states_of gives 'NP' 0; it must be at least 1"),
-        (["--states-of", "NX=2"], "names 'NX', which is no nonterminal of the treebank; near it"),
+        (["--states-of", "NX=2"], "has the name 'NX', which is not a nonterminal"),
         (["--states-of", "NP=2", "--method", "pcfg"], "--states-of is for .*, not for pcfg"),
         (["--cut", "0.1", "--method", "em"], "--cut is for .*, not for em"),
         (["--kappa", "1", "--method", "em"], "--kappa is for .*, not for em"),
@@ -986,7 +986,7 @@ def test_names_of_states_may_hold_what_parts_them(tmp_path):
         (["--states", "2", "--method", "pcfg"], "--states is for .*, not for pcfg"),
         (["--smoothing", "2", "--method", "markov"], "--smoothing is for .*, not for markov"),
         (["--unseen-rules", "--method", "pcfg"], "--unseen-rules is for .*, not for pcfg"),
-        (["--cut", "1.5"], r"cut is 1.5; it must be from 0 to below 1"),
+        (["--cut", "1.5"], r"cut is 1.5; it must be at least 0 and below 1"),
         (["--rank", "2"], "--rank is for --method clustering, not for spectral"),
         (["--restarts", "2", "--method", "em"], "--restarts is for .*, not for em"),
         (["--assignment", "soft"], "--assignment is for --method clustering"),
@@ -997,7 +997,7 @@ def test_names_of_states_may_hold_what_parts_them(tmp_path):
             "--noise is for --method spectral and clustering, not for em",
         ),
         (["--noise", "additive", "--sigma", "inf"], "sigma is inf; it must be from 0 to"),
-        (["--noise", "dropout", "--sigma", "1"], "sigma is 1.0; dropout must leave something"),
+        (["--noise", "dropout", "--sigma", "1"], "sigma is 1.0; with dropout it must be"),
     ],
 )
 def test_states_that_can_t_be_had(tmp_path, treebank, options, message):

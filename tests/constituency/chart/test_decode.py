@@ -255,7 +255,5 @@ def test_wrong_settings_are_named():
     each = sentence(many, [0, 0], [[0], [0]])
     forest = prune(backbone, each.leaves, 0.0).forest
     marginals = inside_outside(forest, many)
-    with pytest.raises(
-        SettingsError, match="viterbi requires one latent state per symbol"
-    ):
+    with pytest.raises(SettingsError, match="viterbi requires one latent state per symbol"):
         gains("viterbi", forest, marginals, many)

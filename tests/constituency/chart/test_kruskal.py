@@ -208,10 +208,10 @@ def test_forms_that_fit_nothing_are_refused(lexical_grammar: LPCFG):
     form = exact_form(lexical_grammar)
     with pytest.raises(GrammarError, match="a preterminal is the parent"):
         replace(form, parent=np.ones_like(form.parent))
-    with pytest.raises(GrammarError, match="left of a Kruskal form holds a value that is not fin"):
+    with pytest.raises(GrammarError, match="left of a Kruskal form has a value that is not fin"):
         replace(form, left=form.left * np.nan)
     with pytest.raises(
-        GrammarError, match=r"weights of a Kruskal form holds a value of size 1e\+200"
+        GrammarError, match=r"weights of a Kruskal form has a value of size 1e\+200"
     ):
         replace(form, weights=np.full_like(form.weights, 1e200))
     none = [getattr(form, name)[:, :0].copy() for name in ("parent", "left", "right")]
@@ -226,8 +226,8 @@ def test_forms_that_fit_nothing_are_refused(lexical_grammar: LPCFG):
 
 
 def test_rule_tensors_have_a_limit(lexical_grammar: LPCFG, monkeypatch):
-    monkeypatch.setattr("eigentree.constituency.grammar.kruskal.MOST_ENTRIES", 3)
-    with pytest.raises(GrammarError, match="at most 3 can be decomposed, so use fewer states"):
+    monkeypatch.setattr("eigentree.constituency.grammar.kruskal.MAX_ENTRIES", 3)
+    with pytest.raises(GrammarError, match="the maximum is 3, so use fewer states"):
         rule_tensor(lexical_grammar)
 
 

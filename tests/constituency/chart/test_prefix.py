@@ -399,7 +399,7 @@ def test_what_is_too_large_is_refused(monkeypatch):
     grammar = one_state(grammar_of({"S A B": 1.0}))
     corners = LeftCorners.of(grammar)
     monkeypatch.setattr(prefix, "MAX_BYTES", 1000)
-    with pytest.raises(GrammarError, match="a chart of 50 words"):
+    with pytest.raises(GrammarError, match="the chart of 50 words"):
         surprisal(corners, ["a"] * 50)
     monkeypatch.setattr(prefix, "MAX_BYTES", 10)
     with pytest.raises(GrammarError, match="1 states of phrases"):

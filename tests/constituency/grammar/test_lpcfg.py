@@ -168,12 +168,12 @@ def test_one_state_is_the_pcfg():
 @pytest.mark.parametrize(
     ("change", "error", "message"),
     [
-        (lambda p: {"dense": p.dense[:-1]}, GrammarError, "tensor reaches beyond the end"),
-        (lambda p: {"samples": p.samples[:-1]}, GrammarError, "tensor reaches beyond the end"),
+        (lambda p: {"dense": p.dense[:-1]}, GrammarError, "tensor exceeds the end"),
+        (lambda p: {"samples": p.samples[:-1]}, GrammarError, "tensor exceeds the end"),
         (lambda p: {"lexical": p.lexical[:-1]}, GrammarError, "lexical vectors don't fit"),
         (lambda p: {"root": p.root[:-1]}, ShapeError, "axis 0 of root is states"),
         (lambda p: {"ratio": p.ratio[:-1]}, ShapeError, "axis 0 of ratio is R"),
-        (lambda p: {"rule_symbols": p.rule_symbols[::-1]}, GrammarError, "belong to other rules"),
+        (lambda p: {"rule_symbols": p.rule_symbols[::-1]}, GrammarError, "are for other rules"),
         (
             lambda p: {"n_samples": np.zeros_like(p.n_samples)},
             GrammarError,
@@ -232,19 +232,19 @@ def moved(grammar: LPCFG, by: int) -> np.ndarray:
         (
             lambda g: {"triples": g.parameters.triples[:-1], "uses": g.parameters.uses[:-1]},
             GrammarError,
-            "don't stand one after another",
+            "must be consecutive and complete",
         ),
-        (lambda g: {"sample_start": moved(g, 1)}, GrammarError, "don't stand one after"),
-        (lambda g: {"sample_start": moved(g, -1)}, GrammarError, "don't stand one after"),
+        (lambda g: {"sample_start": moved(g, 1)}, GrammarError, "must be consecutive"),
+        (lambda g: {"sample_start": moved(g, -1)}, GrammarError, "must be consecutive"),
         (
             lambda g: {"uses": -g.parameters.uses},
             GrammarError,
-            "uses holds a count that is not positive",
+            "uses has a count that is not positive",
         ),
         (
             lambda g: {"word_uses": 0 * g.parameters.word_uses},
             GrammarError,
-            "word_uses holds a count",
+            "word_uses has a count",
         ),
         (
             lambda g: {"word_use_start": g.parameters.word_use_start[:0]},
@@ -259,7 +259,7 @@ def moved(grammar: LPCFG, by: int) -> np.ndarray:
         (
             lambda g: {"word_use_start": 0 * g.parameters.word_use_start},
             GrammarError,
-            "fit the word table",
+            "match the word table",
         ),
         (lambda g: {"lean": g.parameters.lean[1:]}, ShapeError, "axis 0 of lean is L"),
         (

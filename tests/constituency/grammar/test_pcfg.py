@@ -91,9 +91,9 @@ def test_words_new_to_a_tag_count_as_unknown():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"word": np.array([1, 0], np.int32)}, "out of order or range"),
-        ({"word": np.array([0, 9], np.int32)}, "out of order or range"),
-        ({"word": np.array([0, 0], np.int32)}, "out of order or range"),
+        ({"word": np.array([1, 0], np.int32)}, "unsorted or out of range"),
+        ({"word": np.array([0, 9], np.int32)}, "unsorted or out of range"),
+        ({"word": np.array([0, 0], np.int32)}, "unsorted or out of range"),
         ({"count": np.array([1.0, 0.0])}, "a count that is not positive"),
     ],
 )
@@ -140,7 +140,7 @@ def example() -> PCFG:
     ("change", "error", "message"),
     [
         (lambda g: {"left": g.left[::-1]}, GrammarError, "sorted by left child, right child"),
-        (lambda g: {"left": g.left + 99}, GrammarError, "left of a rule is .*; symbols are numb"),
+        (lambda g: {"left": g.left + 99}, GrammarError, "left of a rule ranges from .*; symbols"),
         (
             lambda g: {"parent": np.full_like(g.parent, len(g.symbols) - 1)},
             GrammarError,
@@ -148,7 +148,7 @@ def example() -> PCFG:
         ),
         (lambda g: {"probability": -g.probability}, GrammarError, "probability holds a value that"),
         (lambda g: {"root": g.root * np.nan}, GrammarError, "root holds a value that is no prob"),
-        (lambda g: {"root": g.root * 0}, GrammarError, "no symbol may stand at the root"),
+        (lambda g: {"root": g.root * 0}, GrammarError, "no symbol can be the root"),
         (lambda g: {"root": g.root[:-1]}, ShapeError, "axis 0 of root is N"),
     ],
 )
@@ -194,5 +194,5 @@ def test_symbol_table(symbols: list[Symbol]):
 
 def test_a_symbol_stands_once():
     symbol = Symbol("interminal", ("S",))
-    with pytest.raises(GrammarError, match="holds a symbol twice; each must stand once"):
+    with pytest.raises(GrammarError, match="has a symbol twice; symbols must be distinct"):
         SymbolTable((symbol, symbol))

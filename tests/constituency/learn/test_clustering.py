@@ -367,7 +367,7 @@ def test_any_treebank_has_a_grammar_of_clusters(some: list[Tree], assignment: st
     ("options", "message"),
     [
         ({"states": 0}, "states is 0"),
-        ({"states": (1 << 16) + 1}, "up to 65537 states; with clustering there can be at most"),
+        ({"states": (1 << 16) + 1}, "up to 65537 states; clustering supports at most"),
         ({"states_of": {"NP": 1 << 20}}, "up to 1048576 states"),
         ({"rank": 0}, "rank is 0; it must be at least 1"),
         ({"restarts": 0}, "restarts is 0; it must be at least 1"),

@@ -176,7 +176,7 @@ def test_a_tree_without_probability():
     skeletons, layout = laid_out(examples, 2)
     values = parameters(layout)
     values.roots[:] = 0.0
-    with pytest.raises(GrammarError, match="tree 1 has the log-probability -inf, which must be"):
+    with pytest.raises(GrammarError, match="tree 1 has log-probability -inf, which must be"):
         step(skeletons, layout, values)
 
 
@@ -533,7 +533,7 @@ def test_a_run_cannot_end_where_nothing_was_kept(tmp_path, monkeypatch, judge):
         ),
         (
             lambda _, arrays: arrays.update({"best.dense": np.zeros(3, dtype=np.float32)}),
-            "a rule's tensor reaches beyond the end of its array",
+            "a rule's tensor exceeds the end of its array",
         ),
     ],
 )

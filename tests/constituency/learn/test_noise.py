@@ -157,7 +157,7 @@ def test_nearly_everything_dropped_is_still_a_model(method):
         ("additive", float("nan"), "sigma is nan"),
         ("multiplicative", float("inf"), "sigma is inf; it must be from 0 to"),
         ("none", 0.1, "sigma is 0.1, but the scheme none has no noise"),
-        ("dropout", 1.0, "sigma is 1.0; dropout must leave something"),
+        ("dropout", 1.0, "sigma is 1.0; with dropout it must be below 1"),
     ],
 )
 def test_noise_without_a_meaning(scheme, sigma, message):

@@ -10,7 +10,7 @@ import pytest
 
 from eigentree.constituency.learn.em import EMOptions, capped_states
 from eigentree.constituency.learn.spectral import SpectralOptions, estimate, learn_spectral, project
-from eigentree.constituency.learn.state_counts import most_states
+from eigentree.constituency.learn.state_counts import max_states
 from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.constituency.preparation import prepare
 from eigentree.constituency.training_options import TreebankOptions
@@ -37,17 +37,19 @@ def number_of(examples: Examples, name: str) -> int:
 
 
 def test_exceptions_by_printed_name():
-    assert most_states(SYMBOLS, 24, {}).tolist() == [24] * 4
+    assert max_states(SYMBOLS, 24, {}).tolist() == [24] * 4
     given = {"VP": 48, "NP+X": 2}
     # Two symbols may print alike; both have the number.
-    assert most_states(SYMBOLS, 24, given).tolist() == [24, 48, 2, 2]
+    assert max_states(SYMBOLS, 24, given).tolist() == [24, 48, 2, 2]
 
 
 def test_unknown_names_are_refused_with_near_ones():
-    with pytest.raises(SettingsError, match=r"names 'NPP', which is no .*; near it are NP, NP"):
-        most_states(SYMBOLS, 24, {"NP": 2, "NPP": 3})
-    with pytest.raises(SettingsError, match=r"names 'zorgle', .*; near it are NP, VP"):
-        most_states(SYMBOLS, 24, {"zorgle": 3})
+    with pytest.raises(
+        SettingsError, match=r"the name 'NPP', which is not .*; similar names: NP, NP"
+    ):
+        max_states(SYMBOLS, 24, {"NP": 2, "NPP": 3})
+    with pytest.raises(SettingsError, match=r"the name 'zorgle', .*; similar names: NP, VP"):
+        max_states(SYMBOLS, 24, {"zorgle": 3})
 
 
 @pytest.mark.parametrize("options", [SpectralOptions, EMOptions])
@@ -64,7 +66,7 @@ def test_numbers_must_fit_where_they_are_stored(options):
         options(states=2**31)
     with pytest.raises(SettingsError, match="states_of gives 'NP' 9999999999; it must be at most"):
         options(states_of={"NP": 9999999999})
-    assert most_states(SYMBOLS, options(states=2**31 - 1).states, {}).tolist() == [2**31 - 1] * 4
+    assert max_states(SYMBOLS, options(states=2**31 - 1).states, {}).tolist() == [2**31 - 1] * 4
 
 
 @pytest.mark.parametrize("options", [SpectralOptions, EMOptions])
@@ -109,7 +111,7 @@ def test_the_cut_takes_small_singular_values(examples):
         assert np.all(dropped <= 0.25 * kept[0])
         assert close(np.concatenate([kept, dropped])[: len(all_values)], all_values, rtol=1e-12)
     for wrong in (-0.1, 1.0, float("nan")):
-        with pytest.raises(SettingsError, match=r"cut is .*; it must be from 0 to below 1"):
+        with pytest.raises(SettingsError, match=r"cut is .*; it must be at least 0 and below 1"):
             SpectralOptions(cut=wrong)
 
 

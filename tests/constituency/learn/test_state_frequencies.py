@@ -196,7 +196,7 @@ def test_states_that_cannot_be_counted_are_refused():
         NodeStates.hard(examples, np.array([0, -1, 0], dtype=np.int32))
     states = NodeStates.hard(examples, np.arange(3, dtype=np.int32))
     wide = states._replace(n_states=np.array([(1 << 16) + 1], dtype=np.int32))
-    with pytest.raises(GrammarError, match="has 65537 states; with counts it can have at most"):
+    with pytest.raises(GrammarError, match="has 65537 states; counts support at most"):
         count_grammar(examples, count_pcfg(examples), wide, smoothing=1.0, word_smoothing=1.0)
 
 

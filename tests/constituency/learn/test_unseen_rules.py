@@ -18,7 +18,7 @@ from eigentree.constituency.learn.em import EMOptions, learn_em
 from eigentree.constituency.learn.spectral import SpectralOptions, learn_spectral
 from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.constituency.learn.unseen_rules import (
-    MOST_MASS,
+    MAX_MASS,
     UnseenRuleOptions,
     UnseenRules,
     unseen_rules,
@@ -98,7 +98,7 @@ def test_every_rule_and_probability_is_the_one_counted_by_hand(seed, n_trees, wa
         uses[parent] += count
     by_hand = {
         rule: p
-        for rule, p in oracle.unseen(trees, 2.5, 7.0, MOST_MASS).items()
+        for rule, p in oracle.unseen(trees, 2.5, 7.0, MAX_MASS).items()
         if p * uses[rule[0]] >= options.least
     }
     assert found.keys() == by_hand.keys()
@@ -209,9 +209,9 @@ def test_parents_give_away_what_good_and_turing_tell(seed, n_trees, way):
         for parent, mass in new.items():
             counts = [count for rule, count in uses.items() if rule[0] == parent]
             share = max(0.5, counts.count(1)) / sum(counts)
-            assert mass <= min(share, MOST_MASS) * (1 + 1e-12)
+            assert mass <= min(share, MAX_MASS) * (1 + 1e-12)
             # What is cut is cut only for being rare.
-            assert least > 1e-12 or close(mass, min(share, MOST_MASS), rtol=1e-9)
+            assert least > 1e-12 or close(mass, min(share, MAX_MASS), rtol=1e-9)
 
 
 def many_rules(n_tags: int, concentration: float) -> LPCFG:

@@ -1,1 +1,1 @@
-"""Grammars as checked, immutable data."""
+"""Grammars as validated, immutable data."""

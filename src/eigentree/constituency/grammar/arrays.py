@@ -11,7 +11,7 @@ from eigentree.types import Floats, Ints, Longs
 
 
 class LexicalCandidates(NamedTuple):
-    """Preterminals that may stand over one word.
+    """Candidate preterminals for one word.
 
     Attributes
     ----------
@@ -19,7 +19,7 @@ class LexicalCandidates(NamedTuple):
     probability : float64, axes (candidates)
         p(word | symbol), smoothed.
     entry : int32, axes (candidates)
-        Row of the `WordTable`, -1 where the pair was never seen.
+        Row of the `WordTable`, -1 for an unseen pair.
     """
 
     symbol: Ints
@@ -28,7 +28,7 @@ class LexicalCandidates(NamedTuple):
 
 
 class RuleIndex(NamedTuple):
-    """Binary rules laid out for a chart.
+    """Binary rules indexed for charts.
 
     Rules with the same children form a pair; pairs are sorted by left, then right child,
     rules by pair, then parent.
@@ -38,8 +38,8 @@ class RuleIndex(NamedTuple):
     pair_start : int32, axes (N+1)
         Pairs whose left child is b are ``pair_start[b]:pair_start[b+1]``.
     pair_middle : int32, axes (N)
-        Of the pairs with left child b, those before ``pair_middle[b]`` have a right child that
-        is no preterminal.
+        Among the pairs with left child b, those before ``pair_middle[b]`` have a right child that
+        is not a preterminal.
     pair_right : int32, axes (P)
         Right child of each pair.
     rule_start : int32, axes (P+1)
@@ -53,9 +53,9 @@ class RuleIndex(NamedTuple):
         Pairs whose right child is c are ``right_pairs[right_start[c]:right_start[c+1]]``.
     pair_left : int32, axes (P)
     row, column : int32, axes (N)
-        Where a left (right) child stands in ``pair_of``; 0 for a symbol that never is one.
+        Row (column) of a left (right) child in ``pair_of``; 0 for a symbol that never is one.
     pair_of : int32, axes (rows, columns)
-        The pair of a left and a right child, -1 when no rule has them.
+        The pair of a left and a right child, -1 if no rule has them.
     """
 
     pair_start: Ints
@@ -83,7 +83,7 @@ class RuleIndex(NamedTuple):
     ) -> RuleIndex:
         """Index rules that are sorted by (left, right, parent).
 
-        The first `n_inner` of the symbols are no preterminals, all others are.
+        The first `n_inner` symbols are not preterminals, all others are.
         """
         key = left.astype(np.int64) * n_symbols + right
         pairs, first, rule_pair = np.unique(key, return_index=True, return_inverse=True)
@@ -130,15 +130,15 @@ class LatentParameters(NamedTuple):
     rule_symbols : int32, axes (R, 3)
         Parent, left and right symbol.
     dense_start : int64, axes (R)
-        Where a rule's tensor begins in ``dense``, -1 for the other forms.
+        Start of a rule's tensor in ``dense``, -1 for the other forms.
     dense : float64
         Tensors with axes (K_a, K_b, K_c), flattened.
     n_samples : int32, axes (R)
-        0 for dense rules, and for those that are products of means; the number of triples of
-        rules stored as counts.
+        0 for dense rules and for products of means; the number of triples for rules stored as
+        counts.
     sample_start : int64, axes (R, 3)
-        Where Z, Y and W of a rule begin in ``samples``; of rules stored as counts, where its
-        triples begin, and `NO_MATRIX` twice.
+        Start of Z, Y and W of a rule in ``samples``; for rules stored as counts, the start of
+        their triples, and `NO_MATRIX` twice.
     samples : float64
         Matrices with axes (n, K), flattened.
     ratio, smoothing : float64, axes (R)
@@ -147,27 +147,26 @@ class LatentParameters(NamedTuple):
         H_a and F_a of section 3.2.
     lexical_start : int64, axes (L + 1)
     lexical : float64
-        Vector of each entry of the word table, to be multiplied by p(word | symbol); of length
-        0 where it is stored as counts.
+        Vector of each entry of the word table, a factor of p(word | symbol); of length 0 if stored
+        as counts.
     unseen_word : float64, axes (states of all symbols)
-        The same for a word never seen with the symbol.
+        The same for words not seen with the symbol.
     root : float64, axes (states of all symbols)
     triples : uint16, axes (T, 3)
-        States of parent, left and right child, rule after rule; none when no rule is stored as
-        counts.
+        States of parent, left and right child, rule by rule; empty if no rule is stored as counts.
     uses : float64, axes (T)
-        How often the rule was seen with them, positive.
+        How often the rule was seen with each triple, positive.
     word_use_start : int64, axes (L + 1)
-        Where the states of each entry of the word table begin; of length 0, as are the next
-        three, when nothing is stored as counts.
+        Start of the states of each entry of the word table; of length 0, as are the next three
+        arrays, if nothing is stored as counts.
     word_state : uint16, axes (U)
     word_uses : float64, axes (U)
         How often the entry was seen with the state, positive.
     lean : float64, axes (L)
         Weight of the symbol's states in a word's vector.
     state_share, state_scale : float64, axes (states of all symbols)
-        p(h | a), and what the counts of state h are multiplied by; of length 0 when nothing is
-        stored as counts.
+        p(h | a), and the factor of the counts of state h; of length 0 if nothing is stored as
+        counts.
     """
 
     state_start: Longs
@@ -195,5 +194,5 @@ class LatentParameters(NamedTuple):
     state_scale: Floats = np.zeros(0)
 
 
-# Fields of the form of counts, which older model files lack.
+# Fields of the form of counts; older model files lack them.
 COUNTS = tuple(LatentParameters._field_defaults)

@@ -1,4 +1,4 @@
-"""A plain PCFG as a grammar with one latent state a symbol."""
+"""A plain PCFG as a grammar with one latent state per symbol."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from eigentree.constituency.grammar.pcfg import PCFG
 
 
 def one_state(pcfg: PCFG) -> LPCFG:
-    """The same probabilities in the form that charts and decoders share."""
+    """The same probabilities, in the form shared by charts and decoders."""
     n_symbols, n_rules, n_entries = len(pcfg.symbols), pcfg.n_rules, len(pcfg.words.word)
     ones = np.ones(n_symbols)
     parameters = LatentParameters(

@@ -1,8 +1,8 @@
-"""Which preterminals may stand over the words of a sentence, and what each is worth.
+"""Candidate preterminals for the words of a sentence, with their probabilities.
 
-A word with a given tag may stand under any preterminal that ends in the tag; a word with
-several likely tags under those of all of them; a word without a tag under those of the
-tags that it was seen with, or, if nothing comes of that, also those of unknown words.
+A tagged word may have any preterminal that ends in its tag; a word with several likely tags,
+the preterminals of all of them; an untagged word, those of the tags that it was seen with, or, if
+none of these gives a parse, also those of unknown words.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ import numpy as np
 from eigentree.constituency.grammar.arrays import LexicalCandidates
 from eigentree.constituency.grammar.pcfg import PCFG
 
-# What another tag than the given one is worth when given tags have to be set aside, so that
-# as few as possible are.
+# Factor of other tags than the given one when given tags are relaxed, so that as few tags as
+# possible change.
 OTHER_TAG = 1e-3
 _NOTHING = LexicalCandidates(np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.int32))
 
@@ -23,15 +23,15 @@ _NOTHING = LexicalCandidates(np.zeros(0, np.int32), np.zeros(0), np.zeros(0, np.
 def under_tags(
     grammar: PCFG, words: Sequence[str], tags: Sequence[int], *, free: bool
 ) -> list[LexicalCandidates]:
-    """Preterminals of each word under its given tag, or also under others that it may have.
+    """Preterminals of each word under its given tag, or also under other possible tags.
 
     Parameters
     ----------
     tags
         Number of each word's tag, -1 for none.
     free
-        Whether words with a tag may have another, at the price `OTHER_TAG`, and words without
-        one may have those that unknown words were seen with.
+        Whether tagged words may have other tags, at the price `OTHER_TAG`, and untagged words
+        the tags that unknown words were seen with.
     """
     numbers = grammar.lexicon.ids(words)
     return [
@@ -47,23 +47,23 @@ def under_guesses(
 ) -> list[LexicalCandidates]:
     """Preterminals of each word under several tags, weighted by their probabilities.
 
-    A preterminal a under tag t weighs q(t) p(w|a) / p(w|t): a tagger, which looks at the
-    whole sentence, says how likely the tag is, the grammar only which of the tag's
-    preterminals the word prefers.  A word whose tags are all new to the grammar may have any
-    that it was seen with.
+    A preterminal a under tag t weighs q(t) p(w|a) / p(w|t): the tagger, which sees the whole
+    sentence, gives the probability of the tag; the grammar only distinguishes between the tag's
+    preterminals.  A word whose tags are all unknown to the grammar may have any tag that it was
+    seen with.
 
     Parameters
     ----------
     guesses
-        For each word some tags with their probabilities; None for one with a given tag.
+        Tags of each word with their probabilities; None for a word with a given tag.
     tags
         Number of each word's tag, -1 for none; for words without guesses.
     """
     table = grammar.words
-    found: list[LexicalCandidates] = []
-    for word, guessed, given in zip(grammar.lexicon.ids(words), guesses, tags, strict=True):
+    candidates: list[LexicalCandidates] = []
+    for word, guessed, tag_given in zip(grammar.lexicon.ids(words), guesses, tags, strict=True):
         if guessed is None:
-            found.append(_under_tag(grammar, word, given, free=False))
+            candidates.append(_under_tag(grammar, word, tag_given, free=False))
             continue
         parts = []
         numbers = grammar.tag_numbers([tag for tag, _ in guessed])
@@ -72,34 +72,34 @@ def under_guesses(
                 part = table.candidates(word, tag)
                 weight = probability / table.tag_probability(word, tag)
                 parts.append(part._replace(probability=weight * part.probability))
-        found.append(_joined(parts) if parts else _under_tag(grammar, word, -1, free=True))
-    return found
+        candidates.append(_joined(parts) if parts else _under_tag(grammar, word, -1, free=True))
+    return candidates
 
 
 def under_seen_tags(
     grammar: PCFG, words: Sequence[str], tags: Sequence[int] | None = None
 ) -> list[LexicalCandidates]:
-    """Preterminals of each word under tags that it, or the class that stands for it, was seen with.
+    """Preterminals of each word under the tags seen with it or with its word class.
 
     Over all entries of the lexicon these probabilities sum to 1 for each preterminal, so they make
-    a language model of the grammar; the other functions here give a word more tags than that.  A
-    word may end up without any.
+    the grammar a language model; the other functions here allow a word more tags.  A word may have
+    no candidates.
 
     Parameters
     ----------
     tags
-        Number of each word's tag, -1 for one that the grammar lacks; None for words alone.  A
-        word never seen with its tag is taken for an unknown word of that tag.
+        Number of each word's tag, -1 for a tag that the grammar lacks; None for untagged words.  A
+        word not seen with its tag is treated as an unknown word of that tag.
     """
     table = grammar.words
     unknown = set(table.tags_of(table.lexicon.unknown))
-    found = []
+    candidates = []
     for position, word in enumerate(grammar.lexicon.ids(words)):
-        own = table.tags_of(word)
+        word_tags = table.tags_of(word)
         if tags is not None:
-            own = [tags[position]] if tags[position] in unknown.union(own) else []
-        found.append(_joined([_NOTHING, *(table.candidates(word, tag) for tag in own)]))
-    return found
+            word_tags = [tags[position]] if tags[position] in unknown.union(word_tags) else []
+        candidates.append(_joined([_NOTHING, *(table.candidates(word, tag) for tag in word_tags)]))
+    return candidates
 
 
 def _under_tag(grammar: PCFG, word: int, tag: int, *, free: bool) -> LexicalCandidates:

@@ -1,9 +1,9 @@
-"""L-PCFGs: PCFGs whose nonterminals carry latent states, probabilities or signed values alike.
+"""L-PCFGs: PCFGs whose nonterminals have latent states, with probabilities or signed values.
 
-Whatever learned it, a grammar with latent states is a set of arrays over a plain PCFG's
-rules: for each rule a -> b c a tensor with one axis for each symbol's states, for each word
-under a preterminal a vector, for each root symbol a vector.  The value of a skeletal tree is
-the sum over all states of the product of entries.  For EM and clustering these are
+Whatever its learner, a grammar with latent states is a set of arrays over a plain PCFG's
+rules: a tensor for each rule a -> b c, with one axis for each symbol's states, a vector for each
+word under a preterminal, and a vector for each root symbol.  The value of a skeletal tree is
+the sum over all states of the product of entries.  For EM and clustering the entries are
 probabilities; for the spectral estimator they are probabilities up to an invertible change
 of basis of each symbol's states, and may be negative (Cohen et al. 2013, section 2.3.1).
 
@@ -16,25 +16,24 @@ outside trees, left and right inside trees, from which the back-off smoothed ten
 
     lambda E + (1 - lambda) (lambda E2 + (1 - lambda) (lambda E3 + (1 - lambda) E4))
 
-of section 3.2 can be applied without ever being formed: with p = Y x, q = W y and bars for
+of section 3.2 is applied without being formed: with p = Y x, q = W y and bars for
 means over the samples, the tensor applied to vectors x and y is ``ratio`` times
 
     Z' v / n + (1 - lambda)^3 H_a (F_b . x) (F_c . y),
     v = lambda p q + (1 - lambda) lambda / 3 (p mean(q) + q mean(p) + mean(p q))
         + (1 - lambda)^2 lambda mean(p) mean(q).
 
-This takes n (K_a + K_b + K_c) numbers in place of K_a K_b K_c, and most rules of a treebank
+This takes n (K_a + K_b + K_c) numbers instead of K_a K_b K_c, and most rules of a treebank
 are rare;
 
-*means*, for a rule never seen (`eigentree.constituency.learn.unseen_rules`): ``ratio`` times the
-product of the
-means H_a, F_b and F_c, the form of samples with n = 0 and lambda = 0;
+*means*, for an unseen rule (`eigentree.constituency.learn.unseen_rules`): ``ratio`` times the
+product of the means H_a, F_b and F_c, the form of samples with n = 0 and lambda = 0;
 
-*counts*, where every node of the treebank has one state, or a few: the distinct triples of
-states that the rule was seen with, and how often each.  It is the form of samples with rows
-that are zero but for a 1 at the state, so that p and q are entries of x and y, and with
-weights.  The mixture above is then a distribution p(h1, h2, h3 | a -> b c) with E4 made of the
-shares p(h | a) of the states, and the tensor is ``ratio`` times
+*counts*, if every node of the treebank has one state, or a few: the distinct triples of
+states that the rule was seen with, and their counts.  This is the form of samples with rows
+that are zero except for a 1 at the state, so that p and q are entries of x and y, and with
+weights.  The mixture above is then a distribution p(h1, h2, h3 | a -> b c) with E4 the product of
+the shares p(h | a) of the states, and the tensor is ``ratio`` times
 
     p(h1, h2, h3 | a -> b c) scale_a[h1],
 
@@ -42,8 +41,8 @@ where the scale makes the choices of each state sum to 1: it is 1 over the mean 
 p(h1 | a -> b c) over the rules of a.  A rule seen n times has at most n triples, whatever the
 numbers of states.
 
-The vectors of words are stored in full, or as counts likewise, with c the share of each state
-in the uses of the word: those few that are not zero, and ``lean``, for
+The vectors of words are likewise stored in full or as counts: the nonzero shares c of each state
+in the uses of the word, and ``lean``, for
 
     scale_a[h] ((1 - lean) c[h] + lean p(h | a)).
 """
@@ -61,11 +60,11 @@ from eigentree.constituency.grammar.pcfg import LARGEST_COUNT, PCFG
 from eigentree.errors import GrammarError
 from eigentree.types import Floats
 
-# The large arrays, which model files keep in single precision.
+# The large arrays, which model files store in single precision.
 ROUNDED = ("dense", "samples", "lexical", "uses", "word_uses", "lean")
-# States in the form of counts are numbered with 16 bits.
-MOST_COUNTED_STATES = 1 << 16
-# Where the second and third sample_start would be, for a rule that is stored as counts.
+# States in the form of counts have 16-bit numbers.
+MAX_COUNTED_STATES = 1 << 16
+# The second and third sample_start of a rule that is stored as counts.
 NO_MATRIX = -1
 
 
@@ -85,12 +84,12 @@ class LPCFG:
     Attributes
     ----------
     backbone
-        The plain PCFG: rules, words, roots, and the grammar that prunes.
+        The plain PCFG: rules, words, roots, and the grammar for pruning.
     parameters
         The latent parameters.
     signed
-        Whether values may be negative, as the spectral estimator's are: then they are no
-        probabilities, and decoders take absolute values of marginals.
+        Whether values may be negative, as with the spectral estimator; they are then not
+        probabilities, and decoders use absolute values of marginals.
     """
 
     backbone: PCFG
@@ -99,7 +98,7 @@ class LPCFG:
 
     def __post_init__(self) -> None:
         p, backbone = self.parameters, self.backbone
-        # Kernels don't check what they read, so nothing may point outside its array.
+        # Kernels do not check indices, so all must be within their arrays.
         check_types("LPCFG", {name: (getattr(p, name), kind) for name, kind in _TYPES.items()})
         check_shapes(
             "LPCFG",
@@ -133,14 +132,14 @@ class LPCFG:
         check_starts("LPCFG", "lexical_start", p.lexical_start)
         if p.state_start[-1] != len(p.root):
             raise GrammarError(
-                f"there are {p.state_start[-1]} latent states, but vectors for {len(p.root)}"
+                f"there are {p.state_start[-1]} latent states but vectors for {len(p.root)}"
             )
         n_states = self.n_states
         if np.any(n_states < 1):
             raise GrammarError("each symbol must have at least one latent state")
         expected = np.stack([backbone.parent, backbone.left, backbone.right], axis=1)
         if not np.array_equal(p.rule_symbols, expected):
-            raise GrammarError("the latent parameters belong to other rules than the PCFG's")
+            raise GrammarError("the latent parameters are for other rules than the PCFG's")
         # In floating point, since forged starts could overflow integers.
         states = n_states[p.rule_symbols].astype(np.float64)
         is_dense = p.dense_start >= 0
@@ -152,7 +151,7 @@ class LPCFG:
             or sample_end.max(initial=0.0) > len(p.samples)
             or p.sample_start[~is_counted].min(initial=0) < 0
         ):
-            raise GrammarError("a rule's tensor reaches beyond the end of its array")
+            raise GrammarError("a rule's tensor exceeds the end of its array")
         if np.any(~is_dense & ((p.n_samples < 0) | ((p.n_samples == 0) & (p.smoothing != 0.0)))):
             raise GrammarError("a rule has neither a dense tensor nor samples")
         if np.any(is_dense & (p.n_samples != 0)) or np.any(p.dense_start < -1):
@@ -162,17 +161,17 @@ class LPCFG:
         if len(p.word_use_start):
             fits |= lengths == 0
         if not fits.all() or p.lexical_start[-1] != len(p.lexical):
-            raise GrammarError("the lexical vectors don't fit the word table")
+            raise GrammarError("the lexical vectors do not match the word table")
         self._check_counts(is_counted, lengths == 0)
 
     def _check_counts(
         self, is_counted: NDArray[np.bool_], word_is_counted: NDArray[np.bool_]
     ) -> None:
-        """Check what is stored as counts."""
+        """Validate the form of counts."""
         p, backbone = self.parameters, self.backbone
         if not len(p.word_use_start):
-            given = [name for name in COUNTS if len(getattr(p, name))]
-            if is_counted.any() or given:
+            non_empty = [name for name in COUNTS if len(getattr(p, name))]
+            if is_counted.any() or non_empty:
                 raise GrammarError(
                     "some tensors are stored as counts, but not the states of words; "
                     "word_use_start must have an entry for each"
@@ -191,26 +190,26 @@ class LPCFG:
             entries=len(backbone.words.word) + 1,
         )
         check_starts("LPCFG", "word_use_start", p.word_use_start)
-        # Each triple belongs to one rule, and all to some: no sum of forged lengths can overflow.
+        # Together the rules must use each triple exactly once, so forged lengths cannot overflow.
         rules = np.flatnonzero(is_counted)
         rules = rules[np.argsort(p.sample_start[rules, 0], kind="stable")]
         n_triples = p.n_samples[rules].astype(np.int64)
         start = np.cumsum(n_triples) - n_triples
         if n_triples.sum() != len(p.uses) or not np.array_equal(p.sample_start[rules, 0], start):
             raise GrammarError(
-                "the triples of rules stored as counts don't stand one after another"
+                "the triples of rules stored as counts must be consecutive and complete"
             )
         n_states = self.n_states
         limits = n_states[p.rule_symbols[np.repeat(rules, n_triples)]]
         n_uses = np.diff(p.word_use_start)
         if p.word_use_start[-1] != len(p.word_uses) or np.any((n_uses > 0) != word_is_counted):
-            raise GrammarError("the states of words stored as counts don't fit the word table")
+            raise GrammarError("the states of words stored as counts do not match the word table")
         word_limits = np.repeat(n_states[backbone.words.symbol], n_uses)
         if np.any(p.triples >= limits) or np.any(p.word_state >= word_limits):
-            raise GrammarError("a count belongs to a state that its symbol lacks")
+            raise GrammarError("a count has a state that its symbol lacks")
         for name in ("uses", "word_uses"):
             if not np.all((getattr(p, name) > 0) & (getattr(p, name) < LARGEST_COUNT)):
-                raise GrammarError(f"{name} holds a count that is not positive or too large")
+                raise GrammarError(f"{name} has a count that is not positive or too large")
 
     @property
     def is_counted(self) -> NDArray[np.bool_]:
@@ -227,13 +226,13 @@ class LPCFG:
 
     @property
     def n_parameters(self) -> int:
-        """Numbers stored for rules, words and roots that are not zero."""
+        """Number of nonzero numbers stored for rules, words and roots."""
         p = self.parameters
         arrays = (p.dense, p.samples, p.lexical, p.root, p.uses, p.word_uses, p.lean)
         return sum(int(np.count_nonzero(array)) for array in arrays)
 
     def rounded(self) -> LPCFG:
-        """The same grammar with the numbers of rules and words in single precision."""
+        """The same grammar with the numbers of rules and words rounded to single precision."""
         rounded = {
             name: getattr(self.parameters, name).astype(np.float32).astype(np.float64)
             for name in ROUNDED
@@ -241,7 +240,7 @@ class LPCFG:
         return LPCFG(self.backbone, self.parameters._replace(**rounded), self.signed)
 
     def states(self, symbol: int) -> slice:
-        """Where the vectors of a symbol stand in arrays over the states of all symbols."""
+        """The range of a symbol in arrays over the states of all symbols."""
         start = self.parameters.state_start
         return slice(int(start[symbol]), int(start[symbol + 1]))
 
@@ -276,17 +275,17 @@ class LPCFG:
         return float(p.ratio[rule]) * smoothed
 
     def word_vector(self, entry: int) -> Floats:
-        """Axes (K_a): what p(word | symbol) of an entry of the word table is multiplied by."""
+        """Axes (K_a): the factor of p(word | symbol) for an entry of the word table."""
         p = self.parameters
         first, last = p.lexical_start[entry : entry + 2].tolist()
         if first < last:
             return p.lexical[first:last]
         states = self.states(int(self.backbone.words.symbol[entry]))
         seen = slice(*p.word_use_start[entry : entry + 2].tolist())
-        own = np.zeros(states.stop - states.start)
-        own[p.word_state[seen]] = p.word_uses[seen] / p.word_uses[seen].sum()
+        share = np.zeros(states.stop - states.start)
+        share[p.word_state[seen]] = p.word_uses[seen] / p.word_uses[seen].sum()
         lean = p.lean[entry]
-        mixed: Floats = (1.0 - lean) * own + lean * p.state_share[states]
+        mixed: Floats = (1.0 - lean) * share + lean * p.state_share[states]
         return p.state_scale[states] * mixed
 
 

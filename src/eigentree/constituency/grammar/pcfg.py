@@ -1,7 +1,7 @@
-"""The plain PCFG: binary rules, words and roots with probabilities, as checked arrays.
+"""The plain PCFG: binary rules, words and roots with probabilities, as validated arrays.
 
-It is a grammar of its own, the coarse grammar that prunes for every grammar with latent
-states, and the skeleton whose rules those grammars refine.
+It is a grammar of its own, the coarse grammar for pruning, and the backbone whose rules grammars
+with latent states refine.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from eigentree.constituency.grammar.symbols import SymbolTable
 from eigentree.errors import GrammarError
 from eigentree.treebank.lexicon import Lexicon
 
-# Pseudo-count with which p(word | symbol) leans on p(word | tag).
+# Pseudo-count that smooths p(word | symbol) towards p(word | tag).
 WORD_SMOOTHING = 10.0
-# Beyond this, counts are no longer exact.
+# Larger counts are not exact.
 LARGEST_COUNT = 2.0**53
-# Treebanks have few trees deeper than this, and none uses other symbols there.
+# Few trees are deeper, and none uses other symbols there.
 DEPTH = 50
 
 
 @dataclass(frozen=True, slots=True)
 class WordTable:
-    """Which preterminals were seen with which words, and how often.
+    """The preterminals seen with each word, with counts.
 
     The probability of a word is p(w|a) = (c(a,w) + s p(w|t)) / (c(a) + s), where t is the
     tag of the preterminal a and s is `WORD_SMOOTHING`: symbols of one tag share their
-    words.  A word never seen with a tag is taken for an unknown word of that tag; a tag
+    words.  A word never seen with a tag is treated as an unknown word of that tag; a tag
     without unknown words gives all its symbols the same value, so that none is preferred.
 
     Attributes
@@ -74,14 +74,14 @@ class WordTable:
             for values, size in ((self.word, n_words), (self.symbol, n_symbols))
         ]
         if not (all(in_range) and np.all(np.diff(key) > 0)):
-            raise GrammarError("the pairs of words and symbols are out of order or range")
+            raise GrammarError("the pairs of words and symbols are unsorted or out of range")
         if not np.all((self.count > 0) & (self.count < LARGEST_COUNT)):
             raise GrammarError(
                 "a pair of word and symbol has a count that is not positive or too large"
             )
         tags = self.symbols.tag
         if np.any(tags[self.symbol] < 0):
-            raise GrammarError("a word stands under a symbol that is not a preterminal")
+            raise GrammarError("a word has a symbol that is not a preterminal")
         if len(np.unique(tags[self.symbol])) < len(self.symbols.tags):
             raise GrammarError("a tag has no word; every tag must have been seen with one")
         set_field = object.__setattr__
@@ -100,7 +100,7 @@ class WordTable:
 
     @property
     def tag_count(self) -> NDArray[np.float64]:
-        """Axes (tags): words seen with each tag."""
+        """Axes (tags): number of words seen with each tag."""
         return self._tag_count
 
     def entry_probability(self) -> NDArray[np.float64]:
@@ -115,21 +115,22 @@ class WordTable:
         )
 
     def tag_probability(self, word: int, tag: int) -> float:
-        """p(w|t) as `candidates` has it: the mean of p(w|a) over the tag's uses."""
-        found = self.candidates(word, tag)
-        return float(found.probability @ self._symbol_count[found.symbol] / self._tag_count[tag])
+        """p(w|t) consistent with `candidates`: the mean of p(w|a) over the tag's uses."""
+        candidates = self.candidates(word, tag)
+        symbol_count = self._symbol_count[candidates.symbol]
+        return float(candidates.probability @ symbol_count / self._tag_count[tag])
 
     def tags_of(self, word: int) -> list[int]:
-        """Tags seen with a lexicon entry."""
+        """The tags seen with a lexicon entry."""
         rows = slice(*self._word_start[word : word + 2])
         return sorted(set(self.symbols.tag[self.symbol[rows]].tolist()))
 
     def candidates(self, word: int, tag: int) -> LexicalCandidates:
         """All preterminals that end in a tag, with p(word | preterminal)."""
-        found = self._cache.get((word, tag))
-        if found is None:
-            found = self._cache[word, tag] = self._find(word, tag)
-        return found
+        candidates = self._cache.get((word, tag))
+        if candidates is None:
+            candidates = self._cache[word, tag] = self._find(word, tag)
+        return candidates
 
     def _find(self, word: int, tag: int) -> LexicalCandidates:
         symbol = self._of_tag[tag]
@@ -166,12 +167,12 @@ class PCFG:
     probability : float64, axes (R)
         p(left right | parent); with the words, sums to 1 for each parent.
     root : float64, axes (N)
-        Probability of each symbol at the root; any symbol may be one, so that one-word
+        Probability of each symbol at the root; any symbol can be a root, so that one-word
         sentences parse.
     index
-        The rules laid out for charts.
+        The rules indexed for charts.
     uses : float64, axes (N)
-        How often a tree is expected to use each symbol, down to `DEPTH` rules below its root.
+        Expected number of uses of each symbol in a tree, down to `DEPTH` rules below its root.
     """
 
     words: WordTable
@@ -210,24 +211,24 @@ class PCFG:
             values = getattr(self, name)
             if len(values) and not 0 <= values.min() <= values.max() < n_symbols:
                 raise GrammarError(
-                    f"{name} of a rule is {values.min()} or {values.max()}; symbols are numbered "
-                    f"from 0 to {n_symbols - 1}"
+                    f"{name} of a rule ranges from {values.min()} to {values.max()}; symbols are "
+                    f"numbered from 0 to {n_symbols - 1}"
                 )
         if np.any(self.symbols.tag[self.parent] >= 0):
-            raise GrammarError("a preterminal has a binary rule; it must rewrite to words only")
+            raise GrammarError("a preterminal has a binary rule; it can only rewrite to words")
         order = np.lexsort((self.parent, self.right, self.left))
         rules = np.stack([self.left, self.right, self.parent])
         repeated = np.all(rules[:, 1:] == rules[:, :-1], axis=0)
         if not np.array_equal(order, np.arange(len(order))) or np.any(repeated):
             raise GrammarError(
-                "rules must be sorted by left child, right child and parent, each there once"
+                "rules must be sorted by left child, right child and parent, without repetition"
             )
         for name in ("probability", "root"):
             values = getattr(self, name)
             if not np.all((values >= 0) & (values <= 1 + 1e-9)):
-                raise GrammarError(f"{name} holds a value that is no probability")
+                raise GrammarError(f"{name} has a value that is not a probability")
         if not self.root.sum() > 0:
-            raise GrammarError("no symbol may stand at the root; at least one must")
+            raise GrammarError("no symbol can be the root; at least one must")
         n_inner = self.symbols.n_inner
         index = RuleIndex.of(n_symbols, n_inner, self.parent, self.left, self.right)
         object.__setattr__(self, "index", index)
@@ -235,7 +236,7 @@ class PCFG:
 
     @property
     def root_label(self) -> str:
-        """The commonest label of a whole sentence that is a phrase."""
+        """The most frequent label of a whole sentence that is a phrase."""
         phrases = np.where(self.symbols.tag < 0, self.root, -1.0)
         return self.symbols[int(np.argmax(phrases))].chain[0]
 
@@ -247,7 +248,7 @@ class PCFG:
             at_depth = np.bincount(self.left, of_rules, len(uses))
             at_depth += np.bincount(self.right, of_rules, len(uses))
             uses += at_depth
-        # Rules whose probabilities sum to more than 1 would breed without end.
+        # Rules whose probabilities sum to more than 1 would grow without limit.
         return uses if np.all(uses < LARGEST_COUNT) else np.ones(len(uses))
 
     @property
@@ -263,7 +264,7 @@ class PCFG:
         return len(self.parent)
 
     def tag_numbers(self, tags: Iterable[str]) -> list[int]:
-        """Numbers of tags, -1 for those that the grammar doesn't know."""
+        """Numbers of tags, -1 for unknown ones."""
         numbers = {tag: number for number, tag in enumerate(self.symbols.tags)}
         return [numbers.get(tag, -1) for tag in tags]
 

@@ -22,7 +22,7 @@ class SymbolTable:
     Attributes
     ----------
     symbols
-        Sorted, so that one treebank always gives one numbering; preterminals come last.
+        Sorted, so that a treebank always gives the same numbering; preterminals are last.
     tags
         The part-of-speech tags, sorted.
     tag : int32, axes (N)
@@ -31,7 +31,7 @@ class SymbolTable:
     phrase_label : int64
         The phrase labels of each symbol, see `phrase_labels`.
     chain_number : int64, axes (N)
-        From 1 on, one number wherever chains are the same but for a tag; negative at intermediate
+        Starting from 1, equal for chains that differ only in a tag; negative at intermediate
         symbols.
     """
 
@@ -46,15 +46,15 @@ class SymbolTable:
     def __post_init__(self) -> None:
         numbers = {symbol: number for number, symbol in enumerate(self.symbols)}
         if len(numbers) != len(self.symbols):
-            raise GrammarError("the symbol table holds a symbol twice; each must stand once")
+            raise GrammarError("the symbol table has a symbol twice; symbols must be distinct")
         for symbol in self.symbols:
             if not symbol.chain or not FORBIDDEN_IN_LABEL.isdisjoint("".join(symbol.chain)):
                 raise GrammarError(
-                    f"symbol {symbol} has a label with white space or brackets, or none"
+                    f"symbol {symbol} has a label that is empty or has white space or brackets"
                 )
         is_leaf = [symbol.kind == "preterminal" for symbol in self.symbols]
         if is_leaf != sorted(is_leaf):
-            raise GrammarError("a preterminal stands before another symbol; they must come last")
+            raise GrammarError("a preterminal precedes another symbol; preterminals must be last")
         tags = sorted({s.label for s in self.symbols if s.kind == "preterminal"})
         tag_numbers = {tag: number for number, tag in enumerate(tags)}
         object.__setattr__(self, "_numbers", numbers)
@@ -68,12 +68,12 @@ class SymbolTable:
 
     @classmethod
     def of(cls, symbols: Iterable[Symbol]) -> SymbolTable:
-        """The table of all symbols that occur."""
+        """The table of all given symbols."""
         return cls(tuple(sorted(set(symbols), key=lambda s: (s.kind == "preterminal", s))))
 
     @property
     def n_inner(self) -> int:
-        """How many symbols may be parents: all but preterminals, which come after them."""
+        """Number of symbols that can be parents: all but preterminals, which follow them."""
         return int(np.count_nonzero(self.tag < 0))
 
     def __len__(self) -> int:
@@ -83,7 +83,7 @@ class SymbolTable:
         return self.symbols[number]
 
     def number(self, symbol: Symbol) -> int:
-        """The number of a symbol; KeyError when the grammar lacks it."""
+        """The number of a symbol; raises KeyError if the grammar lacks it."""
         return self._numbers[symbol]
 
     def get(self, symbol: Symbol) -> int | None:
@@ -113,8 +113,8 @@ def phrase_labels(symbols: Sequence[Symbol]) -> tuple[NDArray[np.int64], NDArray
     -------
     start : int64, axes (N + 1)
     label : int64, axes (labels of all symbols)
-        Numbers of the labels of symbol a, at ``start[a]:start[a+1]``; a label that stands in
-        a chain twice has another number the second time.
+        Numbers of the labels of symbol a, at ``start[a]:start[a+1]``; the second occurrence of a
+        label in a chain has another number.
     """
     numbers: dict[tuple[str, int], int] = {}
     start = [0]
@@ -135,9 +135,9 @@ def phrase_labels(symbols: Sequence[Symbol]) -> tuple[NDArray[np.int64], NDArray
 
 def _chain_numbers(symbols: Sequence[Symbol]) -> NDArray[np.int64]:
     numbers: dict[tuple[str, ...], int] = {}
-    found: list[int] = []
+    chain_numbers: list[int] = []
     for symbol in symbols:
         chain = symbol.chain[:-1] if symbol.kind == "preterminal" else symbol.chain
         number = numbers.setdefault(chain, len(numbers) + 1)
-        found.append(-number if symbol.kind == "intermediate" else number)
-    return np.array(found, dtype=np.int64)
+        chain_numbers.append(-number if symbol.kind == "intermediate" else number)
+    return np.array(chain_numbers, dtype=np.int64)

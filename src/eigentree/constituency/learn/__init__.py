@@ -1,1 +1,1 @@
-"""Learners: corpora in, models out; one algorithm a file."""
+"""Learners: treebanks in, grammars out; one algorithm per file."""

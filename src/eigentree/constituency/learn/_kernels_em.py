@@ -6,10 +6,10 @@ outside vector,
     inside = T (x y'),    outside(left) = (z T) y,    outside(right) = x (z T),
     expected count of the rule = T * (z x y'), number by number, summed over its nodes.
 
-Nodes come in batches: all of one rule and none above another, four at a time, so that each
-number of T is fetched once for four nodes; what is left over comes one by one, and the
+Nodes are processed in batches: all of one rule and none above another, four at a time, so that each
+number of T is loaded once for four nodes; remaining nodes are processed one by one, and the
 preterminals of a block of trees in one batch.  Inside vectors are scaled by powers of two so
-that the largest entry lies in [0.5, 1); the outside vector is set against that, so that
+that the largest entry lies in [0.5, 1); the outside vector is scaled relative to that, so that
 inside * outside is the posterior of the state, times the weight of the tree.
 """
 
@@ -34,7 +34,7 @@ def inside_pass(
     scale: Floats,
     scratch: Floats,
 ) -> None:
-    """Fill inside vectors, their exponents and scales, of the batches ``first`` to ``last``."""
+    """Fill inside vectors, their exponents and scales, for batches ``first`` to ``last``."""
     for batch in range(first, last):
         node, end = trees.batch[batch], trees.batch[batch + 1]
         if trees.rule[node] < 0:
@@ -155,8 +155,8 @@ def outside_pass(
 ) -> None:
     """Fill outside vectors, and the logarithm of each tree's probability.
 
-    The outside vectors of inner nodes come out multiplied by the node's scale, as the
-    expected counts need them.
+    The outside vectors of inner nodes are multiplied by the node's scale, as needed for the
+    expected counts.
     """
     for batch in range(last - 1, first - 1, -1):
         node, end = trees.batch[batch], trees.batch[batch + 1]
@@ -289,7 +289,7 @@ def count_rules(
     counts: Floats,
     scratch: Floats,
 ) -> None:
-    """Expected counts of the rules ``first`` to ``last``, each with its states."""
+    """Expected counts of rules ``first`` to ``last``, with their states."""
     for rule in range(first, last):
         size = layout.child_states[rule]
         begin, end = layout.rule_start[rule], layout.rule_start[rule + 1]
@@ -333,7 +333,7 @@ def count_others(
     words: Floats,
     roots: Floats,
 ) -> None:
-    """Add the expected counts of words and roots, with their states, to arrays of zeros."""
+    """Add the expected counts of words and roots, with their states, to zeroed arrays."""
     for node in range(len(trees.rule)):
         start = trees.start[node]
         n_states = trees.start[node + 1] - start
@@ -350,7 +350,7 @@ def count_others(
 
 @kernel
 def count_states(layout: Layout, counts: Values, states: Floats) -> None:
-    """Add to zeros how often each state of each symbol is expected, at its rules or words."""
+    """Add the expected count of each state, from rules or words, to zeroed arrays."""
     for rule in range(len(layout.child_states)):
         size = layout.child_states[rule]
         to = layout.state_start[layout.rule_symbols[rule, 0]]
@@ -370,20 +370,20 @@ def count_states(layout: Layout, counts: Values, states: Floats) -> None:
 
 @kernel
 def divide(layout: Layout, counts: Values, states: Floats, out: Values) -> None:
-    """Relative frequencies of rules and words in each state; the plain grammar's if never met."""
+    """Relative frequencies of rules and words in each state; unused ones use the backbone."""
     for rule in range(len(layout.child_states)):
         size = layout.child_states[rule]
-        own = layout.state_start[layout.rule_symbols[rule, 0]]
+        state = layout.state_start[layout.rule_symbols[rule, 0]]
         begin, end = layout.rule_start[rule], layout.rule_start[rule + 1]
         for h in range((end - begin) // size):
-            total = states[own + h]
+            total = states[state + h]
             even = layout.rule_probability[rule] / size
             for k in range(begin + h * size, begin + (h + 1) * size):
                 out.rules[k] = counts.rules[k] / total if total > 0.0 else even
     for pair in range(len(layout.word_symbol)):
-        own = layout.state_start[layout.word_symbol[pair]]
+        state = layout.state_start[layout.word_symbol[pair]]
         begin, end = layout.word_start[pair], layout.word_start[pair + 1]
         for h in range(end - begin):
-            total = states[own + h]
+            total = states[state + h]
             even = layout.word_probability[pair]
             out.words[begin + h] = counts.words[begin + h] / total if total > 0.0 else even

@@ -1,23 +1,23 @@
-"""Latent states as clusters of nodes: nodes with like projections share a state.
+"""Latent states as clusters of nodes: nodes with similar projections share a state.
 
-The inside and outside projections of a node (`eigentree.constituency.learn.spectral`) stand for the
-posterior of its state, up to a linear map.  Nodes of a symbol whose projections lie close
-together are likely to have the same state, so k-means on both, side by side, finds states by
-which the rules can be counted (Narayan and Cohen 2015, figure 2):
+The inside and outside projections of a node (`eigentree.constituency.learn.spectral`) represent the
+posterior of its state, up to a linear map.  Nodes of a symbol with nearby projections are likely to
+have the same state, so k-means on the concatenated projections finds states with which the rules
+can be counted (Narayan and Cohen 2015, figure 2):
 
 1. decompose each symbol's cross-moment, of a given rank, and project all trees,
    y = U' phi(t) and z = V' psi(o), x = [y z];
 2. divide each coordinate of x by its standard deviation, and cluster the x of each symbol;
-3. give each node its cluster for a state, and count
-(`eigentree.constituency.learn.state_frequencies`).
+3. use each node's cluster as its state, and count
+   (`eigentree.constituency.learn.state_frequencies`).
 
-Rank and number of states are independent: few directions may tell many clusters apart.  Two
-departures serve small treebanks.  Each coordinate is damped, as the spectral estimator damps it,
-by sqrt(s^2 / (s^2 + r^2)), lest many noisy directions outvote the few that are not; and counts are
-smoothed.  Without them the algorithm is the paper's.
+Rank and number of states are independent: few directions may separate many clusters.  Two
+changes to the paper's algorithm help small treebanks.  Each coordinate is damped, as in the
+spectral estimator, by sqrt(s^2 / (s^2 + r^2)), so that many noisy directions do not outweigh the
+few others; and counts are smoothed.
 
-A cluster can also be a Gaussian with a diagonal covariance.  A node then has the posterior
-probabilities of all of them for states, the smallest of which are left out.
+Alternatively, clusters are Gaussians with diagonal covariances.  A node then has posterior
+probabilities over all states; the smallest are dropped.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree._core.random import generator
-from eigentree.constituency.grammar.lpcfg import LPCFG, MOST_COUNTED_STATES
+from eigentree.constituency.grammar.lpcfg import LPCFG, MAX_COUNTED_STATES
 from eigentree.constituency.learn.counting import count_pcfg
 from eigentree.constituency.learn.features import FeatureOptions
 from eigentree.constituency.learn.noise import DRAWS, NO_NOISE, Noise, disturb
@@ -43,20 +43,20 @@ from eigentree.errors import SettingsError
 from eigentree.linalg.threads import one_thread
 from eigentree.types import Floats, Ints, Progress
 
-# Centres of a symbol with more nodes are found on this many, drawn at random; where k-means is
-# begun many times, on fewer.
+# For symbols with more nodes, centres are fitted to a random sample of this size; with many
+# restarts of k-means, to a smaller one.
 FITTED = 20_000
 FITTED_OFTEN = 4_000
-# Centroid updates; k-means has nearly always come to rest by then.
+# Centroid updates; k-means has almost always converged by then.
 ITERATIONS = 100
-# Points that agree to this many decimals are one; squared distances can't tell much less apart.
+# Points equal to this many decimals are merged; squared distances are hardly more precise.
 DECIMALS = 6
-# A coordinate that varies by no more than this part of its size is constant but for rounding.
+# A coordinate that varies by no more than this fraction of its size is constant up to rounding.
 CONSTANT = 1e-9
-# Posterior probabilities below this count as none.
-LEAST_POSTERIOR = 0.05
-# Rounds of expectation maximisation of a Gaussian mixture, and what each variance has added,
-# beside coordinates of variance 1 before they are damped.
+# Smaller posterior probabilities are dropped.
+MIN_POSTERIOR = 0.05
+# Iterations of EM for a Gaussian mixture, and the constant added to each variance (coordinates
+# have variance 1 before damping).
 MIXTURE_ITERATIONS = 30
 ADDED_VARIANCE = 1e-3
 STAGE = "clusters"
@@ -69,23 +69,23 @@ class ClusteringOptions:
     Attributes
     ----------
     states
-        Most latent states of a symbol.  A symbol seen c times has at most sqrt(c).
+        Maximum latent states of a symbol.  A symbol seen c times has at most sqrt(c).
     states_of
-        Most states of single symbols, by the name that is printed, in place of `states`.
+        Maximum states of single symbols by printed name; these replace `states`.
     rank
-        Directions of each symbol's cross-moment, k in the paper.
+        Number of directions of each symbol's cross-moment, k in the paper.
     cut
-        Directions with a singular value below this part of the symbol's largest are dropped.
+        Directions with a singular value below this fraction of the symbol's largest are dropped.
     shrinkage
-        r, by which coordinates of small singular values are damped; 0 for the paper's.
+        r, which damps coordinates of small singular values; 0 for the paper's algorithm.
     restarts
-        How often k-means begins anew; the clusters with the lowest objective are taken.
+        Number of runs of k-means; the clusters with the lowest objective are used.
     assignment
         ``hard`` for k-means, ``soft`` for posteriors of a Gaussian mixture.
     smoothing
         C of the back-off of rules; 0 for relative frequencies, as in the paper.
     word_smoothing
-        Pseudo-count with which the states of a word lean on its symbol's; 0 switches it off.
+        Pseudo-count that smooths a word's states towards its symbol's; 0 for none.
     features
         Templates and scaling.
     """
@@ -103,17 +103,17 @@ class ClusteringOptions:
 
     def __post_init__(self) -> None:
         check_states(self.states, self.states_of)
-        most = max(self.states, *self.states_of.values(), 0)
-        if most > MOST_COUNTED_STATES:
+        max_states = max(self.states, *self.states_of.values(), 0)
+        if max_states > MAX_COUNTED_STATES:
             raise SettingsError(
-                f"there are up to {most} states; with clustering there can be at most "
-                f"{MOST_COUNTED_STATES}"
+                f"there are up to {max_states} states; clustering supports at most "
+                f"{MAX_COUNTED_STATES}"
             )
         for name in ("rank", "restarts"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 1")
         if not 0 <= self.cut < 1:
-            raise SettingsError(f"cut is {self.cut}; it must be from 0 to below 1")
+            raise SettingsError(f"cut is {self.cut}; it must be at least 0 and below 1")
         for name in ("shrinkage", "smoothing", "word_smoothing"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 0")
@@ -122,12 +122,12 @@ class ClusteringOptions:
 
     @property
     def projecting(self) -> SpectralOptions:
-        """What `eigentree.constituency.learn.spectral.project` needs to know."""
+        """The options of `eigentree.constituency.learn.spectral.project`."""
         return SpectralOptions(states=self.rank, cut=self.cut, features=self.features)
 
 
 class ClusteringModel(NamedTuple):
-    """A learned grammar, the states that it was counted by and the projections behind them."""
+    """A learned grammar, with its node states and projections."""
 
     grammar: LPCFG
     states: NodeStates
@@ -152,24 +152,24 @@ def learn_clustering(
     options
         States, rank, smoothing.
     noise
-        What is disturbed: the features with dropout, x = [y z] with Gaussian noise.
+        Noise on the features (dropout) or on the projections x = [y z] (Gaussian).
     projections
-        Of the nodes, by ``project(examples, options.projecting)`` without noise, where many
-        models share them; with dropout they are made anew.
+        Projections of the nodes, from ``project(examples, options.projecting)`` without noise, if
+        many models share them; with dropout they are recomputed.
     seed
-        Of everything that is drawn; one seed gives one model.
+        Seed of all random numbers; one seed gives one model.
     progress
-        Called with the stage's name and the share done, 0 to 1.
+        Called with the stage's name and the fraction done, 0 to 1.
 
     Returns
     -------
     ClusteringModel
-        Its grammar is stored as counts, and few: at most a triple for each use of a rule.
+        Its grammar is stored as counts, at most one triple per use of a rule.
 
     Cost
     ----
-    Projections O(nodes k); clusters O(nodes K k), and a round of k-means as much with at most
-    `FITTED_OFTEN` nodes of a symbol; counts O(nodes log nodes).
+    Projections O(nodes k); clusters O(nodes K k), plus as much per iteration of k-means with at
+    most `FITTED_OFTEN` nodes of a symbol; counts O(nodes log nodes).
 
     References
     ----------
@@ -215,42 +215,41 @@ def cluster_states(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Ints:
-    """A state for each node, by k-means on its projections.
+    """Assign a state to each node by k-means on its projections.
 
     Parameters
     ----------
     examples
         The treebank.
     projections
-        Of its nodes, not shrunk.
+        Projections of the nodes, not shrunk.
     n_states : int32, axes (N)
-        Number of clusters of each symbol; where a symbol has fewer distinct nodes, some stay
-        empty.
+        Number of clusters of each symbol; if a symbol has fewer distinct nodes, some are empty.
     shrinkage
-        r, by which directions of small singular values are damped.
+        r, which damps directions of small singular values.
     restarts
-        How often k-means begins anew; the clusters with the lowest objective are taken.
+        Number of runs of k-means; the clusters with the lowest objective are used.
     noise
-        Of the projections; other noise is none here.
+        Noise on the projections; dropout is ignored here.
     seed
-        Of samples, first centres and noise.
+        Seed of samples, initial centres and noise.
     progress
-        Called with the stage's name and the share done, 0 to 1.
+        Called with the stage's name and the fraction done, 0 to 1.
 
     Returns
     -------
     int32, axes (nodes)
-        From 0 up to the symbol's number of states.
+        From 0 to below the symbol's number of states.
 
     Cost
     ----
-    O(nodes K D) for assigning, with D coordinates, and as much a round of k-means.
+    O(nodes K D) for the assignment, with D coordinates, and as much per iteration of k-means.
     """
     from sklearn.cluster import KMeans
 
     states = np.zeros(len(examples), dtype=np.int32)
     most_fitted = FITTED if restarts == 1 else FITTED_OFTEN
-    # Not before scikit-learn is there, whose threads spend more time in waiting than they save.
+    # After importing scikit-learn: its threads spend more time waiting than they save.
     with one_thread():
         for symbol, nodes, points in _points(examples, projections, shrinkage, noise, seed):
             if progress:
@@ -280,7 +279,7 @@ def _posteriors(
     seed: int,
     progress: Progress | None,
 ) -> NodeStates:
-    """States of each node by a Gaussian mixture, which begins with the clusters of k-means."""
+    """States of each node from a Gaussian mixture, initialised by k-means clusters."""
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.mixture import GaussianMixture
 
@@ -306,7 +305,7 @@ def _posteriors(
                     random_state=int(rng.integers(2**31)),
                 )
                 with warnings.catch_warnings():
-                    # The rounds are few on purpose; the fit has nearly always come to rest.
+                    # Few iterations are intended; the fit has almost always converged.
                     warnings.simplefilter("ignore", ConvergenceWarning)
                     mixture.fit(fitted)
                 posterior = mixture.predict_proba(points)
@@ -323,37 +322,37 @@ def _posteriors(
 
 
 def sparse_posterior(
-    posterior: Floats, least: float = LEAST_POSTERIOR
+    posterior: Floats, min_probability: float = MIN_POSTERIOR
 ) -> tuple[NDArray[np.intp], Ints, Floats]:
-    """The states of nodes that are worth counting.
+    """The states of nodes whose posterior is large enough to count.
 
     Parameters
     ----------
     posterior : float64, axes (n, K)
         Rows that sum to 1.
-    least
-        Probabilities below it are left out, but for the largest of each row; the others are
-        made to sum to 1 again.
+    min_probability
+        Smaller probabilities are dropped, except the largest of each row; the others are
+        renormalised.
 
     Returns
     -------
     rows, states, parts
-        Row, state and probability of each one that is kept, row by row.
+        Row, state and probability of each remaining entry, row by row.
     """
     largest = posterior.max(axis=1, keepdims=True)
-    kept = np.where(posterior >= np.minimum(least, largest), posterior, 0.0)
-    kept /= kept.sum(axis=1, keepdims=True)
-    rows, states = np.nonzero(kept)
-    return rows, states.astype(np.int32), kept[rows, states]
+    sparse = np.where(posterior >= np.minimum(min_probability, largest), posterior, 0.0)
+    sparse /= sparse.sum(axis=1, keepdims=True)
+    rows, states = np.nonzero(sparse)
+    return rows, states.astype(np.int32), sparse[rows, states]
 
 
 def _points(
     examples: Examples, projections: Projections, shrinkage: float, noise: Noise, seed: int
 ) -> Iterator[tuple[int, NDArray[np.intp], Floats]]:
-    """For each symbol its nodes, and what is clustered: x, normalised and damped.
+    """For each symbol its nodes and the points to cluster: x, normalised and damped.
 
-    Coordinates are divided by their standard deviation, so it makes no difference that Z has
-    been divided by the singular values.
+    Coordinates are divided by their standard deviation, so the division of Z by the singular
+    values has no effect.
     """
     order = np.argsort(examples.symbol, kind="stable")
     nodes_of = np.split(order, np.cumsum(np.bincount(examples.symbol))[:-1])
@@ -372,15 +371,15 @@ def _points(
         )
 
 
-def _sample(points: Floats, most: int, rng: np.random.Generator) -> Floats:
-    """All points, or as many at random, in their order."""
-    if len(points) <= most:
+def _sample(points: Floats, max_points: int, rng: np.random.Generator) -> Floats:
+    """All points, or a random sample of at most ``max_points``, in their order."""
+    if len(points) <= max_points:
         return points
-    return points[np.sort(rng.choice(len(points), most, replace=False))]
+    return points[np.sort(rng.choice(len(points), max_points, replace=False))]
 
 
 def _standardised(columns: Floats) -> Floats:
-    """Columns of variance 1; those that are constant become zero."""
+    """Columns scaled to variance 1; constant columns become zero."""
     spread = columns.std(axis=0)
     varies = spread > CONSTANT * np.abs(columns).max(axis=0)
     return columns * np.where(varies, 1.0 / np.where(varies, spread, 1.0), 0.0)

@@ -1,29 +1,28 @@
 """Retraining on partially annotated trees by constrained EM (Pereira and Schabes 1992).
 
-A partial tree has some phrases of a tree; others may be missing.  A derivation of its words is
-*compatible* with it when all its phrases are there: when no item crosses a bracket, and the item
-over a bracket is a whole phrase that has its label in its chain
-(`eigentree.constituency.chart.constraints`).
+A partial tree has some of the phrases of a tree.  A derivation of its words is *compatible* with it
+if it contains all these phrases: no item crosses a bracket, and the item over a bracket is a whole
+phrase with the bracket's label in its chain (`eigentree.constituency.chart.constraints`).
 
 With D the compatible derivations of a sentence and p the grammar with its latent states, the
-algorithm raises
+algorithm maximises
 
     sum over sentences  log sum over d in D of p(d)
     + weight * sum over choices x of  c0(x) log p(x).
 
-The first part is the likelihood of words, tags and brackets.  In the second the initial model
-stands for the trees that it was trained on: c0 are their counts as the model expects them.  They
-keep what the partial trees never show, and for the plain PCFG they are the counts themselves, so
-that with weight 1 complete and partial trees are learned from together.
+The first part is the likelihood of words, tags and brackets.  In the second part the initial model
+represents its training trees: c0 are their expected counts under the model.  They preserve what
+the partial trees do not show.  For the plain PCFG they are the actual counts, so weight 1 learns
+from complete and partial trees together.
 
 Each iteration sums inside and outside vectors over the packed forest of D,
 
     C(a -> b c)[h1, h2, h3] = t(a h1 -> b h2 c h3) sum over edges outside[h1] inside[h2] inside[h3],
 
-and takes relative frequencies of C + weight * c0.  No iteration lowers the objective, which is
-checked; for that the forests are fixed.  They hold the items whose marginal, among the compatible
-derivations and under the initial plain PCFG, reaches a threshold.  The grammar that is judged and
-returned is made from smoothed counts, as in `eigentree.constituency.learn.em`.
+and takes relative frequencies of C + weight * c0.  No iteration may lower the objective, which is
+checked; the forests are therefore fixed.  They contain the items whose marginal, among the
+compatible derivations and under the initial plain PCFG, reaches a threshold.  The grammar that is
+scored and returned uses smoothed counts, as in `eigentree.constituency.learn.em`.
 """
 
 from __future__ import annotations
@@ -69,9 +68,9 @@ Result = TypeVar("Result")
 
 FORESTS = "forests"
 STAGE = "constrained EM"
-# Sentences whose vectors are in memory at a time.
+# Number of sentences whose vectors are in memory at a time.
 BATCH = 64
-# A choice that is never expected keeps this count, for tables hold no zeros.
+# Smallest count of a choice, since probability tables must not contain zeros.
 LEAST_COUNT = 1e-100
 
 
@@ -82,14 +81,14 @@ class ConstrainedEMOptions:
     Attributes
     ----------
     iterations
-        Number of iterations; the one with the best score is kept, or the last.
+        Number of iterations; the one with the best score is kept, or the last without a scorer.
     weight
-        Of the initial model's counts; 1 lets a tree that it was trained on count as much as a
+        Weight of the initial model's counts; with 1, each of its training trees counts as much as a
         partial one.
     threshold
-        Least marginal of an item of the forests, 0 to keep all compatible derivations.
+        Minimum marginal of an item of the forests; 0 keeps all compatible derivations.
     smoothing, word_smoothing
-        As of `eigentree.constituency.learn.em.EMOptions`; they do nothing to a grammar with one
+        As in `eigentree.constituency.learn.em.EMOptions`; without effect for a grammar with one
         state.
     """
 
@@ -105,12 +104,12 @@ class ConstrainedEMOptions:
         if not 0 < self.weight < np.inf:
             raise SettingsError(f"weight is {self.weight}; it must be above 0")
         if not 0 <= self.threshold < 1:
-            raise SettingsError(f"threshold is {self.threshold}; it must be from 0 to below 1")
+            raise SettingsError(f"threshold is {self.threshold}; it must be at least 0 and below 1")
         _ = self.em
 
     @property
     def em(self) -> EMOptions:
-        """How counts are smoothed."""
+        """The smoothing options of counts."""
         return EMOptions(smoothing=self.smoothing, word_smoothing=self.word_smoothing)
 
 
@@ -122,9 +121,9 @@ class ConstrainedEMResult(NamedTuple):
     trace
         The best grammar, its numbers rounded as in model files, and all iterations.  The
         log-likelihood is that of words, tags and brackets of the partial trees; the objective
-        adds the initial model's counts, see the top.
+        adds the initial model's counts, see the module docstring.
     skipped
-        Numbers of the trees that were left out, and why.
+        Indices of the trees that were skipped, with the reason.
     """
 
     trace: EMTrace[LPCFG]
@@ -146,17 +145,17 @@ def learn_constrained_em(
     Parameters
     ----------
     grammar
-        The initial model.  Its symbols, rules and lexicon stay; unseen rules may become seen.
+        The initial model.  Its symbols, rules and lexicon are kept; unseen rules may become seen.
     trees
-        Clean trees, phrases of which may be missing.  Their tags are taken as given.
+        Partial trees, cleaned.  Their tags are used as given.
     options
         Iterations, weight of the initial model, threshold, smoothing.
     any_label
-        Labels of brackets that stand for any phrase; round the whole sentence for nothing.
+        Labels of brackets that match any phrase; ignored around the whole sentence.
     scorer
-        How good a grammar is; higher is better.  Without it the last grammar is returned.
+        Scores a grammar; higher is better.  Without it, the last grammar is returned.
     jobs
-        Threads; the result is the same for any number.
+        Number of threads; the result is the same for any number.
     progress
         Called with the stage's name and the fraction done, 0 to 1.
 
@@ -167,9 +166,9 @@ def learn_constrained_em(
 
     Cost
     ----
-    For each tree once a chart of the plain PCFG, narrowed by the brackets; then for each iteration
-    O(K^3) a group of the forests and O(K^2) an edge.  Memory for the forests, and for six tensors
-    a rule that is seen or in some forest.
+    For each tree one chart of the plain PCFG, restricted by the brackets; then for each iteration
+    O(K^3) per group of the forests and O(K^2) per edge.  Memory for the forests, and for six
+    tensors per rule that is seen or in some forest.
 
     References
     ----------
@@ -177,7 +176,7 @@ def learn_constrained_em(
     """
     if grammar.signed:
         raise GrammarError(
-            "the initial grammar has signed values; constrained EM needs one of probabilities"
+            "the initial grammar has signed values; constrained EM requires one of probabilities"
         )
     with ThreadPoolExecutor(jobs) as threads, one_thread():
         forests: list[Forest] = []
@@ -194,8 +193,8 @@ def learn_constrained_em(
                 progress(FORESTS, (number + 1) / len(trees))
         if not forests:
             raise GrammarError(
-                f"none of {counted(len(trees), 'tree')} has a derivation that its brackets allow; "
-                "at least one must"
+                f"none of {counted(len(trees), 'tree')} has a derivation compatible with its "
+                "brackets; at least one must"
             )
         start = Start.of(grammar, usable, forests, options.weight)
         forests = [start.renumbered(*pair) for pair in zip(usable, forests, strict=True)]
@@ -210,7 +209,7 @@ def learn_constrained_em(
 
 
 class _ConstrainedEM:
-    """Constrained expectation maximisation, for the loop of iterations."""
+    """Constrained EM, as run by the shared EM loop."""
 
     def __init__(
         self,
@@ -250,21 +249,21 @@ class _ConstrainedEM:
 class ForestFinder:
     """Finds the derivations that are compatible with a partial tree.
 
-    Threads may share it.
+    Safe to share between threads.
 
     Parameters
     ----------
     grammar
-        Whose rules the derivations have; its plain PCFG prunes them.
+        The grammar of the derivations; its plain PCFG prunes them.
     threshold, any_label
-        As of `learn_constrained_em`.
+        As in `learn_constrained_em`.
     """
 
     def __init__(self, grammar: LPCFG, threshold: float, any_label: Collection[str]) -> None:
         self._grammar, self._threshold, self._any_label = grammar, threshold, any_label
 
     def __call__(self, tree: Tree) -> Forest | str:
-        """The forest of a partial tree, or why there is none."""
+        """The forest of a partial tree, or the reason for having none."""
         backbone, words, tags = self._grammar.backbone, tree.words(), tree.tags()
         numbers = backbone.tag_numbers(tags)
         if -1 in numbers:
@@ -284,12 +283,12 @@ class ForestFinder:
 
 
 def brackets_of(tree: Tree, any_label: Collection[str]) -> Constraints:
-    """What the phrases of a partial tree demand, children before parents.
+    """The constraints expressed by the phrases of a partial tree, children before parents.
 
     Parameters
     ----------
     any_label
-        As of `learn_constrained_em`.
+        As in `learn_constrained_em`.
     """
     spans = tree.spans()
     if spans and tree.label in any_label:
@@ -303,25 +302,25 @@ def brackets_of(tree: Tree, any_label: Collection[str]) -> Constraints:
 
 
 class Start(NamedTuple):
-    """The initial model, laid out for the rules and words that matter.
+    """The initial model in a layout of the relevant rules and words.
 
     Attributes
     ----------
     initial
         The initial model.
     rules : int64, axes (laid out rules)
-        Their numbers in it: all but unseen ones that no forest has.
+        Their numbers in the initial model: all but unseen ones that no forest uses.
     words
         Words and preterminals of the initial model and of the forests.
     layout
-        Where their numbers stand.
+        The layout of the numbers.
     values
-        What the first iteration begins with: the initial model, no state having choices of more
-        than 1 in sum.
+        Parameters of the first iteration: the initial model, with no state's choices summing to
+        more than 1.
     prior
-        Its counts, times their weight.
+        Expected counts of the initial model, times their weight.
     unseen : float64, axes (rules that are not laid out)
-        Counts of the others.
+        Counts of the remaining rules.
     """
 
     initial: LPCFG
@@ -344,9 +343,9 @@ class Start(NamedTuple):
             is_laid[forest.group_rule] = True
         rules = np.flatnonzero(is_laid)
 
-        # Word, symbol and then what the model makes of the pair.
-        own = table.word.astype(np.int64) * n_symbols + table.symbol
-        vectors = dict(zip(own.tolist(), _seen_vectors(initial), strict=True))
+        # Pairs of word and symbol as one number, and then the model's vectors of the pairs.
+        table_pairs = table.word.astype(np.int64) * n_symbols + table.symbol
+        vectors = dict(zip(table_pairs.tolist(), _seen_vectors(initial), strict=True))
         for tree, forest in zip(trees, forests, strict=True):
             keys, leaves = _pairs(backbone, tree, forest)
             for key, item in zip(keys.tolist(), leaves.tolist(), strict=True):
@@ -391,7 +390,7 @@ class Start(NamedTuple):
         share = _shares(p.inside_mean, layout.state_start)
         of_state = weight * share * np.repeat(count, n_states)
         seen = np.zeros(len(pairs))
-        seen[np.searchsorted(pairs, own)] = weight * table.count
+        seen[np.searchsorted(pairs, table_pairs)] = weight * table.count
         by_state = _shares(values.words * share[of_words], layout.word_start)
         prior = Values(
             of_state[of_rules] * values.rules,
@@ -403,7 +402,7 @@ class Start(NamedTuple):
         return cls(initial, rules, words, layout, values, prior, unseen)
 
     def renumbered(self, tree: Tree, forest: Forest) -> Forest:
-        """A forest with the layout's numbers of rules, and of pairs as the entries of words."""
+        """A forest with the layout's rule numbers, and its pairs as word entries."""
         n_symbols = len(self.words.symbols)
         pairs = self.words.word.astype(np.int64) * n_symbols + self.words.symbol
         keys, leaves = _pairs(self.initial.backbone, tree, forest)
@@ -413,7 +412,7 @@ class Start(NamedTuple):
         return forest._replace(item_entry=entry, item_weight=weight, group_rule=rule)
 
     def grammar(self, values: Values) -> LPCFG:
-        """Parameters in the form that charts share; words are not smoothed."""
+        """Parameters in the form shared by charts; words are not smoothed."""
         parent, left, right = (np.ascontiguousarray(c) for c in self.layout.rule_symbols.T)
         probability, root = self.layout.rule_probability, self.initial.backbone.root
         backbone = PCFG(self.words, parent, left, right, probability, root)
@@ -424,7 +423,7 @@ class Start(NamedTuple):
         )  # fmt: skip
 
     def result(self, counts: Values, options: EMOptions) -> LPCFG:
-        """The grammar of some counts, with the unseen rules that no forest has."""
+        """The grammar of expected counts, with the unseen rules that no forest uses."""
         layout, initial = self.layout, self.initial.backbone
         parent, left, right = (np.ascontiguousarray(c) for c in layout.rule_symbols.T)
         n_symbols = len(initial.symbols)
@@ -457,7 +456,7 @@ class Start(NamedTuple):
 
 
 def _pairs(backbone: PCFG, tree: Tree, forest: Forest) -> tuple[Longs, Longs]:
-    """Word and symbol, as one number, of the preterminals of a forest, and their items."""
+    """Word and symbol, as one number, of a forest's preterminals, and their items."""
     leaves = np.flatnonzero(forest.item_entry != -2)
     ids = np.array(backbone.lexicon.ids(tree.words()), dtype=np.int64)
     keys = ids[forest.item_start[leaves]] * len(backbone.symbols) + forest.item_symbol[leaves]
@@ -465,13 +464,13 @@ def _pairs(backbone: PCFG, tree: Tree, forest: Forest) -> tuple[Longs, Longs]:
 
 
 def _seen_vectors(grammar: LPCFG) -> Iterator[Floats]:
-    """p(word | symbol h) of each pair of word and symbol that the grammar has."""
+    """p(word | symbol h) of each pair of word and symbol of the grammar."""
     for entry, probability in enumerate(grammar.backbone.words.entry_probability().tolist()):
         yield probability * grammar.word_vector(entry)
 
 
 def _word_vector(grammar: LPCFG, forest: Forest, item: int) -> Floats:
-    """What the weight of a preterminal is multiplied by in each state."""
+    """The factor of a preterminal's weight in each state."""
     entry = int(forest.item_entry[item])
     if entry >= 0:
         return grammar.word_vector(entry)
@@ -479,9 +478,9 @@ def _word_vector(grammar: LPCFG, forest: Forest, item: int) -> Floats:
 
 
 def _symbol_counts(backbone: PCFG) -> tuple[Floats, float]:
-    """How often each symbol is expected in as many trees as have the words that were seen.
+    """Expected count of each symbol in as many trees as contain the observed words.
 
-    Of a grammar of relative frequencies these are the counts, but for chains beyond
+    For a grammar of relative frequencies these are the counts, except for chains deeper than
     `eigentree.constituency.grammar.pcfg.DEPTH`.
     """
     is_leaf = backbone.symbols.tag >= 0
@@ -490,7 +489,7 @@ def _symbol_counts(backbone: PCFG) -> tuple[Floats, float]:
 
 
 def _state_of(layout: Layout) -> tuple[Longs, Longs]:
-    """The state at the parent of each number of rules, and of each number of words."""
+    """The parent's state of each rule parameter, and the state of each word parameter."""
     parent = layout.rule_symbols[:, 0]
     children = np.repeat(layout.child_states, layout.n_states[parent])
     return np.repeat(layout.per_state(parent), children), layout.per_state(layout.word_symbol)
@@ -501,7 +500,7 @@ def _sums(numbers: Floats, starts: Longs) -> Floats:
 
 
 def _shares(numbers: Floats, starts: Longs) -> Floats:
-    """Each number's share of its stretch; even where all are 0."""
+    """Each number's share of its segment; equal shares if all are 0."""
     sizes = np.diff(starts)
     total = np.repeat(_sums(numbers, starts), sizes)
     even = np.repeat(1.0 / sizes, sizes)
@@ -520,18 +519,19 @@ def expect(
 ) -> tuple[float, Values]:
     """Log-likelihood and expected counts over forests.
 
-    Threads fill vectors, and one of them adds up in order: any number gives the same bits.
+    Threads fill vectors and one thread sums them in order, so results are bit-identical for any
+    number of threads.
 
     Parameters
     ----------
     grammar
-        All rules dense.
+        All rules must be dense.
     """
     p = grammar.parameters
     counts = Values(np.zeros_like(p.dense), np.zeros_like(p.lexical), np.zeros_like(p.root))
     log_likelihood = 0.0
-    found = _in_batches(threads, lambda forest: charts(forest, grammar), forests)
-    for number, (forest, vectors) in enumerate(zip(forests, found, strict=True)):
+    all_vectors = _in_batches(threads, lambda forest: charts(forest, grammar), forests)
+    for number, (forest, vectors) in enumerate(zip(forests, all_vectors, strict=True)):
         if vectors is None:
             raise GrammarError(f"forest {number + 1} has lost all its derivations")
         vector_start, inside, exponent, *_, scratch = vectors.inside
@@ -545,6 +545,6 @@ def expect(
 def _in_batches(
     threads: ThreadPoolExecutor, work: Callable[[Item], Result], items: Sequence[Item]
 ) -> Iterator[Result]:
-    """The results of some work in order, with few of them in memory at a time."""
+    """The results of a function in order, with a bounded number of them in memory."""
     for first in range(0, len(items), BATCH):
         yield from threads.map(work, items[first : first + BATCH])

@@ -1,8 +1,7 @@
 """The treebank PCFG: relative frequencies of rules, words and roots.
 
 p(a -> b c) = count(a -> b c) / count(a), and likewise for words and roots (Charniak 1996).
-With Markovised symbols (`eigentree.treebank.binarise`) the same counts give the Markovised
-PCFG.
+With Markovised symbols (`eigentree.treebank.binarise`) the same counts give the Markovised PCFG.
 """
 
 from __future__ import annotations
@@ -40,5 +39,5 @@ def count_pcfg(examples: Examples) -> PCFG:
 
 
 def sums(number: NDArray[np.integer], weight: NDArray[np.float64], n: int) -> NDArray[np.float64]:
-    """Axes (n): the summed weights of each number from 0 to below n."""
+    """Axes (n): the sum of the weights of each number from 0 to n - 1."""
     return np.asarray(np.bincount(number, weight, n), dtype=np.float64)

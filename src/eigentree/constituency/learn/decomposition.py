@@ -1,17 +1,17 @@
-"""From a grammar to one in Kruskal form (Cohen, Satta and Collins 2013).
+"""Decomposition of a grammar into Kruskal form (Cohen, Satta and Collins 2013).
 
-``apr``, ``als`` and ``hals`` bring the whole rule tensor into Kruskal form
-(`eigentree.linalg.cp`).  ``slices`` takes a singular value decomposition of each parent's matrix
-of left and right children (section 7.3) and keeps the largest singular values of all:
+``apr``, ``als`` and ``hals`` decompose the whole rule tensor (`eigentree.linalg.cp`).  ``slices``
+computes a singular value decomposition of each parent's matrix of left and right children
+(section 7.3) and keeps the largest singular values overall:
 
     T[a, b, c] = sum over s of sigma_as left_as[b] right_as[c],
 
-a Kruskal form whose parent factor holds one 1 a column.  It is the best of those forms, in
-Frobenius norm, but each component serves one parent.
+a Kruskal form with a single 1 in each column of the parent factor.  It is the best of these forms
+in Frobenius norm, but each component serves one parent only.
 
-Of a grammar with latent states, each rule's tensor over its states can be decomposed instead
-(Cohen and Collins 2012).  Such a rule is stored as samples, which are a Kruskal form already: one
-outer product for each component, and nothing to smooth.
+For a grammar with latent states, each rule's tensor over its states can be decomposed instead
+(Cohen and Collins 2012).  Such a rule is stored as samples, which are already a Kruskal form: one
+outer product per component, without smoothing.
 """
 
 from __future__ import annotations
@@ -31,30 +31,30 @@ from eigentree.types import Progress
 
 Method = Literal["apr", "als", "hals", "slices"]
 METHODS: tuple[str, ...] = get_args(Method)
-# Multiplicative updates leave numbers this much smaller than others of their column where there
-# should be zeros; charts would multiply with them, and they become too small for numbers.
+# Multiplicative updates leave numbers this much smaller than others of their column instead of
+# zeros; charts would multiply by them, and they underflow.
 DUST = 1e-12
-# Progress is told after so many rules.
+# Progress is reported after this many rules.
 _RULES_A_STEP = 64
 
 
 @dataclass(frozen=True, slots=True)
 class DecompositionOptions:
-    """How a grammar is brought into Kruskal form.
+    """Options of the decomposition of a grammar.
 
     Attributes
     ----------
     rank
-        Number of components, at most that of the entries.
+        Number of components, at most the number of entries.
     method
         ``apr``, ``als``, ``hals`` or ``slices``.
     iterations, restarts
-        Of all methods but ``slices``: most iterations, and how often to begin anew.
+        Maximum iterations, and number of restarts; not used by ``slices``.
     single
-        Whether charts are to be of single precision.
+        Whether charts use single precision.
     each
-        Whether each rule's tensor over latent states is decomposed, and not the grammar's rules
-        as one tensor.
+        Whether each rule's tensor over latent states is decomposed, instead of all rules as one
+        tensor.
     """
 
     rank: int = 260
@@ -91,7 +91,7 @@ def decompose_grammar(
     processes: int = 1,
     progress: Progress | None = None,
 ) -> tuple[KruskalGrammar, dict[str, Any]]:
-    """Bring the rules of a grammar into Kruskal form.
+    """Decompose the rules of a grammar into Kruskal form.
 
     Parameters
     ----------
@@ -100,17 +100,17 @@ def decompose_grammar(
     options
         Rank, method, restarts.
     seed
-        Of all starts.
+        Seed of all starting points.
     processes
-        Restarts are shared out among as many; the form is the same for any number.
+        Number of processes that share the restarts; the form is the same for any number.
     progress
-        Called with the stage and the share of it that is done.
+        Called with the stage and the fraction of it done.
 
     Returns
     -------
     KruskalGrammar
     dict
-        What a model file says of it: settings, errors, how the method went.
+        The entry of the model file: settings, errors, progress of the method.
 
     Raises
     ------
@@ -130,14 +130,14 @@ def decompose_grammar(
     if options.method == "slices":
         form = slices(tensor, options.rank)
     else:
-        # As many components as entries are exact already.
+        # With as many components as entries the form is exact.
         settings = replace(options.of_cp(seed), rank=min(options.rank, len(tensor.values)))
-        found = decompose(tensor, settings, processes=processes, progress=progress)
-        form = found.kruskal
+        cp_form = decompose(tensor, settings, processes=processes, progress=progress)
+        form = cp_form.kruskal
         details = {
-            "objective": found.objective.tolist(),
-            "stopped": found.stopped,
-            "finals": found.finals.tolist(),
+            "objective": cp_form.objective.tolist(),
+            "stopped": cp_form.stopped,
+            "finals": cp_form.finals.tolist(),
         }
     form = form.without_dust(DUST)
     kruskal = KruskalGrammar.of(grammar, form, single=options.single)
@@ -161,40 +161,40 @@ def decompose_each(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> tuple[LPCFG, dict[str, Any]]:
-    """Bring the tensor of each rule that is stored in full into Kruskal form.
+    """Decompose the tensor of each densely stored rule into Kruskal form.
 
-    Rules that would not gain by it stay as they are: those stored as samples or counts, and those
-    with so few states that a full product is no more work.
+    Rules that would not get faster are unchanged: those stored as samples or counts, and those
+    with so few states that the full product costs no more.
 
     Parameters
     ----------
     grammar
-        With latent states.
+        A grammar with latent states.
     options
-        Rank of each rule's form, at most, method, restarts.
+        Maximum rank of each rule's form, method, restarts.
     seed
-        Of all starts.
+        Seed of all starting points.
     progress
-        Called with the stage and the share of it that is done.
+        Called with the stage and the fraction of it done.
 
     Returns
     -------
     LPCFG
-        With values of either sign where ``als`` leaves some.
+        With values of either sign, if ``als`` leaves negative ones.
     dict
-        What a model file says of it: settings, errors over all rules decomposed.
+        The entry of the model file: settings, errors over all decomposed rules.
 
     Raises
     ------
     GrammarError
-        When no rule would gain by it.
+        When no rule would get faster.
     TensorError
         When the method is ``apr`` and the grammar has negative values.
 
     Cost
     ----
     That of `eigentree.linalg.cp.decompose` for each rule.  Inside and outside then take r sums of
-    K products a mode, in place of K^3 and K^2.
+    K products per mode, instead of K^3 and K^2.
 
     References
     ----------
@@ -205,15 +205,15 @@ def decompose_each(
     full = p.dense_start >= 0
     gains = full & (options.rank * sizes.sum(axis=1) < sizes.prod(axis=1))
     if not gains.any():
-        most = int(((sizes.prod(axis=1) - 1) // sizes.sum(axis=1))[full].max(initial=0))
-        right = f"the rank must be at most {most}" if most else "a model by em has some"
+        max_rank = int(((sizes.prod(axis=1) - 1) // sizes.sum(axis=1))[full].max(initial=0))
+        remedy = f"the rank must be at most {max_rank}" if max_rank else "a model by em has some"
         raise GrammarError(
             f"no rule has a full tensor that a form of rank {options.rank} would make smaller; "
-            f"{right}"
+            f"{remedy}"
         )
     dense_start, n_samples = p.dense_start.copy(), p.n_samples.copy()
     sample_start, smoothing, ratio = p.sample_start.copy(), p.smoothing.copy(), p.ratio.copy()
-    samples, kept = [p.samples], []
+    samples, dense_parts = [p.samples], []
     n_sampled, n_kept, squares, norm = len(p.samples), 0, 0.0, 0.0
     for rule in np.flatnonzero(full).tolist():
         if progress and rule % _RULES_A_STEP == 0:
@@ -221,14 +221,14 @@ def decompose_each(
         tensor = grammar.tensor(rule)
         if not gains[rule] or not tensor.any():
             dense_start[rule] = n_kept
-            kept.append(tensor.ravel())
+            dense_parts.append(tensor.ravel())
             n_kept += tensor.size
             continue
         entries = np.argwhere(tensor)
         sparse = SparseTensor(entries.astype(np.int32), tensor[tuple(entries.T)], tensor.shape)
         form = decompose(sparse, options.of_cp(seed)).kruskal.without_dust(DUST)
         squares, norm = squares + form.error(sparse) ** 2, norm + sparse.norm**2
-        # Samples are averaged, and multiplied by the ratio.
+        # Samples are averaged and multiplied by the ratio.
         parts = (form.rank * form.weights * form.factors[0], *form.factors[1:])
         for mode, part in enumerate(parts):
             sample_start[rule, mode] = n_sampled
@@ -238,7 +238,7 @@ def decompose_each(
         smoothing[rule] = ratio[rule] = 1.0
     parameters = p._replace(
         dense_start=dense_start,
-        dense=np.concatenate([np.zeros(0), *kept]),
+        dense=np.concatenate([np.zeros(0), *dense_parts]),
         n_samples=n_samples,
         sample_start=sample_start,
         samples=np.concatenate(samples),
@@ -256,12 +256,12 @@ def decompose_each(
 
 
 def _divergence(form: Kruskal, tensor: SparseTensor) -> float | None:
-    """Kullback-Leibler divergence of the form from the tensor, 0 where they are the same."""
-    own = tensor.values > 0
-    values = tensor.values[own]
-    least = float(values.sum() - values @ np.log(values))
-    found = form.divergence(tensor) - least
-    return found if np.isfinite(found) else None
+    """Kullback-Leibler divergence of the form from the tensor; 0 if they are equal."""
+    is_positive = tensor.values > 0
+    values = tensor.values[is_positive]
+    minimum = float(values.sum() - values @ np.log(values))
+    divergence = form.divergence(tensor) - minimum
+    return divergence if np.isfinite(divergence) else None
 
 
 def slices(tensor: SparseTensor, rank: int) -> Kruskal:
@@ -270,20 +270,20 @@ def slices(tensor: SparseTensor, rank: int) -> Kruskal:
     Parameters
     ----------
     rank
-        Components; there are fewer where the slices have fewer singular values that are not 0.
+        Number of components; fewer if the slices have fewer nonzero singular values.
 
     Returns
     -------
     Kruskal
-        With columns of unit length, and an error of the root of the sum of squares of the singular
-        values that were left out.
+        With columns of unit length; the error is the root of the sum of squares of the dropped
+        singular values.
 
     Cost
     ----
-    A dense SVD for each slice, of its rows and columns that are not 0.
+    A dense SVD for each slice, over its nonzero rows and columns.
     """
     layout = tensor.by_mode(0)
-    found: list[tuple[float, int, np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
+    components: list[tuple[float, int, np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
     for row, first, last in zip(layout.rows, layout.start, layout.start[1:], strict=False):
         here = slice(int(first), int(last))
         lefts, left = np.unique(layout.left[here], return_inverse=True)
@@ -294,10 +294,12 @@ def slices(tensor: SparseTensor, rank: int) -> Kruskal:
         for which in np.flatnonzero(sigma > 1e-14 * sigma[0]):
             by_left, by_right = np.zeros(tensor.shape[1]), np.zeros(tensor.shape[2])
             by_left[lefts], by_right[rights] = u[:, which], v[which]
-            found.append((float(sigma[which]), int(row), by_left, by_right))
-    found = sorted(found, key=lambda each: -each[0])[:rank]
-    parent = np.zeros((tensor.shape[0], len(found)))
-    parent[[row for _, row, _, _ in found], np.arange(len(found))] = 1.0
-    weights = np.array([sigma for sigma, _, _, _ in found])
-    lefts_of, rights_of = (np.stack([each[place] for each in found], axis=1) for place in (2, 3))
+            components.append((float(sigma[which]), int(row), by_left, by_right))
+    components = sorted(components, key=lambda each: -each[0])[:rank]
+    parent = np.zeros((tensor.shape[0], len(components)))
+    parent[[row for _, row, _, _ in components], np.arange(len(components))] = 1.0
+    weights = np.array([sigma for sigma, _, _, _ in components])
+    lefts_of, rights_of = (
+        np.stack([each[place] for each in components], axis=1) for place in (2, 3)
+    )
     return Kruskal(weights, (parent, lefts_of, rights_of)).normalised(2)

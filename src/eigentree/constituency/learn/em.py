@@ -1,36 +1,36 @@
-"""Expectation maximisation for L-PCFGs (Matsuzaki et al. 2005): states that explain the trees.
+"""Expectation maximisation for L-PCFGs (Matsuzaki et al. 2005).
 
-The treebank shows the trees and hides the states.  From parameters t(a h1 -> b h2 c h3),
-q(a h -> word) and p(root = a h), inside and outside vectors on each tree as it stands give the
+The treebank shows the trees but not the states.  With parameters t(a h1 -> b h2 c h3),
+q(a h -> word) and p(root = a h), inside and outside vectors on each given tree yield the
 posterior of the states at every node; summed over the nodes of a rule,
 
     C(a -> b c)[h1, h2, h3] = sum of  t(a h1 -> b h2 c h3) outside[h1] inside[h2] inside[h3]
 
-is how often it is expected with these states.  Relative frequencies of the expected counts,
+is the expected count of the rule with these states.  Relative frequencies of the expected counts,
 
     t(a h1 -> b h2 c h3) = C(a -> b c)[h1, h2, h3] / C(a)[h1],
 
-and likewise for words and roots, are the next parameters.  No step lowers the likelihood of
-the trees, which is checked; where it leads to depends on where it starts:
+and likewise for words and roots, are the next parameters.  No step may lower the likelihood of
+the trees, which is checked.  The result depends on the initialisation:
 
-*random*: the count of every rule and word is split among its states, evenly but for random
-factors, for states that are alike would stay so.
+*random*: the count of every rule and word is split among its states evenly up to random
+factors; exactly equal states would remain equal.
 
-*clusters*: the caller gives each node a state, and the rules are counted with them.  A count of
-zero would stay zero for ever, so a part `EVEN_SHARE` of the even split is mixed in, and the
+*clusters*: the caller assigns a state to each node, and the rules are counted with them.  A count
+of zero would remain zero, so a share `EVEN_SHARE` of the even split is mixed in, and the
 counts are smoothed as below.
 
-The trees that parameters explain best are not those that they parse best, because rules are
-rare.  So the iterations are left alone, but the grammar that is judged and returned is made
-from smoothed counts, as the spectral estimator's moments are (Cohen et al. 2013, section
+The parameters that maximise the likelihood do not parse best, because rules are rare.  The
+iterations are therefore not smoothed, but the grammar that is scored and returned uses
+smoothed counts, like the moments of the spectral estimator (Cohen et al. 2013, section
 3.2): with n = count(a -> b c), E = C / n and lambda = sqrt(n) / (C + sqrt(n)), C being the
 constant `EMOptions.smoothing`,
 
     n (lambda E + (1 - lambda) (lambda E2 + (1 - lambda) (lambda E3 + (1 - lambda) E4)))
 
-takes the place of the expected counts; E2 and E3 are products of marginals of E, E4 of the
-states that the three symbols have anywhere.  The states of a word lean on those of its
-symbol likewise, by a pseudo-count.  Relative frequencies are taken last, so that the choices
+replaces the expected counts; E2 and E3 are products of marginals of E, E4 of the overall state
+frequencies of the three symbols.  The states of a word are likewise smoothed towards those of its
+symbol, by a pseudo-count.  Relative frequencies are taken last, so that the choices
 of each state sum to 1.
 """
 
@@ -71,7 +71,7 @@ from eigentree.types import Floats, Ints, Longs, Progress
 
 Scorer = Callable[[LPCFG], float]
 
-# Pieces of work that the rules are divided into for the threads.
+# Number of work items into which the rules are divided for the threads.
 N_PARTS = 64
 STAGE = "expectation maximisation"
 COMPILATION = "compilation"
@@ -84,24 +84,24 @@ class EMOptions:
     Attributes
     ----------
     states
-        Most latent states of a symbol.  A symbol seen c times has at most sqrt(c), so that
-        each of its states has a chance to be seen as often as there are states.
+        Maximum latent states of a symbol.  A symbol seen c times has at most sqrt(c), so that
+        each state can be seen as often as there are states.
     states_of
-        Most states of single symbols, by the name that is printed, in place of `states`.
+        Maximum states of single symbols by printed name; these replace `states`.
     iterations
-        How many; the best judged one is kept.  None for as many as serve most treebanks: 20
-        from a random start, 4 from clusters, where more only fit the trees ever closer.
+        Number of iterations; the one with the best score is kept.  None for values that suit most
+        treebanks: 20 from a random start, 4 from clusters, where more iterations only overfit.
     start
-        ``random``, or ``clusters`` for states that the caller gives to the nodes.
+        ``random``, or ``clusters`` for node states assigned by the caller.
     perturbation
-        The largest logarithm of the factors of a random start.  With small ones the states
-        are nearly alike, and the first iterations go by before they differ.
+        The largest logarithm of the factors of a random start.  With small values the states
+        are nearly equal, and take several iterations to diverge.
     smoothing
         C of the back-off of rules; 0 switches it off.
     word_smoothing
-        Pseudo-count with which the states of a word lean on its symbol's; 0 switches it off.
+        Pseudo-count that smooths a word's states towards its symbol's; 0 for none.
     judge_every
-        Iterations from one judgement to the next; the first and the last are always judged.
+        Iterations between scores; the first and the last are always scored.
     """
 
     states: int = 16
@@ -127,7 +127,7 @@ class EMOptions:
 
     @property
     def n_iterations(self) -> int:
-        """How many iterations are made."""
+        """The number of iterations, with the default filled in."""
         if self.iterations is None:
             return 20 if self.start == "random" else 4
         return self.iterations
@@ -155,23 +155,23 @@ def learn_em(
     options
         States, iterations, smoothing.
     states : int32, axes (nodes), optional
-        The state of each node, from 0, for a start from clusters.
+        The state of each node, from 0, to start from clusters.
     n_states : int32, axes (N), optional
-        Number of states of each symbol, in place of ``options.states``.
+        Number of states of each symbol; replaces ``options.states``.
     scorer
-        How good a grammar is; higher is better.  Without it the last grammar is returned.
+        Scores a grammar; higher is better.  Without it, the last grammar is returned.
     validation_digest
-        A digest of what the scorer depends on, such as its trees; a checkpoint must share it.
+        A digest of the scorer's inputs, such as its trees; a checkpoint must have the same one.
     checkpoint
         A file to resume from if it exists.  It is written after the first and the last
-        iteration, and between them so often that writing takes at most a tenth of the time.
+        iteration, and in between at intervals that limit writing to a tenth of the time.
     jobs
-        Threads; the result is the same for any number.
+        Number of threads; the result is the same for any number.
     seed
         Seed of the random start; one seed gives one model.
     progress
-        Called with the stage's name and the fraction done, 0 to 1.  Where the kernels are not
-        compiled yet, compilation is a stage before.
+        Called with the stage's name and the fraction done, 0 to 1.  If the kernels are not
+        compiled yet, compilation is an earlier stage.
 
     Returns
     -------
@@ -187,8 +187,8 @@ def learn_em(
 
     Cost
     ----
-    An iteration takes O(nodes K^3) time; memory for two vectors a node and two tensors a
-    rule, three more while a grammar is made, and one for the best so far with a scorer.
+    An iteration takes O(nodes K^3) time; memory for two vectors per node and two tensors per
+    rule, three more while a grammar is built, and one for the best one with a scorer.
 
     References
     ----------
@@ -197,7 +197,7 @@ def learn_em(
     if (states is None) != (options.start == "random"):
         raise SettingsError(
             f"start is {options.start!r}, and states of the nodes are "
-            f"{'not ' if states is None else ''}given; clusters need them, random takes none"
+            f"{'not ' if states is None else ''}given; clusters requires them, random excludes them"
         )
     if n_states is None:
         n_states = capped_states(examples, options)
@@ -235,7 +235,7 @@ def learn_em(
 
 
 class _TreeEM:
-    """Expectation maximisation of the states of trees, for the loop of iterations."""
+    """EM over the states of trees, as run by the shared EM loop."""
 
     def __init__(
         self,
@@ -267,17 +267,17 @@ class _TreeEM:
         return maximise(self._layout, counts, parameters)
 
     def assemble(self, counts: Values, parameters: Values) -> LPCFG:  # noqa: ARG002
-        # Without names, arrays as large as the grammar are freed as soon as they have served.
+        # Unnamed, so that arrays as large as the grammar are freed as soon as they are used.
         return as_grammar(
             self._backbone, self._layout, smoothed(self._layout, counts, self._options)
         ).rounded()
 
 
 def _compile(trees: Skeletons, layout: Layout) -> None:
-    """Call every kernel with nothing to do, so that no compilation counts as an iteration."""
+    """Call every kernel on empty ranges, so that compilation time is not part of an iteration."""
     values = Values.empty(layout)
     trees = Skeletons._make(column[:0] for column in trees)
-    # A table without rows would be of another order of axes, and so compiled for another type.
+    # A table without rows would have another memory order, and be compiled for another type.
     symbols = layout.rule_symbols
     layout = Layout._make(column[:0] for column in layout)._replace(rule_symbols=symbols)
     values = Values._make(numbers[:0] for numbers in values)
@@ -293,10 +293,10 @@ def _compile(trees: Skeletons, layout: Layout) -> None:
 
 
 class TreeExpectation:
-    """The expectation step, with the vectors of all nodes at hand.
+    """The expectation step, with the vectors of all nodes in memory.
 
-    Threads share no sum: one has the vectors of a block of trees to fill, or the counts of a
-    few rules.  So any number of them gives the same bits.
+    Threads share no sums: each fills the vectors of one block of trees, or the counts of a
+    few rules.  Results are therefore bit-identical for any number of threads.
     """
 
     def __init__(self, trees: Skeletons, layout: Layout, threads: ThreadPoolExecutor) -> None:
@@ -313,7 +313,7 @@ class TreeExpectation:
         self._parts = np.append(np.searchsorted(work, shares[:-1]), len(work))
 
     def step(self, values: Values) -> tuple[float, Values]:
-        """Log-likelihood and expected counts under some parameters.
+        """Log-likelihood and expected counts under given parameters.
 
         The counts are overwritten by the next step.
         """
@@ -323,7 +323,7 @@ class TreeExpectation:
         if not np.isfinite(log_value).all():
             tree = int(np.flatnonzero(~np.isfinite(log_value))[0])
             raise GrammarError(
-                f"tree {tree + 1} has the log-probability {log_value[tree]}, which must be finite"
+                f"tree {tree + 1} has log-probability {log_value[tree]}, which must be finite"
             )
         self._each(self._rules, values, self._parts)
         counts = self._counts
@@ -363,8 +363,8 @@ class TreeExpectation:
 def maximise(layout: Layout, counts: Values, out: Values | None = None) -> Values:
     """The maximisation step: relative frequencies of expected counts.
 
-    A state that is never expected gets the plain grammar's choices, split evenly.  With
-    `out`, the values there are replaced, which saves asking for memory.
+    A state with expected count zero gets the plain grammar's choices, split evenly.  With
+    `out`, its values are replaced, which saves an allocation.
     """
     states = np.zeros(int(layout.state_start[-1]))
     kernels.count_states(layout, counts, states)
@@ -375,7 +375,7 @@ def maximise(layout: Layout, counts: Values, out: Values | None = None) -> Value
 
 
 def perturbed(layout: Layout, perturbation: float, seed: int) -> Values:
-    """Counts of the plain grammar, split among the states at random."""
+    """Counts of the plain grammar, split randomly among the states."""
     rng = generator(seed)
     return _split(
         layout,
@@ -406,7 +406,7 @@ def _split(layout: Layout, rules: Floats, words: Floats, roots: Floats) -> Value
 
 
 def counted(trees: Skeletons, layout: Layout, states: Ints) -> Values:
-    """Counts with the state of each node given, a part of the even split mixed in.
+    """Counts with the given state of each node, mixed with a share of the even split.
 
     Parameters
     ----------
@@ -437,14 +437,14 @@ def counted(trees: Skeletons, layout: Layout, states: Ints) -> Values:
 
 
 def mean_states(layout: Layout, counts: Values) -> Floats:
-    """Axes (states of all symbols): how often a symbol is expected in each of its states."""
+    """Axes (states of all symbols): the expected count of each state."""
     states = np.zeros(int(layout.state_start[-1]))
     kernels.count_states(layout, counts, states)
     return states / np.repeat(layout.symbol_count, layout.n_states)
 
 
 def smoothed(layout: Layout, counts: Values, options: EMOptions) -> Values:
-    """Counts of rules and words backed off to counts of less detail (see the top)."""
+    """Counts of rules and words, backed off to coarser counts (see the module docstring)."""
     mean = mean_states(layout, counts)
     of_symbol = [slice(*pair) for pair in pairwise(layout.state_start.tolist())]
     rules = np.empty_like(counts.rules)
@@ -466,11 +466,11 @@ def smoothed(layout: Layout, counts: Values, options: EMOptions) -> Values:
 
 
 def as_grammar(backbone: PCFG, layout: Layout, counts: Values) -> LPCFG:
-    """Relative frequencies of counts, in the form that charts share.
+    """Relative frequencies of counts, in the form shared by charts.
 
-    There a word's vector multiplies p(word | symbol) as the backbone smooths it, so vectors
-    are divided by its relative frequency, and then by what makes each state's words, with
-    those never seen, sum to 1 again.
+    There a word's vector is a factor of p(word | symbol) as smoothed by the backbone, so vectors
+    are divided by its relative frequency, and then by the sum that makes each state's words,
+    including unseen ones, sum to 1 again.
     """
     values = maximise(layout, counts)
     sizes = np.diff(layout.word_start)
@@ -501,7 +501,7 @@ def assembled(
     unseen_word: Floats,
     root: Floats,
 ) -> LPCFG:
-    """A grammar of dense tensors, the arrays by their names in `LatentParameters`."""
+    """A grammar of dense tensors, with arrays named as in `LatentParameters`."""
     parameters = LatentParameters(
         state_start=layout.state_start,
         rule_symbols=layout.rule_symbols,

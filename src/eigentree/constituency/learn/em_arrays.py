@@ -1,4 +1,4 @@
-"""Records of arrays for expectation maximisation: a treebank, a layout and the values in it."""
+"""Records of arrays for expectation maximisation: a treebank, a layout and its values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from eigentree.types import Floats, Ints, Longs
 
 
 class Skeletons(NamedTuple):
-    """The nodes of all trees in their new order.
+    """The nodes of all trees, reordered.
 
     Attributes
     ----------
@@ -22,7 +22,7 @@ class Skeletons(NamedTuple):
         Number of the tree at roots, -1 elsewhere.
     weight : float64, axes (nodes)
     start : int64, axes (nodes + 1)
-        The vector of node i stands at ``start[i]:start[i+1]``.
+        The vector of node i is at ``start[i]:start[i+1]``.
     batch : int64, axes (batches + 1)
         Nodes ``batch[k]:batch[k+1]`` have one rule and none is above another: four or one of
         them, or all preterminals of a block.
@@ -47,7 +47,7 @@ class Skeletons(NamedTuple):
 
 
 class Layout(NamedTuple):
-    """Where the numbers of rules, words and roots stand, and what the plain grammar has there.
+    """The positions of the numbers of rules, words and roots, and the plain grammar's values.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ class Layout(NamedTuple):
     word_symbol : int32, axes (L)
     word_start : int64, axes (L + 1)
     word_count, word_probability : float64, axes (L)
-        Relative frequency in the symbol's words, not smoothed.
+        Relative frequency among the symbol's words, not smoothed.
     symbol_count, root_count : float64, axes (N)
     """
 
@@ -88,19 +88,19 @@ class Layout(NamedTuple):
         return np.diff(self.state_start)
 
     def per_state(self, symbols: Ints) -> Longs:
-        """Where the states of some symbols stand, one symbol after another."""
+        """The positions of the states of some symbols, one symbol after another."""
         sizes = self.n_states[symbols]
         offset = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         return np.asarray(np.repeat(self.state_start[symbols], sizes) + offset, dtype=np.int64)
 
     def of_rule(self, rule: int) -> tuple[slice, tuple[int, int, int]]:
-        """Where a rule's tensor stands, and its shape."""
+        """The range of a rule's tensor, and its shape."""
         a, b, c = self.n_states[self.rule_symbols[rule]].tolist()
         return slice(int(self.rule_start[rule]), int(self.rule_start[rule + 1])), (a, b, c)
 
 
 class Values(NamedTuple):
-    """A number for each choice: its probability, or how often it is expected.
+    """A number for each choice: its probability or its expected count.
 
     Attributes
     ----------
@@ -118,6 +118,6 @@ class Values(NamedTuple):
 
     @classmethod
     def empty(cls, layout: Layout) -> Values:
-        """Room for all numbers of a layout."""
+        """Uninitialised numbers for a layout."""
         starts = layout.rule_start, layout.word_start, layout.state_start
         return cls(*(np.empty(int(start[-1])) for start in starts))

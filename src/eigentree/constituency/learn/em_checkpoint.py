@@ -20,9 +20,9 @@ from eigentree.learning.em_checkpoint import Checkpoint
 from eigentree.learning.em_loop import EMRun
 
 KIND = "expectation maximisation"
-# The setting with the digest of all that grammars are scored by, "" without a scorer.
+# The setting with the digest of all inputs of the scorer; "" without a scorer.
 VALIDATION = "held-out trees"
-# The arrays of a grammar that the layout does not give.
+# The arrays of a grammar that the layout does not determine.
 GRAMMAR_ARRAYS = ("dense", "inside_mean", "lexical", "unseen_word", "root")
 
 
@@ -37,18 +37,18 @@ def digest(examples: Examples, *more: NDArray[Any] | None) -> str:
 
 
 def n_done(path: Path) -> int:
-    """How many iterations a checkpoint has; 0 when there is none.
+    """The number of iterations in a checkpoint; 0 without one.
 
     Raises
     ------
     ModelFileError
-        When the file is damaged or no checkpoint of this kind.
+        When the file is damaged or not a checkpoint of this kind.
     """
     return checkpoints.n_done(path, KIND)
 
 
 def save_run(path: Path, settings: Mapping[str, Any], run: EMRun[Values, LPCFG]) -> None:
-    """Write a checkpoint; an earlier one at this path stays until the new one is complete."""
+    """Write a checkpoint; an earlier one at this path is replaced only when it is complete."""
     assert run.parameters is not None
     best: dict[str, NDArray[Any]] = {}
     if run.best is not None:
@@ -69,24 +69,24 @@ def open_run(
     path
         An existing file.
     settings
-        The settings that must agree, as JSON represents them; with ``data``, ``start`` and
+        The settings that must agree, as represented in JSON; with ``data``, ``start`` and
         `VALIDATION`.
     max_iterations
-        The number of iterations that it may have.
+        The maximum number of iterations in the checkpoint.
     layout
         The layout that its parameters must have.
 
     Raises
     ------
     ModelFileError
-        When the file is damaged, incomplete, no checkpoint, or the checkpoint of another run.
+        When the file is damaged, incomplete, not a checkpoint, or from another run.
     """
     checkpoint = checkpoints.open_checkpoint(
         path, KIND, settings, values=Values._fields, best=GRAMMAR_ARRAYS
     )
     checkpoints.check_run(path, _difference(checkpoint, settings, max_iterations))
     values = Values(**checkpoint.values)
-    # Kernels do not check what they read; a grammar checks itself.
+    # Kernels do not check indices; grammars are checked on creation.
     for name, array, expected in zip(Values._fields, values, Values.empty(layout), strict=True):
         if array.shape != expected.shape or array.dtype != expected.dtype:
             raise ModelFileError(
@@ -98,10 +98,10 @@ def open_run(
 def _difference(
     checkpoint: Checkpoint, settings: Mapping[str, Any], max_iterations: int
 ) -> str | None:
-    """How a checkpoint's run differs from one with these settings; None when it does not."""
+    """How a checkpoint's run differs from one with these settings; None if it does not."""
     stored, record = checkpoint.settings, checkpoint.record
     differing = checkpoint.differing(settings)
-    # Other settings may well make other states, which are among the data.
+    # Other settings often lead to other states, which are part of the data.
     options = [name for name in differing if name not in ("data", VALIDATION)]
     if options:
         return f"{options[0]} {stored[options[0]]}, not {settings[options[0]]}"
@@ -113,7 +113,7 @@ def _difference(
         return f"{'' if stored[VALIDATION] else 'no '}held-out trees"
     if len(record) > max_iterations:
         return f"{len(record)} iterations, more than the {max_iterations} requested"
-    # No grammar is made of an iteration that is neither scored nor the last.
+    # Only iterations that are scored, and the last one, have a grammar.
     has_model = bool(record) and (
         checkpoint.best_at == len(record) - 1 or record[-1].score is not None
     )

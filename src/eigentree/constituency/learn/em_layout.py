@@ -1,8 +1,8 @@
 """The layout of a treebank and of a grammar's parameters for expectation maximisation.
 
-Nodes are renumbered: block of trees after block of trees, inside a block by height, inside a
-height by rule.  Children still come before parents, and the nodes that need one tensor are
-neighbours.  A block is the unit of work of a thread.
+Nodes are renumbered by block of trees, within a block by height, and within a
+height by rule.  Children still precede parents, and the nodes that use one tensor are
+adjacent.  A block is the unit of work of a thread.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from eigentree.constituency.learn.em_arrays import Layout, Skeletons
 from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.types import Flags, Ints, Longs
 
-# Large enough for a tensor to be used many times, small enough to occupy several threads.
+# Large enough to reuse each tensor many times, small enough to occupy several threads.
 BLOCK_NODES = 1 << 14
 BATCH = 4
 
 
 def lay_out(examples: Examples, backbone: PCFG, n_states: Ints) -> tuple[Skeletons, Layout]:
-    """Lay out a treebank and the numbers of a grammar with so many states a symbol.
+    """Lay out a treebank and the numbers of a grammar with ``n_states`` states per symbol.
 
     Cost
     ----
-    O(nodes log nodes) time; no memory beyond what is returned.
+    O(nodes log nodes) time; no memory beyond the result.
     """
     order, block_of, batch_heads = _order(examples)
     place = np.empty_like(order)
@@ -78,7 +78,7 @@ def lay_out(examples: Examples, backbone: PCFG, n_states: Ints) -> tuple[Skeleto
 
 
 def _order(examples: Examples) -> tuple[Longs, Longs, Flags]:
-    """New order of the nodes, the block of each node and where a batch begins."""
+    """New order of the nodes, the block of each node, and which nodes begin a batch."""
     block = _blocks(examples)
     height = _heights(examples)
     order = np.lexsort((examples.rule, height, block))
@@ -94,14 +94,14 @@ def _order(examples: Examples) -> tuple[Longs, Longs, Flags]:
 
 
 def _blocks(examples: Examples) -> Longs:
-    """Axes (nodes): the block of each node; whole trees, about `BLOCK_NODES` nodes each."""
+    """Axes (nodes): the block of each node; whole trees, about `BLOCK_NODES` nodes per block."""
     first = np.flatnonzero(np.diff(examples.tree, prepend=-1))
     _, block = np.unique(first // BLOCK_NODES, return_inverse=True)
     return np.asarray(block, dtype=np.int64)[examples.tree]
 
 
 def _heights(examples: Examples) -> Longs:
-    """Axes (nodes): steps down to the furthest word; a level of all trees at a time."""
+    """Axes (nodes): longest path down to a word; computed level by level for all trees."""
     height = np.zeros(len(examples), dtype=np.int64)
     missing = np.where(examples.rule >= 0, 2, 0)
     level = np.flatnonzero(missing == 0)

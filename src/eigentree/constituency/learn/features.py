@@ -1,9 +1,9 @@
 """Inside and outside features of a node (Cohen et al. 2013, section 3.1).
 
-Each template gives every node one code, and each pair of template and code is one binary
+Each template assigns one code to every node; each pair of template and code is one binary
 feature of the node's inside or outside tree.  Integer-valued features of the paper (numbers
-of words) are binned.  Preterminals have a single inside feature, their rule; at the top of
-a tree a missing ancestor has the code 0.
+of words) are binned.  Preterminals have a single inside feature, their rule; missing ancestors at
+the top of a tree have the code 0.
 
 A binary feature that is on for ``count`` of the M nodes of a symbol is scaled to
 sqrt(M / (count + kappa)), an approximation of whitening in canonical correlation analysis.
@@ -25,12 +25,12 @@ from eigentree.types import Longs
 
 Template = Callable[["Surroundings"], Longs]
 
-# Lower ends of the bins for numbers of words; longer stretches share the last bin.
+# Lower ends of the bins for numbers of words; larger numbers share the last bin.
 WIDTH_BINS = np.array([0, 1, 2, 3, 4, 5, 6, 8, 10, 13, 17, 22, 30, 40])
 
 
 class Surroundings:
-    """Columns that several templates share, each made once."""
+    """Columns that several templates share, computed once."""
 
     def __init__(self, examples: Examples) -> None:
         self.examples = examples
@@ -43,7 +43,7 @@ class Surroundings:
         has_parent = examples.parent >= 0
         parent_rule = examples.rule[examples.parent].astype(np.int64)
         is_right = examples.right[examples.parent] == np.arange(len(examples))
-        # The rule above a node and on which side the node stands in it.
+        # The rule above a node, with the side on which the node is its child.
         self.rule_above: Longs = np.where(has_parent, 1 + 2 * parent_rule + is_right, 0)
         self.n_rules_above = 1 + 2 * n_rules
         self.parent_symbol = self.lift(examples.symbol.astype(np.int64) + 1)
@@ -51,7 +51,7 @@ class Surroundings:
         self.head_tag: Longs = tags[examples.symbol[examples.head]].astype(np.int64)
 
     def lift(self, column: Longs) -> Longs:
-        """The column's value at each node's parent, 0 where there is none."""
+        """The column's value at each node's parent, 0 without a parent."""
         parent = self.examples.parent
         return np.where(parent >= 0, column[parent], 0)
 
@@ -111,21 +111,21 @@ def _parent_and_grandparent(s: Surroundings) -> Longs:
 
 
 def _head_tag_above(s: Surroundings) -> Longs:
-    """Tag of the first head on the way to the root that is not the foot's own head."""
+    """Tag of the first head on the path to the root that is not the foot's own head."""
     examples = s.examples
     head = examples.head
-    found = np.full(len(examples), -1, dtype=np.int64)
+    head_row = np.full(len(examples), -1, dtype=np.int64)
     rows = np.arange(len(examples))
     ancestor = examples.parent.copy()
     while len(rows):
         above = ancestor[rows]
         rows, above = rows[above >= 0], above[above >= 0]
         differs = head[above] != head[rows]
-        found[rows[differs]] = head[above[differs]]
+        head_row[rows[differs]] = head[above[differs]]
         rows, above = rows[~differs], above[~differs]
         ancestor[rows] = examples.parent[above]
-    tags = examples.symbols.tag[examples.symbol[found]].astype(np.int64)
-    return np.where(found >= 0, tags + 1, 0)
+    tags = examples.symbols.tag[examples.symbol[head_row]].astype(np.int64)
+    return np.where(head_row >= 0, tags + 1, 0)
 
 
 def _width_left(s: Surroundings) -> Longs:
@@ -163,7 +163,7 @@ OUTSIDE_TEMPLATES: dict[str, Template] = {
 
 @dataclass(frozen=True, slots=True)
 class FeatureOptions:
-    """Which features the projections are learned from.
+    """The features that projections are learned from.
 
     Attributes
     ----------
@@ -171,7 +171,7 @@ class FeatureOptions:
         Names of templates, keys of `INSIDE_TEMPLATES` and `OUTSIDE_TEMPLATES`; ``rule``
         alone on both sides is the paper's simple set.
     scaling
-        Whether features are scaled by their frequency.
+        Whether features are scaled by frequency.
     kappa
         Pseudo-count in the scale.
     """
@@ -214,11 +214,11 @@ class SymbolFeatures(NamedTuple):
 
 
 def features(examples: Examples, options: FeatureOptions) -> Iterator[SymbolFeatures]:
-    """Feature matrices, symbol by symbol.
+    """Yield the feature matrices of each symbol.
 
     Cost
     ----
-    O(nodes log nodes) for each template; memory for one 8-byte column a template, and the
+    O(nodes log nodes) for each template; memory for one 8-byte column per template, and the
     matrices of one symbol at a time.
     """
     shared = Surroundings(examples)
@@ -247,7 +247,7 @@ def features(examples: Examples, options: FeatureOptions) -> Iterator[SymbolFeat
 
 
 class _Columns:
-    """Feature numbers of one template, counted from 0 within each symbol."""
+    """Feature numbers of one template, starting from 0 for each symbol."""
 
     def __init__(self, symbol: NDArray[np.int32], codes: Longs, starts: NDArray[np.intp]) -> None:
         largest = int(codes.max()) + 1

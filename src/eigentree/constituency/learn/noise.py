@@ -1,15 +1,15 @@
-"""Noise on what models are learned from: many models that differ, where one seed gives one.
+"""Noise on training features or projections: many different models from one treebank.
 
-Spectral models of one treebank are nearly alike.  Narayan and Cohen (2015, section 4) disturb the
-features before each model is estimated, and so get models that err in different places:
+Spectral models of one treebank are nearly identical.  Narayan and Cohen (2015, section 4) perturb
+the features before each model is estimated, to obtain models with different errors:
 
 *dropout* sets each entry of the feature matrices to 0 with probability sigma, before the
 decomposition;
 
-*additive* and *multiplicative* disturb the projections x of the trees, after the decomposition,
+*additive* and *multiplicative* perturb the projections x of the trees, after the decomposition,
 with Gaussian numbers eps of standard deviation sigma: x + eps, with each coordinate of x in units
-of its own standard deviation, for coordinates differ in size by orders of magnitude; and
-x (1 + eps).  The decomposition serves all such models.
+of its own standard deviation (coordinates differ in size by orders of magnitude); and
+x (1 + eps).  The decomposition is shared by all such models.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ from eigentree.types import Floats
 
 Scheme = Literal["none", "dropout", "additive", "multiplicative"]
 SCHEMES: tuple[str, ...] = get_args(Scheme)
-# A strength that drowns whatever is learned from, and yet can be squared.
-MOST_SIGMA = 1e6
-# The last step of the path to a generator, which tells these draws from those of learning.
+# Much larger than any signal, but its square does not overflow.
+MAX_SIGMA = 1e6
+# Last element of the generator's seed path; separates these draws from those of learning.
 DRAWS = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """What is disturbed, and how much.
+    """A noise scheme with its strength.
 
     Attributes
     ----------
     scheme
         One of `SCHEMES`.
     sigma
-        Probability of ``dropout``, below 1; standard deviation of the Gaussian schemes; 0 of
+        Probability of ``dropout``, below 1; standard deviation of the Gaussian schemes; 0 for
         ``none``.
     """
 
@@ -52,25 +52,25 @@ class Noise:
             raise SettingsError(
                 f"scheme is {self.scheme!r}; it must be one of {', '.join(SCHEMES)}"
             )
-        if not 0 <= self.sigma <= MOST_SIGMA:
-            raise SettingsError(f"sigma is {self.sigma}; it must be from 0 to {MOST_SIGMA:g}")
+        if not 0 <= self.sigma <= MAX_SIGMA:
+            raise SettingsError(f"sigma is {self.sigma}; it must be from 0 to {MAX_SIGMA:g}")
         if self.scheme == "none" and self.sigma > 0:
             raise SettingsError(f"sigma is {self.sigma}, but the scheme none has no noise")
         if self.scheme == "dropout" and self.sigma >= 1:
-            raise SettingsError(f"sigma is {self.sigma}; dropout must leave something, so below 1")
+            raise SettingsError(f"sigma is {self.sigma}; with dropout it must be below 1")
 
     @property
     def on_features(self) -> bool:
-        """Whether features are disturbed, so that each model has a decomposition of its own."""
+        """Whether features are perturbed, so that each model has its own decomposition."""
         return self.scheme == "dropout" and self.sigma > 0
 
     @property
     def on_projections(self) -> bool:
-        """Whether projections are disturbed."""
+        """Whether projections are perturbed."""
         return self.scheme in ("additive", "multiplicative") and self.sigma > 0
 
     def report(self) -> dict[str, Any]:
-        """The noise as model files record it; nothing for none."""
+        """The entry of model files about noise; empty without noise."""
         return {} if self.scheme == "none" else {"noise": asdict(self)}
 
 
@@ -78,16 +78,16 @@ NO_NOISE = Noise()
 
 
 def drop_out(matrix: sparse.csr_array, sigma: float, rng: np.random.Generator) -> sparse.csr_array:
-    """A copy of a matrix in which each entry is 0 with a probability.
+    """A copy of a matrix in which each entry is set to 0 with some probability.
 
     Parameters
     ----------
     matrix
-        Any.
+        A sparse matrix.
     sigma
         The probability.
     rng
-        Draws a number for each entry.
+        Generator; one draw per entry.
 
     Cost
     ----
@@ -97,9 +97,9 @@ def drop_out(matrix: sparse.csr_array, sigma: float, rng: np.random.Generator) -
     ----------
     narayan-2015, section 4.
     """
-    kept = rng.random(matrix.nnz) >= sigma
+    is_kept = rng.random(matrix.nnz) >= sigma
     dropped = sparse.csr_array(
-        (matrix.data * kept, matrix.indices, matrix.indptr), shape=matrix.shape
+        (matrix.data * is_kept, matrix.indices, matrix.indptr), shape=matrix.shape
     )
     return dropped
 
@@ -114,7 +114,7 @@ def disturb(rows: Floats, noise: Noise, rng: np.random.Generator) -> Floats:
     noise
         Additive or multiplicative.
     rng
-        Draws a number for each entry.
+        Generator; one draw per entry.
 
     References
     ----------

@@ -1,6 +1,6 @@
 """Spectral learning of L-PCFGs (Cohen et al. 2013): moments and singular vectors, no iteration.
 
-A node of a tree splits it into an inside tree t (the subtree) and an outside tree o (the
+A node splits a tree into an inside tree t (the subtree) and an outside tree o (the
 rest).  Given the latent state of the node the two are independent, so the cross-moment of
 their features, for all nodes with symbol a,
 
@@ -11,7 +11,7 @@ trees to that many numbers,
 
     Y(t) = U' phi(t),        Z(o) = S (S^2 + r^2)^-1 V' psi(o),
 
-which stand for the posterior of the state, up to an invertible change of basis that cancels
+which represent the posterior of the state, up to an invertible change of basis that cancels
 in every marginal.  One pass over the treebank then gives the parameters (Eq. 2 and 3):
 
     C(a -> b c) = count(a -> b c) / count(a) * E[Z(o) x Y(t2) x Y(t3)]
@@ -19,15 +19,14 @@ in every marginal.  One pass over the treebank then gives the parameters (Eq. 2 
     c(root = a) = count(root = a) / trees * E[Y(t)]
 
 The paper has r = 0, so Z(o) = S^-1 V' psi(o).  But the directions of small singular values are
-mostly noise, and their inverses magnify it; a shrinkage r > 0 damps direction k by
-s_k^2 / (s_k^2 + r^2) wherever a message passes a node, as ridge regression does.  It is worth
-more than any other constant here: more states help instead of hurting, fewer values are
+mostly noise, which their inverses magnify; a shrinkage r > 0 damps direction k by
+s_k^2 / (s_k^2 + r^2) wherever a message passes a node, as in ridge regression.  It has a larger
+effect than any other constant here: more states help instead of hurting, fewer values are
 negative, and less back-off is needed.
 
-Third moments of rare rules are noise, so they are backed off to products of lower moments
+Third moments of rare rules are noisy, so they are backed off to products of lower moments
 (section 3.2, `eigentree.constituency.grammar.lpcfg`), with lambda = sqrt(n) / (C + sqrt(n)) for a
-rule seen n
-times; vectors of rare words lean on the mean over all words.
+rule seen n times; vectors of rare words are smoothed towards the mean over all words.
 """
 
 from __future__ import annotations
@@ -47,16 +46,16 @@ from eigentree.constituency.grammar.pcfg import PCFG
 from eigentree.constituency.learn.counting import count_pcfg
 from eigentree.constituency.learn.features import FeatureOptions, features
 from eigentree.constituency.learn.noise import DRAWS, NO_NOISE, Noise, disturb, drop_out
-from eigentree.constituency.learn.state_counts import check_states, most_states
+from eigentree.constituency.learn.state_counts import check_states, max_states
 from eigentree.constituency.learn.treebank_arrays import Examples
 from eigentree.errors import SettingsError
 from eigentree.linalg.svd import cross_moment_svd
 from eigentree.linalg.threads import one_thread
 from eigentree.types import Floats, Progress
 
-# A rule with n samples is stored as samples when they take this part of the work of its tensor.
+# A rule is stored as samples if their work is at most this fraction of its tensor's.
 SAMPLES_COST = 3.0
-# Where single symbols have numbers of states of their own, all are decomposed for this many.
+# If single symbols have their own numbers of states, all are decomposed with this many.
 DECOMPOSED = 48
 
 
@@ -67,20 +66,20 @@ class SpectralOptions:
     Attributes
     ----------
     states
-        Most latent states of any symbol; a symbol has fewer when the rank of its
+        Maximum latent states of any symbol; a symbol has fewer if the rank of its
         cross-moment is lower.
     states_of
-        Most latent states of single symbols, by the name that is printed, in place of `states`.
+        Maximum latent states of single symbols by printed name; these replace `states`.
     cut
-        Directions with a singular value below this part of the symbol's largest are dropped.
+        Directions with a singular value below this fraction of the symbol's largest are dropped.
     shrinkage
         r, in the units of singular values; 0 for the paper's estimator.
     smoothing
         C of the back-off of rules; 0 switches it off.
     word_smoothing
-        nu: weight of a word's own vector against the mean over all words; 1 switches it off.
+        nu: weight of a word's own vector against the mean over all words; 1 for no smoothing.
     word_smoothing_below
-        Words seen at least this often with a symbol keep their own vector.
+        Words seen at least this often with a symbol use their own vector only.
     features
         Templates and scaling.
     """
@@ -97,7 +96,7 @@ class SpectralOptions:
     def __post_init__(self) -> None:
         check_states(self.states, self.states_of)
         if not 0 <= self.cut < 1:
-            raise SettingsError(f"cut is {self.cut}; it must be from 0 to below 1")
+            raise SettingsError(f"cut is {self.cut}; it must be at least 0 and below 1")
         for name in ("shrinkage", "smoothing"):
             if not 0 <= getattr(self, name) < np.inf:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 0")
@@ -108,7 +107,7 @@ class SpectralOptions:
 
 
 class Projections(NamedTuple):
-    """What the decompositions of all cross-moments give.
+    """The decompositions of all cross-moments.
 
     Attributes
     ----------
@@ -118,7 +117,7 @@ class Projections(NamedTuple):
         The row of each node in the arrays of its symbol.
     singular_values : list over N of float64, axes (K_a)
     dropped : list over N of float64, axes (L_a)
-        The next singular values, of directions that were dropped.
+        The next singular values, of the directions that were dropped.
     """
 
     inside: list[Floats]
@@ -129,45 +128,45 @@ class Projections(NamedTuple):
 
     @property
     def n_states(self) -> NDArray[np.int32]:
-        """Axes (N): directions of each symbol."""
+        """Axes (N): number of directions of each symbol."""
         return np.array([len(values) for values in self.singular_values], dtype=np.int32)
 
     @property
     def spectra(self) -> list[Floats]:
-        """The singular values of each symbol, of kept directions and then of dropped ones."""
+        """The singular values of each symbol: of kept directions, then of dropped ones."""
         pairs = zip(self.singular_values, self.dropped, strict=True)
         return [np.concatenate(pair) for pair in pairs]
 
     def report(self) -> dict[str, Any]:
-        """The singular values as model files record them."""
+        """The singular values, as recorded in model files."""
         return {"singular_values": [values.tolist() for values in self.spectra]}
 
     def y(self, examples: Examples, nodes: NDArray[np.int64] | NDArray[np.int32]) -> Floats:
-        """Axes (nodes, K): inside projections of nodes that share their symbol."""
+        """Axes (nodes, K): inside projections of nodes with the same symbol."""
         return self.inside[int(examples.symbol[nodes[0]])][self.row[nodes]]
 
     def z(self, examples: Examples, nodes: NDArray[np.int64] | NDArray[np.int32]) -> Floats:
-        """Axes (nodes, K): outside projections of nodes that share their symbol."""
+        """Axes (nodes, K): outside projections of nodes with the same symbol."""
         return self.outside[int(examples.symbol[nodes[0]])][self.row[nodes]]
 
     def narrowed(self, n_states: NDArray[np.int32]) -> Projections:
-        """The same with only the first directions of each symbol.
+        """The same, restricted to the first directions of each symbol.
 
         Parameters
         ----------
         n_states : int32, axes (N)
-            At most as many as there are.
+            At most the number of directions of each.
         """
-        kept = [
+        narrowed = [
             [rows[..., :n] for rows, n in zip(side, n_states, strict=True)]
             for side in (self.inside, self.outside, self.singular_values)
         ]
         dropped = [values[n:] for values, n in zip(self.spectra, n_states, strict=True)]
-        inside, outside, values = kept
+        inside, outside, values = narrowed
         return Projections(inside, outside, self.row, values, dropped)
 
     def shrunk(self, shrinkage: float) -> Projections:
-        """The same with Z damped, direction by direction, by s^2 / (s^2 + r^2)."""
+        """The same, with each direction of Z damped by s^2 / (s^2 + r^2)."""
         if shrinkage == 0.0:
             return self
         damped = [
@@ -178,7 +177,7 @@ class Projections(NamedTuple):
 
 
 class SpectralModel(NamedTuple):
-    """A learned grammar with the projections behind it."""
+    """A learned grammar, with its projections."""
 
     grammar: LPCFG
     projections: Projections
@@ -202,14 +201,14 @@ def learn_spectral(
     options
         States, smoothing, features.
     noise
-        What is disturbed: the features with dropout, the projections with Gaussian noise.
+        Noise on the features (dropout) or on the projections (Gaussian).
     projections
-        Of the nodes, by `project` without noise, where many models share them; with dropout they
-        are made anew.
+        Projections of the nodes, from `project` without noise, if many models share them; with
+        dropout they are recomputed.
     seed
-        Of the random vectors in the decomposition, and of noise; one seed gives one model.
+        Seed of the random vectors in the decomposition and of noise; one seed gives one model.
     progress
-        Called with the stage's name and the share done, 0 to 1.
+        Called with the stage's name and the fraction done, 0 to 1.
 
     Cost
     ----
@@ -237,21 +236,23 @@ def project(
 ) -> Projections:
     """Step 1: decompose each symbol's cross-moment and project all trees.
 
-    With dropout, all is made from features some of which are left out; a symbol that would
-    have no moment left keeps its features.  Other noise comes later (`disturbed`).
+    With dropout, the cross-moments are those of the remaining features; a symbol whose moment
+    would vanish keeps its features.  Other noise is added later (`disturbed`).
 
-    Where spectra are flat, the directions that a randomised decomposition finds depend on how
-    many it looks for.  With `SpectralOptions.states_of`, all symbols are therefore decomposed for
-    one number, at least `DECOMPOSED`, and keep their first directions: numbers that a search has
-    found give the same model when they are asked for again.
+    If spectra are flat, the directions found by a randomised decomposition depend on their number.
+    With `SpectralOptions.states_of`, all symbols are therefore decomposed with the same number, at
+    least `DECOMPOSED`, and truncated.  Numbers of states found by a search thus give the same
+    model when they are set explicitly.
     """
     n_symbols = len(examples.symbols)
     inside: list[Floats] = []
     outside: list[Floats] = []
     values: list[Floats] = []
     dropped: list[Floats] = []
-    most = most_states(examples.symbols.symbols, options.states, options.states_of)
-    rank = np.full_like(most, max(DECOMPOSED, most.max())) if options.states_of else most
+    max_rank = max_states(examples.symbols.symbols, options.states, options.states_of)
+    rank = (
+        np.full_like(max_rank, max(DECOMPOSED, max_rank.max())) if options.states_of else max_rank
+    )
     row = np.empty(len(examples), dtype=np.int64)
     done = 0
     if progress:
@@ -261,9 +262,9 @@ def project(
         left, right = matrices.inside, matrices.outside
         if noise.on_features:
             rng = generator(seed, symbol, DRAWS)
-            kept = drop_out(left, noise.sigma, rng), drop_out(right, noise.sigma, rng)
-            if np.any(_has_entries(kept[0]) & _has_entries(kept[1])):
-                left, right = kept
+            noisy = drop_out(left, noise.sigma, rng), drop_out(right, noise.sigma, rng)
+            if np.any(_has_entries(noisy[0]) & _has_entries(noisy[1])):
+                left, right = noisy
         svd = cross_moment_svd(
             left,
             right,
@@ -282,13 +283,13 @@ def project(
             progress("projections", done / len(examples))
     assert len(inside) == n_symbols
     projections = Projections(inside, outside, row, values, dropped)
-    return projections.narrowed(np.minimum(most, projections.n_states))
+    return projections.narrowed(np.minimum(max_rank, projections.n_states))
 
 
 def _has_entries(matrix: sparse.csr_array) -> NDArray[np.bool_]:
-    """Axes (n): whether a row of features, none of which is negative, has one that is not zero.
+    """Axes (n): whether a row of nonnegative features has a nonzero entry.
 
-    A node with some on both sides gives its cross-moment an entry that nothing cancels.
+    A node with such rows on both sides contributes a cross-moment entry that cannot cancel.
     """
     return np.asarray(matrix.sum(axis=1)) > 0
 
@@ -302,28 +303,28 @@ def disturbed(
     *,
     seed: int = 0,
 ) -> Projections:
-    """Projections with Gaussian noise, by the directions of their own cross-moment.
+    """Projections with Gaussian noise, in the directions of their own cross-moment.
 
-    Noise on U' phi and V' psi mixes directions that the decomposition has told apart, so their
-    cross-moment, no larger than K by K, is decomposed once more.
+    Noise on U' phi and V' psi mixes the decomposition's directions, so the cross-moment of the
+    noisy projections, at most K by K, is decomposed again.
 
     Parameters
     ----------
     examples
         The treebank.
     projections
-        Of its nodes, without noise and not shrunk; as many models as are wanted can share them.
+        Projections of the nodes, without noise and not shrunk; any number of models can share them.
     options
-        With the cut of singular values.
+        Provides the cut of singular values.
     noise
-        With any other than additive or multiplicative noise the projections come back.
+        For schemes other than additive and multiplicative, the projections are returned unchanged.
     seed
-        Of the noise; one seed gives one result.
+        Seed of the noise; one seed gives one result.
 
     Returns
     -------
     Projections
-        A symbol whose directions become indistinct may have fewer.
+        Symbols whose directions become indistinct may have fewer.
 
     Cost
     ----
@@ -344,11 +345,11 @@ def disturbed(
         z = projections.outside[symbol] * projections.singular_values[symbol]
         z = disturb(z, noise, rng)
         moment = (y.T * (weight / weight.sum())) @ z
-        u, found, vt = linalg.svd(moment)
-        kept = max(1, int(np.sum(found > options.cut * found[0])))
-        inside.append(y @ u[:, :kept])
-        outside.append(z @ (vt[:kept].T / found[:kept]))
-        values.append(found[:kept])
+        u, singular, vt = linalg.svd(moment)
+        n_kept = max(1, int(np.sum(singular > options.cut * singular[0])))
+        inside.append(y @ u[:, :n_kept])
+        outside.append(z @ (vt[:n_kept].T / singular[:n_kept]))
+        values.append(singular[:n_kept])
     return Projections(inside, outside, projections.row, values, projections.dropped)
 
 
@@ -485,8 +486,8 @@ def _estimate_words(
         weight = examples.weight[nodes]
         mean = weight @ projections.z(examples, nodes) / weight.sum()
         if words.count[pair] < options.word_smoothing_below:
-            own = options.word_smoothing
-            mean = own * mean + (1.0 - own) * outside_mean[symbol]
+            word_weight = options.word_smoothing
+            mean = word_weight * mean + (1.0 - word_weight) * outside_mean[symbol]
         vectors.append(mean)
     start = np.concatenate([[0], np.cumsum([len(vector) for vector in vectors])])
     return start.astype(np.int64), np.concatenate(vectors)

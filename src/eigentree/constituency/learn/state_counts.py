@@ -1,4 +1,4 @@
-"""How many latent states each nonterminal may have: one number for all, and exceptions by name."""
+"""Maximum numbers of latent states: one for all nonterminals, with exceptions by name."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from eigentree.errors import SettingsError
 from eigentree.treebank.binarise import Symbol
 
 # Numbers of states are stored in 32 bits.
-MOST = 2**31 - 1
+MAX_STATES = 2**31 - 1
 
 
 class StateSettings(Protocol):
-    """Settings that say how many states there may be."""
+    """Settings that limit the number of states."""
 
     @property
     def states(self) -> int: ...
@@ -28,28 +28,28 @@ class StateSettings(Protocol):
 
 
 def check_states(states: int, states_of: Mapping[str, int]) -> None:
-    """Refuse numbers of states below 1 and those that can't be stored."""
+    """Raise SettingsError for numbers of states below 1 or too large to store."""
     named = [("states is", states), *((f"states_of gives {n!r}", k) for n, k in states_of.items())]
     for what, number in named:
         if number < 1:
             raise SettingsError(f"{what} {number}; it must be at least 1")
-        if number > MOST:
-            raise SettingsError(f"{what} {number}; it must be at most {MOST}")
+        if number > MAX_STATES:
+            raise SettingsError(f"{what} {number}; it must be at most {MAX_STATES}")
 
 
-def most_states(
+def max_states(
     symbols: Iterable[Symbol], states: int, states_of: Mapping[str, int]
 ) -> NDArray[np.int32]:
-    """Axes (N): the most states of each symbol.
+    """Axes (N): the maximum number of states of each symbol.
 
     Parameters
     ----------
     symbols
         All symbols of a treebank.
     states
-        Of those that are not named.
+        For symbols that are not named.
     states_of
-        By the name that is printed; symbols that share one share its number.
+        By printed name; symbols with the same printed name share its number.
 
     Raises
     ------
@@ -61,14 +61,14 @@ def most_states(
         if name not in names:
             near = get_close_matches(name, names, n=4, cutoff=0.5) or names[:4]
             raise SettingsError(
-                f"states_of names {name!r}, which is no nonterminal of the treebank; near it are "
-                f"{', '.join(dict.fromkeys(near))}"
+                f"states_of has the name {name!r}, which is not a nonterminal of the treebank; "
+                f"similar names: {', '.join(dict.fromkeys(near))}"
             )
     return np.array([states_of.get(name, states) for name in names], dtype=np.int32)
 
 
 def capped_states(examples: Examples, options: StateSettings) -> NDArray[np.int32]:
-    """Axes (N): the most states of each symbol, at most the root of the symbol's count."""
-    most = most_states(examples.symbols.symbols, options.states, options.states_of)
+    """Axes (N): the maximum states of each symbol, limited by the root of the symbol's count."""
+    limit = max_states(examples.symbols.symbols, options.states, options.states_of)
     count = np.bincount(examples.symbol, examples.weight, len(examples.symbols))
-    return np.clip(np.sqrt(count), 1, most).astype(np.int32)
+    return np.clip(np.sqrt(count), 1, limit).astype(np.int32)

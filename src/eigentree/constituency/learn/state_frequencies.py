@@ -1,13 +1,11 @@
-"""A grammar from nodes whose states are known: relative frequencies, smoothed and kept sparse.
+"""A grammar from nodes with known states: relative frequencies, smoothed and stored sparsely.
 
-With a state at every node the treebank shows everything, and the maximum-likelihood L-PCFG is a
-matter of counting (Narayan and Cohen 2015, figure 2).  A node may also share itself out among a
-few states; then its counts are fractions, and those of a rule the products of the fractions of
-its three nodes.
+With a state at every node, the maximum-likelihood L-PCFG is obtained by counting (Narayan and
+Cohen 2015, figure 2).  A node may also be divided among a few states; then its counts are
+fractions, and those of a rule the products of the fractions of its three nodes.
 
-A rule seen n times is seen with at most n triples of states, so counts are few.  Back-off would
-fill the gaps, and what it fills them with is a product of vectors:
-`eigentree.constituency.grammar.lpcfg`
+A rule seen n times has at most n triples of states, so counts are sparse.  Back-off would
+fill the gaps, but with a product of vectors: `eigentree.constituency.grammar.lpcfg`
 stores the counts and applies the back-off without forming it.  Smoothed or not, the choices of
 each state sum to 1: with r(h) = sum over the rules of a of p(a -> b c | a) times the smoothed
 share of h among the rule's parents, a state's choices are divided by r(h).
@@ -21,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree.constituency.grammar.arrays import LatentParameters
-from eigentree.constituency.grammar.lpcfg import LPCFG, MOST_COUNTED_STATES, NO_MATRIX
+from eigentree.constituency.grammar.lpcfg import LPCFG, MAX_COUNTED_STATES, NO_MATRIX
 from eigentree.constituency.grammar.pcfg import PCFG
 from eigentree.constituency.learn.counting import sums
 from eigentree.constituency.learn.treebank_arrays import Examples
@@ -30,17 +28,17 @@ from eigentree.types import Floats, Ints, Longs
 
 
 class NodeStates(NamedTuple):
-    """The states of the nodes, each with the part of the node that it has.
+    """The states of the nodes, each with its share of the node.
 
     Attributes
     ----------
     start : int64, axes (nodes + 1)
-        Those of node i stand at ``start[i]:start[i+1]``, at least one.
+        The states of node i are at ``start[i]:start[i+1]``, at least one.
     state : int32
     part : float64
-        Positive; the parts of a node sum to 1.
+        Positive; the shares of a node sum to 1.
     n_states : int32, axes (N)
-        Number of states of each symbol, each of which some node has.
+        Number of states of each symbol; each occurs at some node.
     """
 
     start: Longs
@@ -50,25 +48,25 @@ class NodeStates(NamedTuple):
 
     @classmethod
     def hard(cls, examples: Examples, states: Ints) -> NodeStates:
-        """One state a node; those that no node has are left out, and the others renumbered."""
+        """One state per node; unused states are dropped and the others renumbered."""
         n = len(examples)
         return cls.of(examples, np.arange(n + 1, dtype=np.int64), states, np.ones(n))
 
     @classmethod
     def of(cls, examples: Examples, start: Longs, state: Ints, part: Floats) -> NodeStates:
-        """States of nodes, numbered anew without those that no node has.
+        """States of nodes, renumbered without unused ones.
 
         Parameters
         ----------
         start, state, part
-            As the attributes, with any numbers for states.
+            As the attributes, with arbitrary state numbers.
         """
         if len(state) and state.min() < 0:
             raise GrammarError("a node has a state below 0")
         symbol = np.repeat(examples.symbol, np.diff(start)).astype(np.int64)
         base = int(state.max(initial=0)) + 1
-        found, number = np.unique(symbol * base + state, return_inverse=True)
-        n_states = np.bincount(found // base, minlength=len(examples.symbols))
+        distinct, number = np.unique(symbol * base + state, return_inverse=True)
+        n_states = np.bincount(distinct // base, minlength=len(examples.symbols))
         first = np.cumsum(n_states) - n_states
         renumbered = (number - first[symbol]).astype(np.int32)
         return cls(start, renumbered, part, n_states.astype(np.int32))
@@ -91,29 +89,29 @@ def count_grammar(
     backbone
         Its plain PCFG.
     states
-        Of its nodes.
+        States of its nodes.
     smoothing
         C of the back-off of rules, lambda = sqrt(n) / (C + sqrt(n)); 0 for relative frequencies.
     word_smoothing
-        Pseudo-count with which the states of a word lean on those of its symbol.
+        Pseudo-count that smooths a word's states towards those of its symbol.
 
     Returns
     -------
     LPCFG
-        A model of probabilities, every rule and word stored as counts.
+        A probability model, with every rule and word stored as counts.
 
     Cost
     ----
-    O(nodes log nodes) time and memory, times the third power of the states of a node.
+    O(nodes log nodes) time and memory, times the cube of the number of states per node.
 
     References
     ----------
     narayan-2015, section 3; cohen-2013, section 3.2 for the back-off.
     """
-    if states.n_states.max() > MOST_COUNTED_STATES:
+    if states.n_states.max() > MAX_COUNTED_STATES:
         raise GrammarError(
-            f"a symbol has {states.n_states.max()} states; with counts it can have at most "
-            f"{MOST_COUNTED_STATES}"
+            f"a symbol has {states.n_states.max()} states; counts support at most "
+            f"{MAX_COUNTED_STATES}"
         )
     words = backbone.words
     state_start = np.concatenate([[0], np.cumsum(states.n_states)]).astype(np.int64)
@@ -134,17 +132,17 @@ def count_grammar(
     mixing = root_n / (smoothing + root_n)
     backed_off = (1.0 - mixing) ** 3
 
-    # Of inner symbols, r(h) as above; of preterminals the same over words.
+    # For inner symbols, r(h) as above; for preterminals the same over words.
     rule = np.repeat(np.arange(len(n_triples)), n_triples)
     parent_state = state_start[backbone.parent[rule]] + triples[:, 0]
     smoothed = sums(parent_state, uses * (1.0 - backed_off[rule]), n_all)
     from_share = sums(backbone.parent, rule_count * backed_off, len(symbol_count))
 
     leaf = examples.pair[node] >= 0
-    key = examples.pair[node[leaf]].astype(np.int64) * MOST_COUNTED_STATES + states.state[leaf]
-    found, number = np.unique(key, return_inverse=True)
-    entry, word_state = np.divmod(found, MOST_COUNTED_STATES)
-    word_uses = sums(number, use[leaf], len(found))
+    key = examples.pair[node[leaf]].astype(np.int64) * MAX_COUNTED_STATES + states.state[leaf]
+    distinct, number = np.unique(key, return_inverse=True)
+    entry, word_state = np.divmod(distinct, MAX_COUNTED_STATES)
+    word_uses = sums(number, use[leaf], len(distinct))
     word_use_start = np.searchsorted(entry, np.arange(len(words.word) + 1)).astype(np.int64)
     lean = word_smoothing / (words.count + word_smoothing)
     word_place = state_start[words.symbol[entry]] + word_state
@@ -152,13 +150,13 @@ def count_grammar(
     from_share += sums(words.symbol, words.count * lean, len(symbol_count))
     mean = (smoothed + from_share[of_state] * share) / symbol_count[of_state]
 
-    # Charts multiply the vector of a word by p(word | symbol) as the backbone smooths it, so a
-    # state's words, with those never seen, must sum to 1 by that.
+    # Charts multiply the vector of a word by p(word | symbol) as smoothed by the backbone, so a
+    # state's words, including unseen ones, must sum to 1 with it.
     seen = words.entry_probability()
     unseen = np.maximum(0.0, 1.0 - sums(words.symbol, seen, len(symbol_count)))
-    own = sums(word_place, (seen * (1.0 - lean) / words.count)[entry] * word_uses, n_all)
+    of_words = sums(word_place, (seen * (1.0 - lean) / words.count)[entry] * word_uses, n_all)
     leaning = sums(words.symbol, seen * lean, len(symbol_count))
-    total = unseen[of_state] + (own + leaning[of_state] * share) / mean
+    total = unseen[of_state] + (of_words + leaning[of_state] * share) / mean
 
     at_root = examples.parent[node] < 0
     root = sums(place[at_root], use[at_root], n_all)
@@ -194,7 +192,7 @@ def count_grammar(
 
 
 def _triples(examples: Examples, states: NodeStates) -> tuple[NDArray[np.uint16], Floats, Longs]:
-    """Triples of states of each rule, sorted, how often each was seen, and how many a rule has."""
+    """Triples of states of each rule, sorted, with their counts, and the number per rule."""
     inner = np.flatnonzero(examples.rule >= 0)
     n_rules = len(examples.rules)
     key = examples.rule[inner].astype(np.int64)
@@ -202,7 +200,7 @@ def _triples(examples: Examples, states: NodeStates) -> tuple[NDArray[np.uint16]
     at = np.arange(len(inner))
     columns: list[Ints] = []
     for nodes in (inner, examples.left[inner], examples.right[inner]):
-        # Each row becomes as many as the node has states.
+        # Each row is repeated for each of the node's states.
         n = np.diff(states.start)[nodes[at]]
         offset = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
         row = np.repeat(states.start[nodes[at]], n) + offset

@@ -31,7 +31,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eigentree.constituency.learn.state_counts import MOST
+from eigentree.constituency.learn.state_counts import MAX_STATES
 from eigentree.errors import SettingsError
 from eigentree.linalg.threads import one_thread
 from eigentree.types import Ints, Progress
@@ -64,9 +64,9 @@ class StateSearchOptions:
         for name in ("beam", "most"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        if not self.numbers or min(self.numbers) < 1 or max(self.numbers) > MOST:
+        if not self.numbers or min(self.numbers) < 1 or max(self.numbers) > MAX_STATES:
             raise SettingsError(
-                f"numbers is {self.numbers}; it must hold numbers of states, from 1 to {MOST}"
+                f"numbers is {self.numbers}; it must hold numbers of states, from 1 to {MAX_STATES}"
             )
 
 

@@ -1,6 +1,6 @@
-"""A treebank as flat arrays over the nodes of its binary trees: what every learner reads.
+"""A treebank as flat arrays over the nodes of its binary trees: the input of every learner.
 
-One row a node, tree after tree, children before parents.  All later work (features,
+One row per node, tree by tree, children before parents.  All later work (features,
 moments, expectation steps, counts) is array arithmetic over these columns.
 """
 
@@ -27,7 +27,7 @@ class Examples:
     Attributes
     ----------
     symbols, lexicon
-        What the numbers mean.
+        The meaning of the numbers.
     rules : int32, axes (R, 3)
         Distinct binary rules as (parent, left, right), sorted by (left, right, parent).
     pairs : int32, axes (L, 2)
@@ -35,7 +35,7 @@ class Examples:
     tree : int32, axes (nodes)
         Number of the tree.
     symbol, left, right, parent : int32, axes (nodes)
-        Symbol; rows of the children and the parent, -1 where there is none.
+        Symbol; rows of the children and the parent, -1 if there is none.
     rule : int32, axes (nodes)
         Row of `rules` at inner nodes, -1 at preterminals.
     pair : int32, axes (nodes)
@@ -47,7 +47,7 @@ class Examples:
     head : int32, axes (nodes)
         Row of the preterminal over the head word.
     weight : float64, axes (nodes)
-        Weight of the tree, 1 unless given.
+        Weight of the tree, 1 by default.
     """
 
     symbols: SymbolTable
@@ -87,7 +87,7 @@ class Examples:
 
         Cost
         ----
-        Linear in the number of nodes, but for sorting.
+        Linear in the number of nodes, except for sorting.
         """
         if not trees:
             raise GrammarError("there are no trees to learn from; at least one is needed")
@@ -133,8 +133,8 @@ class Examples:
         weight = np.ones(len(trees)) if weights is None else np.asarray(weights, dtype=np.float64)
         if weight.shape != (len(trees),) or not np.all(weight > 0):
             raise GrammarError(
-                f"weights have shape {weight.shape} and least value {weight.min()}; there must "
-                f"be {len(trees)} positive ones"
+                f"weights have shape {weight.shape} and minimum {weight.min()}; {len(trees)} "
+                "positive numbers are required"
             )
         return cls(
             symbols,

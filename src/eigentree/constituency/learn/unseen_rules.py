@@ -37,7 +37,7 @@ from eigentree.types import Floats, Longs
 Kind = TypeVar("Kind", bound=np.generic)
 
 # At most this part of a symbol's probability goes to rules that it was not seen with.
-MOST_MASS = 0.5
+MAX_MASS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +118,7 @@ def unseen_rules(
         total = weight.sum()
         if total == 0.0:
             continue
-        mass = min(MOST_MASS, max(0.5, only_use[a]) / uses_of[a])
+        mass = min(MAX_MASS, max(0.5, only_use[a]) / uses_of[a])
         weight *= mass * uses_of[a] / total
         at_left, at_right = np.nonzero(weight >= options.least)
         parent = np.full(len(at_left), a, dtype=np.int32)
