@@ -11,6 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from eigentree.constituency.chart import k_best as module
+from eigentree.constituency.chart.arrays import KBestRows
 from eigentree.constituency.chart.decode import BRACKET_PRICE, OBJECTIVES, Gains, decode, gains
 from eigentree.constituency.chart.forest import Forest
 from eigentree.constituency.chart.inside_outside import inside_outside
@@ -264,13 +265,13 @@ def test_a_table_that_is_too_small_grows(monkeypatch):
     expected = k_best(forest, gain, symbols, 200)
     sizes = []
 
-    class Cramped(module.kernels.Rows):
+    class Cramped(KBestRows):
         @classmethod
-        def empty(cls, n_rows: int) -> module.kernels.Rows:
+        def empty(cls, n_rows: int) -> KBestRows:
             sizes.append(n_rows if sizes else forest.n_items + 1)
-            return module.kernels.Rows(*super().empty(sizes[-1]))
+            return KBestRows(*super().empty(sizes[-1]))
 
-    monkeypatch.setattr(module.kernels, "Rows", Cramped)
+    monkeypatch.setattr(module, "KBestRows", Cramped)
     found = k_best(forest, gain, symbols, 200)
     assert len(sizes) > 2
     assert found.value.tolist() == expected.value.tolist()
