@@ -554,7 +554,7 @@ def test_what_no_tree_can_hold_is_refused(words, tags, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"threshold": 1.0}, "threshold is 1.0; it must be from 0 to below 1"),
+        ({"threshold": 1.0}, "threshold is 1.0; it must be at least 0 and below 1"),
         ({"threshold": -1e-9}, "threshold is -1e-09"),
         ({"threshold": float("nan")}, "threshold is nan"),
         ({"max_words": 1}, "max_words is 1; it must be at least 2"),

@@ -523,7 +523,7 @@ def test_the_start_stays_where_no_other_numbers_are_better():
 
 
 def test_a_search_needs_trees_and_spectra():
-    with pytest.raises(SettingsError, match="state_search needs held-out trees; there are none"):
+    with pytest.raises(SettingsError, match="state_search requires held-out trees; there are none"):
         training.train(demo_trees()[:10], SEARCH)
     with pytest.raises(SettingsError, match=r"for the method spectral; with spectral\+em there is"):
         replace(SEARCH, method="spectral+em")
@@ -548,7 +548,7 @@ def test_every_method_with_states_takes_them_by_name(method):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"method": "em"}, "noise is for the methods spectral and clustering; em has none"),
+        ({"method": "em"}, "noise requires the method spectral or clustering; the method is em"),
         ({"state_search": StateSearchOptions()}, "noise and state_search are mutually exclusive"),
     ],
 )

@@ -65,7 +65,7 @@ def test_states_by_name_and_a_search_may_be_asked_for():
     assert by_name.spectral == SpectralOptions(states=2, states_of={"NP": 7, "VP": 3})
     assert by_name.state_search is None
     assert searched.state_search == StateSearchOptions(beam=2, numbers=(4, 8))
-    with pytest.raises(SettingsError, match=r"model 'em': .*state_search is for the method spectr"):
+    with pytest.raises(SettingsError, match=r"model 'em': .*state_search requires the method spec"):
         study({"method": "em", "state_search": {}})
     with pytest.raises(SettingsError, match=r"spectral.states_of.NP is 'many'; it must be a"):
         study(spectral={"states_of": {"NP": "many"}})
@@ -210,11 +210,11 @@ def test_files_are_beside_the_study_or_where_told(tmp_path):
         ({"model": [{"method": "pcfg"}], "ablations": {}}, r"ablations needs spectral models, and"),
         ({"learning_curve": {}}, r"learning_curve.sizes is missing; it is required in a study"),
         ({"learning_curve": {"sizes": [2.0]}}, r"learning_curve.sizes\[1\] is 2.0; it must be le"),
-        ({"parsing": {"objective": "viterbi"}}, r"parsing.objective is 'viterbi', which ne"),
+        ({"parsing": {"objective": "viterbi"}}, r"parsing.objective is 'viterbi', which requires"),
         ({"model": [{"method": "em"}], "parsing": {"objective": "viterbi"}}, r"with 8 states g"),
         ({"decomposition": {"method": "als"}, "parsing": {"objective": "max-rule"}},
          r"model 'spectral': parsing.objective is 'max-rule'; a grammar in Kruskal form has no"),
-        ({"decomposition": {"rank": 9}}, r"decomposition.method is 'apr', which takes no negative"),
+        ({"decomposition": {"rank": 9}}, r"decomposition.method is 'apr', which does not support"),
         ({"decomposition": {"rank": 22, "method": "als", "each": True}},
          r"decomposition.rank of each rule is 22; with 8 states it must be below 21.33"),
         ({"reference": [{"name": "a", "f1": 101, "cpu_seconds": 1}]}, r"reference\[1\].f1 is 101"),

@@ -184,7 +184,7 @@ def test_the_first_few_members_are_of_all_kinds(files):
         ({"ensemble": [{**SMALL, "family": [{"name": "a", "sigma": [0.1]}]}]},
          r"ensemble\[1\].family\[1\]: family 'a' has noise 'none' and sigma \[0.1\]"),
         ({"ensemble": [{**SMALL, "parsing": {"threshold": 2}}]},
-         r"^study: ensemble 'small': family 'add': threshold is 2.0; it must be from 0 to below 1"),
+         r"^study: ensemble 'small': family 'add': threshold is 2.0; it must be at least 0"),
         ({"ensemble": [{"name": "a", "family": [
             {"name": "x"}, {"name": "y", "treebank": {"cleaning": {"cut_tags": True}}}]}]},
          r"ensemble a: its families differ in treebank.cleaning"),

@@ -1,4 +1,4 @@
-"""Constituency parsing: latent-variable PCFGs, their charts, learning and parser.
+"""Constituency parsing: latent-variable PCFGs, charts, learning and the parser.
 
 The public names are loaded on first use.
 """

@@ -1,9 +1,9 @@
-"""Confidences of a parser on held-out trees, and calibration by how often they were right.
+"""Confidences of a parser on held-out trees, and calibration by their observed accuracy.
 
-A bracket of a parse is right if the gold tree has the same label over the same words; no bracket is
-left out (`eigentree.evaluation.reliability.right_brackets`).  A tree is right if all its brackets
-are and the gold tree has no others; tags do not matter.  Brackets without a marginal (fall-backs
-``flat``, ``split``) are excluded, and so are their trees.
+A bracket of a parse is correct if the gold tree has the same label over the same words; all
+brackets count (`eigentree.evaluation.reliability.right_brackets`).  A tree is correct if its
+brackets are exactly those of the gold tree; tags are not compared.  Brackets without a marginal
+(fall-backs ``flat``, ``split``) are excluded together with their trees.
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ AnyParser = TypeVar("AnyParser", ConstituencyParser, EnsembleParser)
 
 
 class ConfidenceSample(NamedTuple):
-    """Confidences of brackets, or of trees, and whether they were right.
+    """Confidences of brackets or of trees, and whether each is correct.
 
     Attributes
     ----------
     raw : float64, axes (examples)
         Raw confidences, 0..1.
     calibrated : float64, axes (examples), or None
-        Calibrated ones, if the parser is calibrated.
+        Calibrated confidences; None for a parser without a calibration.
     right : bool, axes (examples)
+        Whether each is correct.
     sentence : int64, axes (examples)
-        Number of the sentence of each.
+        Index of the sentence.
     """
 
     raw: Floats
@@ -46,90 +47,90 @@ class ConfidenceSample(NamedTuple):
     sentence: NDArray[np.int64]
 
     def cross_fitted(self) -> Floats:
-        """Calibrated confidences of each half of the sentences by the curve of the other half.
+        """Calibrated confidences: each half of the sentences by the curve fitted to the other.
 
-        This estimates on the same trees what a calibration on them is worth on others, a little
-        too low, because the calibration is fitted to all of them.  Every other sentence is in the
-        same half; where a half has no example, raw confidences remain.
+        This estimates the quality of the calibration on unseen trees, slightly pessimistically,
+        because the stored curve is fitted to both halves.  Sentences with even and odd index form
+        the halves; if one of them is empty, raw confidences are returned.
         """
-        found = self.raw.copy()
+        confidences = self.raw.copy()
         for half in (0, 1):
-            own = self.sentence % 2 == half
-            if not np.all(own):
-                found[own] = Curve.fit(self.raw[~own], self.right[~own])(self.raw[own])
-        return found
+            in_half = self.sentence % 2 == half
+            if not np.all(in_half):
+                curve = Curve.fit(self.raw[~in_half], self.right[~in_half])
+                confidences[in_half] = curve(self.raw[in_half])
+        return confidences
 
 
 class ConfidenceSamples(NamedTuple):
-    """The confidences of the brackets and the trees of some parses."""
+    """Confidences of the brackets and of the trees of some parses."""
 
     brackets: ConfidenceSample
     trees: ConfidenceSample
 
     def calibration(self) -> Calibration:
-        """The curves that these examples give.
+        """The curves fitted to these examples.
 
         Raises
         ------
         SettingsError
-            When there are no brackets, or no trees.
+            When there are no brackets or no trees.
         """
         return Calibration(*(Curve.fit(each.raw, each.right) for each in self))
 
 
 def measure_confidence(results: Iterable[ParseResult], gold: Sequence[Tree]) -> ConfidenceSamples:
-    """Compare parses with gold trees.
+    """Compare the confidences of parses with gold trees.
 
     Parameters
     ----------
     results
-        One for each gold tree.
+        One result for each gold tree.
     gold
-        Clean, without wrappers.
+        Clean trees without wrappers.
     """
     rows: tuple[list[tuple[float, float, bool, int]], ...] = ([], [])
     is_calibrated = False
     for number, (result, tree) in enumerate(zip(results, gold, strict=True)):
         spans = [Span(each.label, each.start, each.end) for each in result.brackets]
         right = right_brackets(spans, tree)
-        for each, found in zip(result.brackets, right, strict=True):
-            rows[0].append((each.confidence, each.calibrated or 0.0, found, number))
-        told = result.calibrated
-        is_calibrated |= told is not None
+        for each, is_right in zip(result.brackets, right, strict=True):
+            rows[0].append((each.confidence, each.calibrated or 0.0, is_right, number))
+        calibrated = result.calibrated
+        is_calibrated |= calibrated is not None
         if result.tree_confidence is not None:
             is_exact = all(right) and len(right) == len(tree.spans())
-            rows[1].append(
-                (result.tree_confidence, (told and told.tree_confidence) or 0.0, is_exact, number)
-            )
-    judged = []
-    for own in rows:
-        raw, calibrated, is_right, sentence = np.array(own).reshape(-1, 4).T
-        known = calibrated if is_calibrated else None
-        judged.append(ConfidenceSample(raw, known, is_right > 0, sentence.astype(np.int64)))
-    return ConfidenceSamples(*judged)
+            whole = (calibrated and calibrated.tree_confidence) or 0.0
+            rows[1].append((result.tree_confidence, whole, is_exact, number))
+    samples = []
+    for table in rows:
+        raw, fitted, correct, sentence = np.array(table).reshape(-1, 4).T
+        known = fitted if is_calibrated else None
+        samples.append(ConfidenceSample(raw, known, correct > 0, sentence.astype(np.int64)))
+    return ConfidenceSamples(*samples)
 
 
 def tag_conditions(parser: ConstituencyParser | EnsembleParser) -> tuple[TagCondition, ...]:
-    """Tagged input, and untagged input where the parser has a tagger."""
+    """``tagged``, and ``untagged`` if the parser has a tagger."""
     return ("tagged",) if parser.tagger is None else ("tagged", "untagged")
 
 
 def inputs(
     trees: Iterable[Tree], condition: TagCondition
 ) -> Iterable[tuple[list[str], list[str] | None]]:
-    """The sentences of trees as input of a parser, with or without their tags."""
+    """The sentences of trees as parser input, with or without their tags."""
     return ((tree.words(), tree.tags() if condition == "tagged" else None) for tree in trees)
 
 
 def calibrate(parser: AnyParser, trees: Sequence[Tree]) -> AnyParser:
-    """The same parser with confidences calibrated on trees that it was not trained on.
+    """The same parser with confidences calibrated on held-out trees.
 
     Parameters
     ----------
     parser
-        Of any method, or an ensemble.
+        A parser by any method, or an ensemble.
     trees
-        Clean trees, some hundreds; neither trained on nor to be tested on.
+        A few hundred clean trees, which are neither training nor test data.
 
     Raises
     ------
@@ -138,11 +139,11 @@ def calibrate(parser: AnyParser, trees: Sequence[Tree]) -> AnyParser:
 
     Cost
     ----
-    Two parses of each tree: with its tags, and by the parser's tagger, if it has one.
+    One parse of each tree with its tags, and another with those of the parser's tagger, if any.
     """
     plain = replace(parser, calibrations={})
-    found: dict[TagCondition, Calibration] = {}
+    calibrations: dict[TagCondition, Calibration] = {}
     for condition in tag_conditions(parser):
         results = plain.parse_many(inputs(trees, condition))
-        found[condition] = measure_confidence(results, trees).calibration()
-    return replace(parser, calibrations=found)
+        calibrations[condition] = measure_confidence(results, trees).calibration()
+    return replace(parser, calibrations=calibrations)

@@ -1,26 +1,25 @@
-"""From how sure a parser is to how often it is right.
+"""Calibration curves: from a model's raw confidence to the observed accuracy.
 
-Marginals are probabilities of a model, not of the world: a parser that is sure of a bracket to
-0.9 may be right in 85 of 100 such cases.  On held-out trees it can be counted how often it is
-right, and the curve that leads from the one to the other is kept with the model.
+Marginals are probabilities under the model: of the brackets with a marginal of 0.9, perhaps 85 %
+are correct.  The accuracy is measured on held-out trees, and the curve from raw confidence to
+accuracy is stored with the model.
 
-The curve is an isotonic regression: it may bend as it has to, but never falls, so calibrating
-leaves the order of brackets as it was.  Single examples would make it jump, and let it end at 0
-or 1 wherever the last few examples agree.  So examples are first put into `GROUPS` groups of
-equal size by their raw confidence, to each of which one example more is added that is right as
-often as all are:
+The curve is an isotonic regression.  It never decreases, so calibration does not reorder brackets.
+Fitted to single examples it would jump, and would end at 0 or 1 whenever the last few examples
+agree.  Therefore examples are sorted by raw confidence into `GROUPS` groups of equal size, and each
+group gets one additional example with the overall accuracy:
 
-    right of group = (number right + share right of all) / (size + 1)
+    accuracy of a group = (number correct + overall accuracy) / (size + 1)
 
-The regression is over the groups, each at its mean raw confidence; between groups the curve is
-straight, and beyond the first and last flat.
+The regression is over the groups, each at its mean raw confidence.  The curve is linear between
+groups and constant beyond the first and the last.
 
-For a bracket the raw confidence is its marginal cut to 0..1; for a tree the product of its
-brackets' confidences, which would be the probability that all are right if they were independent.
+The raw confidence of a bracket is its marginal clipped to 0..1.  That of a tree is the product of
+its brackets' confidences: the probability that all are correct if they were independent.
 
 References
 ----------
-zadrozny-2002 for isotonic regression; niculescu-2005 for how it compares.
+zadrozny-2002 (isotonic regression); niculescu-2005 (comparison of calibration methods).
 """
 
 from __future__ import annotations
@@ -37,30 +36,30 @@ from eigentree.errors import SettingsError
 from eigentree.treebank.io.sentences import Tag
 from eigentree.types import Floats
 
-# Whether sentences come with their tags or without: parses by a tagger's tags are less often right.
+# Whether sentences have given tags; parses with the tagger's tags are less accurate.
 TagCondition = Literal["tagged", "untagged"]
 TAG_CONDITIONS: tuple[TagCondition, ...] = get_args(TagCondition)
 
-# More groups follow chance, fewer can't bend; 10 had the least log loss, or next to it, on halves
-# of held-out trees, for brackets as for trees.
+# More groups overfit, fewer underfit.  10 had the lowest log loss, or nearly so, in two-fold
+# cross-validation on held-out trees, both for brackets and for trees.
 GROUPS = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """How often something is right, by raw confidence: straight lines between knots.
+    """Accuracy as a function of raw confidence, linear between knots.
 
     Attributes
     ----------
     raw : float64, axes (knots)
-        Raw confidences, 0..1, rising.
+        Raw confidences, 0..1, strictly increasing.
     right : float64, axes (knots)
-        Probability of being right there, 0..1, never falling.
+        Accuracy at each knot, 0..1, never decreasing.
 
     Raises
     ------
     ShapeError, SettingsError
-        When the arrays are no such curve.
+        When the arrays do not describe such a curve.
     """
 
     raw: Floats
@@ -70,57 +69,58 @@ class Curve:
         check_shapes("calibration", {"raw": (self.raw, "knots"), "right": (self.right, "knots")})
         check_types("calibration", {n: (getattr(self, n), np.float64) for n in ("raw", "right")})
         if not len(self.raw):
-            raise SettingsError("a curve of calibration has no knot; it must have at least one")
+            raise SettingsError("a calibration curve has no knots; it needs at least one")
         for name, values, rises in (
             ("raw confidences", self.raw, np.all(np.diff(self.raw) > 0)),
             ("probabilities", self.right, np.all(np.diff(self.right) >= 0)),
         ):
             if not (rises and values[0] >= 0 and values[-1] <= 1):
-                raise SettingsError(f"{name} of a curve of calibration must rise within 0..1")
+                raise SettingsError(f"{name} of a calibration curve must increase within 0..1")
 
     def __call__(self, raw: ArrayLike) -> Floats:
-        """Probabilities of being right, in the shape of the raw confidences."""
+        """Calibrated confidences, in the shape of the raw ones."""
         return np.asarray(np.interp(np.asarray(raw), self.raw, self.right), dtype=np.float64)
 
     @classmethod
     def fit(cls, raw: ArrayLike, right: ArrayLike) -> Curve:
-        """The curve of some examples.
+        """Fit a curve to examples.
 
         Parameters
         ----------
         raw : floats, axes (examples)
             Raw confidences, 0..1.
         right : bool, axes (examples)
+            Whether each is correct.
 
         Raises
         ------
         SettingsError
-            When there is no example.
+            When there are no examples.
 
         Cost
         ----
-        The sorting of the examples.
+        Sorting the examples.
         """
         from scipy.optimize import isotonic_regression
 
         raw, right = np.asarray(raw, dtype=np.float64), np.asarray(right, dtype=np.float64)
         if not len(raw):
-            raise SettingsError("there is nothing to calibrate on; at least one bracket is needed")
+            raise SettingsError("there are no brackets to calibrate on; at least one is needed")
         order = np.argsort(raw, kind="stable")
         groups = np.array_split(order, min(GROUPS, len(order)))
-        # Rounded, so that groups of one confidence alone are one.
+        # Rounded, so that groups with the same single confidence are merged.
         place = np.clip([round(float(np.mean(raw[group])), 12) for group in groups], 0.0, 1.0)
         knots, same = np.unique(place, return_inverse=True)
         size = np.bincount(same, [len(group) for group in groups])
         n_right = np.bincount(same, [np.sum(right[group]) for group in groups])
         share = (n_right + np.mean(right)) / (size + 1.0)
-        found = isotonic_regression(share, weights=size).x
-        return cls(knots, np.clip(found, 0.0, 1.0).astype(np.float64))
+        accuracy = isotonic_regression(share, weights=size).x
+        return cls(knots, np.clip(accuracy, 0.0, 1.0).astype(np.float64))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Calibration:
-    """The curves of a parser: of single brackets, and of whole trees being exactly right."""
+    """The curves of a parser: for single brackets, and for whole trees (all brackets correct)."""
 
     brackets: Curve
     trees: Curve
@@ -130,7 +130,7 @@ Calibrations = Mapping[TagCondition, Calibration]
 
 
 def to_arrays(calibrations: Calibrations) -> dict[str, Floats]:
-    """The curves as arrays by name, as `from_arrays` reads them."""
+    """The curves as named arrays; `from_arrays` is the inverse."""
     return {
         f"calibration.{condition}.{of}.{part}": getattr(getattr(each, of), part)
         for condition, each in calibrations.items()
@@ -140,16 +140,16 @@ def to_arrays(calibrations: Calibrations) -> dict[str, Floats]:
 
 
 def from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Calibrations:
-    """The curves in the arrays of a file, among others; none where there are none.
+    """The curves among the arrays of a file; empty if it has none.
 
     Raises
     ------
     KeyError
         When a part of a calibration is missing.
     ShapeError, SettingsError
-        When an array can't be what it should be.
+        When an array is invalid.
     """
-    found: dict[TagCondition, Calibration] = {}
+    calibrations: dict[TagCondition, Calibration] = {}
     for condition in TAG_CONDITIONS:
         start = f"calibration.{condition}."
         if any(name.startswith(start) for name in arrays):
@@ -157,14 +157,14 @@ def from_arrays(arrays: Mapping[str, NDArray[Any]]) -> Calibrations:
                 of: Curve(*(np.array(arrays[f"{start}{of}.{part}"]) for part in ("raw", "right")))
                 for of in ("brackets", "trees")
             }
-            found[condition] = Calibration(**curves)
-    return found
+            calibrations[condition] = Calibration(**curves)
+    return calibrations
 
 
 def calibration_for(tags: Sequence[Tag] | None, known: Calibrations) -> Calibration | None:
-    """The calibration for a sentence with these tags, None for the tagger's; None if there is none.
+    """The calibration for a sentence with these tags (None: the tagger's), if there is one.
 
-    There is none for weighted tags: the accuracy of such parses depends on the source of the
+    Weighted tags have no calibration: the accuracy of such parses depends on the source of the
     weights.
     """
     if tags is None:

@@ -1,6 +1,7 @@
-"""From a pruned forest to trees: marginals, the best tree, and the next ones.
+"""From a pruned forest to trees: marginals, the best tree and further alternatives.
 
-The latent grammar is tried first, then the plain PCFG that pruned, whose marginals are known.
+The latent grammar decodes first.  If it has no usable marginals, those of the plain PCFG are used,
+which are known from pruning.
 """
 
 from __future__ import annotations
@@ -45,20 +46,20 @@ from eigentree.treebank.tree import Tree, with_tags
 
 
 class Derivation(NamedTuple):
-    """The best tree of a sentence, and the forest and marginals that it was decoded from.
+    """The best tree of a sentence, with the forest and the marginals that it was decoded from.
 
     Attributes
     ----------
     sentence
     fallback
-        What was relaxed for it.
+        The restriction that was relaxed; None for none.
     tree
-        With given tags instead of those that the search found.
+        With given tags instead of those chosen by the search.
     decoded, forest, gains, labels
     marginals, grammar
-        Of the forest, under that grammar.
+        Marginals of the forest under the grammar.
     backbone
-        Its plain PCFG.
+        The plain PCFG of the grammar.
     """
 
     sentence: PreparedSentence
@@ -83,7 +84,7 @@ class Derivation(NamedTuple):
         )
 
     def alternatives(self, kbest: int) -> tuple[Alternative, ...]:
-        """At most so many of the best trees that satisfy the constraints."""
+        """At most `kbest` trees that satisfy the constraints, best first."""
         labels, symbols = self.labels, self.backbone.symbols
         several = k_best(self.forest, self.gains, symbols, kbest)
         values: Iterable[tuple[float | None, int]] = repeat((None, 1), len(several.value))
@@ -112,7 +113,7 @@ class Derivation(NamedTuple):
         return alternatives
 
     def spans(self, minimum: float) -> tuple[Marginal, ...]:
-        """Labelled spans of all trees with marginals of at least some size."""
+        """Labelled spans whose marginals have at least this absolute value."""
         forest, signed = self.forest, self.grammar.signed
         chains = phrase_chains(self.backbone.symbols)
         items = forest.item_symbol, forest.item_start, forest.item_end
@@ -120,7 +121,7 @@ class Derivation(NamedTuple):
         return tuple(labelled_spans(self.labels, chains, *items, weight, minimum, signed=signed))
 
     def rules(self, minimum: float) -> list[RuleMarginal]:
-        """Uses of binary rules with marginals of at least some size."""
+        """Uses of binary rules whose marginals have at least this absolute value."""
         return rule_uses(self.forest, self.marginals, self.backbone, minimum)
 
 
@@ -136,21 +137,21 @@ def decode(
     Parameters
     ----------
     sentence
-        At least one word, perhaps with constraints.
+        A sentence of at least one word, with or without constraints.
     pruning
-        The forest, and what was relaxed for it.
+        The forest, and the restriction that was relaxed for it.
     grammar
         The latent grammar.
     kruskal
-        Its Kruskal form, which has pruned instead of the plain PCFG and already has the marginals.
+        Its Kruskal form, which pruned instead of the plain PCFG and has the marginals already.
     options
-        The decoder.  Where only the plain PCFG has usable marginals, it is ``spans``.
+        The decoder.  If only the plain PCFG has usable marginals, the decoder is ``spans``.
 
     Returns
     -------
     Derivation or None
-        None where no grammar has usable marginals, or where the tree violates a constraint: trees
-        without rules may lack a span whose marginal isn't above 0.
+        None if no grammar has usable marginals, or if the tree violates a constraint: decoders
+        that do not follow rules may omit a span whose marginal is not above 0.
     """
     forest, backbone = pruning.pruned.forest, grammar.backbone
     labels = Labels.of(forest, backbone.symbols)
@@ -181,7 +182,7 @@ def first_derivation(
     kruskal: KruskalGrammar | None,
     options: ParserOptions,
 ) -> Derivation | None:
-    """The best tree of the first pruning that has one; see `decode`."""
+    """The derivation of the first pruning that has one; see `decode`."""
     derivations = (decode(sentence, each, grammar, kruskal, options) for each in prunings)
     return next((each for each in derivations if each is not None), None)
 
@@ -189,16 +190,16 @@ def first_derivation(
 def to_result(
     derivation: Derivation, kbest: int | None = None, minimum: float | None = None
 ) -> ParseResult:
-    """The tree of a derivation with its brackets, and what else was requested.
+    """The parse result of a derivation.
 
     Parameters
     ----------
     derivation
-        Of a whole sentence or of a part.
+        That of a whole sentence or of a part.
     kbest
-        Number of alternatives; None for none.
+        Maximum number of alternatives; None for none.
     minimum
-        Minimum absolute value of marginals of spans; None for no marginals.
+        Minimum absolute value of listed marginals; None for no marginals.
     """
     brackets = derivation.brackets()
     return ParseResult(
@@ -216,13 +217,13 @@ def to_result(
 
 
 def flat_result(sentence: PreparedSentence, backbone: PCFG) -> ParseResult:
-    """The last fall-back: the words with their tags under one root."""
+    """The last fall-back: the tagged words directly under a root."""
     words, tags, *_ = sentence
     if tags is None:
-        # The commonest tag, where neither tagger nor lexicon has one.
+        # Neither the tagger nor the lexicon has a tag: the most frequent one.
         words_of = backbone.words
-        commonest = words_of.symbols.tags[int(np.argmax(words_of.tag_count))]
-        tags = [commonest] * len(words)
+        most_frequent = words_of.symbols.tags[int(np.argmax(words_of.tag_count))]
+        tags = [most_frequent] * len(words)
     leaves = [Tree(tag, (), word) for word, tag in zip(words, tags, strict=True)]
     return ParseResult(words, tags, Tree(backbone.root_label, leaves), fallback="flat")
 
@@ -230,7 +231,7 @@ def flat_result(sentence: PreparedSentence, backbone: PCFG) -> ParseResult:
 def _under_each_grammar(
     pruned: Pruned, grammar: LPCFG, kruskal: KruskalGrammar | None
 ) -> Iterator[tuple[Marginals | None, LPCFG | KruskalGrammar, bool]]:
-    """Marginals, their grammar, and whether it is the coarse one."""
+    """Marginals, their grammar, and whether it is the plain PCFG."""
     if kruskal is not None:
         yield pruned.marginals(), kruskal, False
         return

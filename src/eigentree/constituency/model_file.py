@@ -1,7 +1,7 @@
-"""Parsers in model files: which array is what, and the checks when one is opened.
+"""Model files of constituency parsers: header, arrays, and the checks on opening.
 
-The numbers of rules and words are stored in single precision; `ConstituencyParser.train` has
-already rounded them, so a loaded parser computes exactly what the trained one did.
+Parameters of rules and words are stored in single precision.  `ConstituencyParser.train` rounds
+them, so a loaded parser computes exactly what the trained one did.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ from eigentree.words.tagger import Tagger
 _BACKBONE = ("parent", "left", "right", "probability", "root")
 _WORDS = ("word", "symbol", "count")
 _KRUSKAL = ("weights", "parent", "left", "right")
-# Latent parameters that say nothing where everything that was seen is stored as counts.
+# Latent parameters that are implied if all seen rules and words are stored as counts.
 IMPLIED = ("dense_start", "dense", "sample_start", "samples", "lexical_start", "lexical")
 
 
 def _label(text: str) -> str:
     if not FORBIDDEN_IN_LABEL.isdisjoint(text):
-        raise ValueError(f"label {text!r} holds white space or a bracket")
+        raise ValueError(f"label {text!r} contains white space or a bracket")
     return text
 
 
@@ -53,7 +53,7 @@ _Label = Annotated[str, AfterValidator(_label)]
 
 
 class _ExtensiblePart(BaseModel):
-    """A part of the header that may hold more than is checked."""
+    """A part of the header that may have further keys, which are not checked."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -105,7 +105,7 @@ class _Description(_ExtensiblePart):
 
 
 class ParserHeader(BaseModel):
-    """What the header of a parser must have."""
+    """The required keys of a parser's header."""
 
     kind: str
     signed: bool
@@ -148,15 +148,15 @@ def _to_parts(parser: ConstituencyParser) -> Parts:
 
 
 def _stored(*, has_counts: bool, counts_alone: bool) -> list[str]:
-    """The latent parameters that a file holds."""
-    left_out = {*(() if has_counts else COUNTS), *(IMPLIED if counts_alone else ())}
-    return [name for name in LatentParameters._fields if name not in left_out]
+    """The names of the latent parameters that a file contains."""
+    omitted = {*(() if has_counts else COUNTS), *(IMPLIED if counts_alone else ())}
+    return [name for name in LatentParameters._fields if name not in omitted]
 
 
 def _implied(n_samples: np.ndarray[Any, Any], n_words: int) -> dict[str, np.ndarray[Any, Any]]:
-    """What need not be stored where rules are counts and means and words are counts.
+    """The parameters that are implied if all rules are counts or means and all words are counts.
 
-    Nothing is stored in other forms then, and triples stand in the order of their rules.
+    The other forms are then empty, and samples are in the order of their rules.
     """
     counted = n_samples > 0
     start = np.zeros((len(n_samples), 3), dtype=np.int64)
@@ -173,7 +173,7 @@ def _implied(n_samples: np.ndarray[Any, Any], n_words: int) -> dict[str, np.ndar
 
 
 def _lasting(description: Mapping[str, Any]) -> dict[str, Any]:
-    """A description without times, which differ from run to run: one seed gives one file."""
+    """The description without running times, so that the same seed gives the same file."""
     lasting = dict(description)
     for name in ("em", "retraining"):
         if name in description:
@@ -186,7 +186,7 @@ def _lasting(description: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _from_parts(header: ParserHeader, file: ModelFile) -> ConstituencyParser:
-    """The parser of an open file, once its parts are found to belong together."""
+    """The parser of an open file, after checks that its parts are consistent."""
     symbols = SymbolTable.from_json(header.symbols)
     lexicon = Lexicon(tuple(header.words), header.lexicon)
     for name in ("symbol_counts", "singular_values"):
@@ -197,7 +197,7 @@ def _from_parts(header: ParserHeader, file: ModelFile) -> ConstituencyParser:
             )
 
     def arrays(prefix: str, names: tuple[str, ...]) -> list[np.ndarray[Any, Any]]:
-        # Kernels are compiled for arrays of this machine's memory, so mapped ones are copied.
+        # Copied, because kernels are compiled for ordinary arrays, not for memory-mapped ones.
         return [np.array(file.arrays[f"{prefix}.{name}"]) for name in names]
 
     words = WordTable(symbols, lexicon, *arrays("words", _WORDS))
@@ -215,7 +215,7 @@ def _from_parts(header: ParserHeader, file: ModelFile) -> ConstituencyParser:
         latent |= _implied(stored["n_samples"], len(words.word))
     grammar = LPCFG(backbone, LatentParameters(**latent), signed=header.signed)
     tagger = Tagger.from_bytes(file.blobs["tagger"]) if "tagger" in file.blobs else None
-    # Kept as it was written, because it may hold more than is checked.
+    # Unparsed, because it may have keys that are not checked.
     description = file.header["description"]
     kruskal = None
     if "kruskal.weights" in file.arrays:

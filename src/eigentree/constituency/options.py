@@ -1,6 +1,6 @@
 """Options of parsing; those of training are in `eigentree.constituency.training_options`.
 
-They are separate because a parser is opened without its learners.
+They are separate, so that opening a parser does not load the learners.
 """
 
 from __future__ import annotations
@@ -14,20 +14,20 @@ from eigentree.errors import SettingsError
 
 @dataclass(frozen=True, slots=True)
 class ParserOptions:
-    """How sentences are parsed.
+    """Options of parsing.
 
     Attributes
     ----------
     objective
         Decoder, see `eigentree.constituency.chart.decode`.
     threshold
-        Minimum marginal under the plain PCFG; what is below it is pruned.
+        Chart items with a smaller marginal under the plain PCFG are pruned.
     max_words
         Longer sentences are split into parts of at most this many words.
     absolute
-        Whether negative marginals count by their absolute value.
+        Use the absolute values of negative marginals.
     exhaustive
-        Whether the plain PCFG's chart applies every rule at every split point, for comparisons.
+        Apply every rule of the plain PCFG at every split point, for comparisons.
     """
 
     objective: Objective = "brackets"
@@ -38,6 +38,6 @@ class ParserOptions:
 
     def __post_init__(self) -> None:
         if not 0 <= self.threshold < 1:
-            raise SettingsError(f"threshold is {self.threshold}; it must be from 0 to below 1")
+            raise SettingsError(f"threshold is {self.threshold}; it must be at least 0 and below 1")
         if self.max_words < 2:
             raise SettingsError(f"max_words is {self.max_words}; it must be at least 2")

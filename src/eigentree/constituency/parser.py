@@ -1,23 +1,23 @@
 """The constituency parser: tokeniser, tagger, grammar, chart and decoder in one object.
 
-A `ConstituencyParser` never changes, so threads and processes may share it.  It always
-returns a result: when the grammar has no tree for a sentence, restrictions are relaxed one after
-another, and `ParseResult.fallback` names the last:
+A `ConstituencyParser` is immutable, so threads and processes may share it.  It always returns a
+result: if the grammar has no tree for a sentence, restrictions are relaxed one after another, and
+`ParseResult.fallback` names the last:
 
 ``threshold``
-    pruning by the plain PCFG was relaxed;
+    the pruning threshold was lowered;
 ``coarse``
-    the latent grammar gave no usable marginals, so those of the plain PCFG were used;
+    the latent grammar had no usable marginals, so those of the plain PCFG were used;
 ``tags``
     some given tags were ignored in the search (the tree still has them), or words without tags
-    got some that they were never seen with;
+    got tags that they do not have in the training data;
 ``flat``
-    no tree at all: the words with their tags under one root;
+    there is no tree: the tagged words are directly under a root;
 ``split``
-    the sentence is longer than ``max_words``, or than memory allows, and was parsed in
-    parts under one root;
+    the sentence is longer than ``max_words``, or than memory allows, and was parsed in parts,
+    which are joined under a root;
 ``constraints``
-    the constraints on the tree could not all be satisfied, see `ParseResult.dropped_constraints`.
+    not all constraints could be satisfied, see `ParseResult.dropped_constraints`.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ if TYPE_CHECKING:
     from eigentree.evaluation.settings import ParsevalOptions
     from eigentree.words.tagger import Tagger
 
-# Why constraints that the grammar has trees for may have to be dropped.
+# Why constraints are dropped although the grammar has trees that satisfy them.
 IN_PARTS = "the sentence is too long to be parsed in one piece, as constraints need it"
 NOT_IN_CHART = "no tree that the rules have for them has a value in the model's chart"
 
@@ -101,22 +101,22 @@ class ConstituencyParser(SentenceParser[ParseResult]):
     Attributes
     ----------
     grammar
-        Any grammar with latent states, also one state each.
+        A grammar with one or more latent states per symbol.
     tagger
-        Tags sentences that come without tags; None for a parser of tagged sentences, which
-        then lets every word take any tag that it was seen with.
+        Tags sentences that are given without tags.  Without a tagger, a word in such a sentence may
+        have any tag that it has in the training data.
     options
-        How it parses.
+        Options of parsing.
     kruskal
-        The grammar in Kruskal form, which then takes its place in the chart; the rules that trees
-        may use stay those of the grammar.
+        The grammar in Kruskal form, which the chart then uses instead of the grammar; the rules
+        allowed in trees are still those of the grammar.
     calibrations
-        How often it is right, for sentences with and without given tags; see
+        Calibration curves for sentences with and without given tags; see
         `eigentree.constituency.calibration`.
     wrapper
-        Label of the outer bracket that the treebank puts round its trees, None for none.
+        Label of the outer bracket around the treebank's trees; None for none.
     description
-        What the model file says about itself: method, settings, sizes, data.
+        Method, settings, sizes and training data; read-only.
     """
 
     kind: ClassVar[str] = "parser"
@@ -137,7 +137,7 @@ class ConstituencyParser(SentenceParser[ParseResult]):
         backbone = self.grammar.backbone
         if self.kruskal is not None:
             if self.kruskal.exact is not self.grammar:
-                raise GrammarError("the Kruskal form is that of another grammar")
+                raise GrammarError("the Kruskal form belongs to another grammar")
             if self.options.objective not in OF_ITEMS:
                 raise SettingsError(
                     f"objective is {self.options.objective!r}; a grammar in Kruskal form has no "
@@ -145,7 +145,7 @@ class ConstituencyParser(SentenceParser[ParseResult]):
                 )
             object.__setattr__(self, "_factors", KruskalFactors.of(self.kruskal))
         if np.any(backbone.root[backbone.symbols.of_kind("intermediate")] > 0):
-            raise GrammarError("a part of a phrase may stand at the root; only whole ones may")
+            raise GrammarError("the root may be an intermediate symbol; it must be a whole phrase")
 
     def __repr__(self) -> str:
         grammar = self.grammar
@@ -161,12 +161,12 @@ class ConstituencyParser(SentenceParser[ParseResult]):
 
     @property
     def signed(self) -> bool:
-        """Whether marginals are values that may lie outside 0..1, not probabilities."""
+        """Whether marginals may be outside 0..1, so that they are not probabilities."""
         return (self.kruskal or self.grammar).signed
 
     @property
     def cleaning(self) -> CleaningOptions:
-        """How the trees that the parser was trained on were cleaned; the default if unknown."""
+        """How the training trees were cleaned; the default if unknown."""
         return cleaning_of(self.description)
 
     def _known_words(self) -> Iterable[str]:
@@ -187,40 +187,40 @@ class ConstituencyParser(SentenceParser[ParseResult]):
         states: int | None = None,
         wrapper: str | None = None,
     ) -> ConstituencyParser:
-        """Learn a parser from trees that are already clean.
+        """Train a parser on clean trees.
 
         Parameters
         ----------
         data
             Clean trees, at least one.
         settings
-            All settings; by default those that served best on held-out trees.
+            All settings; the defaults had the best F1 on held-out trees.
         method, states
-            Shortcuts for the two settings that are changed most: the method, a name of
-            `eigentree.constituency.estimators.METHODS`, and the maximum number of latent states of
-            a nonterminal, of which ``pcfg`` and ``markov`` have one.
+            Shortcuts for the two most common settings: the method, a name in
+            `eigentree.constituency.estimators.METHODS`, and the maximum number of latent states per
+            nonterminal (always one for ``pcfg`` and ``markov``).
         dev
-            Clean held-out trees on which expectation maximisation finds its best iteration (without
-            them it keeps the last), and on which numbers of states are searched; other methods
-            ignore them.
+            Clean held-out trees: expectation maximisation keeps the iteration with the best F1 on
+            them (without them, the last), and the search for numbers of states needs them.  Other
+            methods ignore them.
         wrapper
-            Label of the outer bracket for parsed trees, None for none.
+            Label of the outer bracket of parsed trees; None for none.
         seed
-            One seed gives one model.
+            The same seed gives the same model.
         jobs
-            Threads of expectation maximisation and of the search for numbers of states; the model
-            is the same for any number.
+            Threads for expectation maximisation and for the search for numbers of states; the model
+            does not depend on their number.
         checkpoint
-            A file from which an interrupted expectation maximisation resumes.
+            File from which an interrupted expectation maximisation resumes.
         progress
-            Called with the stage and the share of it that is done.
+            Called with the stage and the completed fraction of it.
 
         Raises
         ------
         GrammarError
-            When there is no tree.
+            When there are no trees.
         SettingsError
-            When settings have no meaning for the method or the treebank.
+            When a setting does not apply to the method or the treebank.
         """
         options = (settings or _module("training_options").TrainingOptions()).with_shortcuts(
             method, states
@@ -240,18 +240,19 @@ class ConstituencyParser(SentenceParser[ParseResult]):
         jobs: int = 1,
         progress: Progress | None = None,
     ) -> Retrained:
-        """The parser after training on trees in which phrases may be missing.
+        """The parser after further training on partially annotated trees.
 
         Parameters
         ----------
         trees, dev, jobs, progress
-            As of `eigentree.constituency.retraining.retrain`, which lists errors.
+            See `eigentree.constituency.retraining.retrain`, which also lists the errors.
         settings
-            By default those of `eigentree.constituency.learn.constrained_em.ConstrainedEMOptions`.
+            None for the defaults of `ConstrainedEMOptions` in
+            `eigentree.constituency.learn.constrained_em`.
 
         Cost
         ----
-        As of `eigentree.constituency.learn.constrained_em.learn_constrained_em`.
+        See `eigentree.constituency.learn.constrained_em.learn_constrained_em`.
         """
         from eigentree.constituency.learn.constrained_em import ConstrainedEMOptions
 
@@ -269,13 +270,13 @@ class ConstituencyParser(SentenceParser[ParseResult]):
         processes: int = 1,
         progress: Progress | None = None,
     ) -> ConstituencyParser:
-        """The same parser with its rules in Kruskal form, made by a tensor decomposition.
+        """The same parser with its rules in Kruskal form, by tensor decomposition.
 
         Parameters
         ----------
         options, seed, processes, progress
-            As of `decompose_grammar` or, where each rule is decomposed, of `decompose_each`, both
-            in `eigentree.constituency.learn.decomposition`, which tell errors and cost.
+            See `decompose_grammar` or, if each rule is decomposed by itself, `decompose_each`, both
+            in `eigentree.constituency.learn.decomposition`, for these, errors and cost.
         """
         from eigentree.constituency.learn.decomposition import (
             DecompositionOptions,
@@ -295,7 +296,7 @@ class ConstituencyParser(SentenceParser[ParseResult]):
         return replace(self, kruskal=kruskal, description=description, calibrations={})
 
     def summary(self) -> dict[str, Any]:
-        """Sizes, settings, and states and singular values of nonterminals, for JSON."""
+        """Sizes, settings, and the states and singular values of nonterminals, in JSON types."""
         summarised: dict[str, Any] = _module("summary").summarise(self)
         return summarised
 
@@ -314,11 +315,11 @@ class ConstituencyParser(SentenceParser[ParseResult]):
         gold
             Clean trees.
         settings
-            By default those of EVALB with the parameters of Collins.
+            None for EVALB with the COLLINS parameters.
         gold_tags
-            Whether sentences are parsed with the tags of the trees, or else with the tagger's.
+            Parse with the tags of the trees instead of the tagger's.
         jobs
-            Processes, as of `parse_many`.
+            Number of processes, as in `parse_many`.
         """
         return evaluate_parses(self, gold, settings, gold_tags=gold_tags, jobs=jobs)
 
@@ -337,42 +338,42 @@ class ConstituencyParser(SentenceParser[ParseResult]):
         Parameters
         ----------
         words
-            Words, or pairs of a word and its tag, or one sentence as text, which is cut into words
-            by `tokenisation`; without words there is a result without a tree.
+            Words, or pairs of a word and its tag, or one sentence as text, which `tokenisation`
+            splits into words.  No words give a result without a tree.
         tags
-            Their tags, if known; otherwise the tagger gives them.  In place of a tag there may be
-            several with weights, such as ``{"NN": 0.7, "VB": 0.3}``: they go into the chart as the
-            tagger's do, however small, and only their ratios count.  Nothing is calibrated then.
+            Their tags; None to use the tagger.  An item may also be a mapping from tags to weights,
+            such as ``{"NN": 0.7, "VB": 0.3}``.  The chart uses all of them like the tagger's
+            probabilities; only their ratios count.  The result is then not calibrated.
         kbest
-            Maximum number of trees in `ParseResult.alternatives`; None for the tree alone.
+            Maximum number of trees in `ParseResult.alternatives`; None for no alternatives.
         marginals
-            Least absolute value of the marginals in `ParseResult.marginals`; None for none.
-            What pruning has left out has no marginal.
+            Minimum absolute value of the marginals in `ParseResult.marginals`; None for none.
+            Pruned items have no marginals.
         constraints
-            Constraints on the tree.  Marginals and values are then those of the trees that satisfy
+            Constraints on the tree.  Marginals and values then cover only the trees that satisfy
             them; required tags replace given ones.
         soft
-            Where not all constraints can be satisfied, keep each that can be together with those
-            before it.  Otherwise all are dropped.
+            If not all constraints can be satisfied, keep each one that is compatible with those
+            kept before it.  Otherwise all are dropped.
 
         Returns
         -------
         ParseResult
-            Always, see the module's description.
+            For every sentence; see the fall-backs in the module's docstring.
 
         Raises
         ------
         TypeError
-            When tags are one string, or not all words and tags are strings or weights.
+            When tags are one string, or an item is neither a string nor a mapping of weights.
         SettingsError
-            When there are more or fewer tags than words, or one is nothing that a tree can
-            hold, when weights are negative, not finite, all 0 or of tags unknown, when kbest is
-            less than 1, when marginals is negative, or when a constraint reaches beyond the words.
+            When the numbers of words and tags differ, a word or tag cannot be part of a tree,
+            weights are negative, not finite, all 0 or for unknown tags, kbest is less than 1,
+            marginals is negative, or a constraint extends beyond the sentence.
 
         Cost
         ----
-        Where constraints conflict, one inside pass of the plain PCFG for each to find the least
-        set that does, and with ``soft`` another for each to find which are kept.
+        If constraints conflict, one inside pass of the plain PCFG per constraint to find a minimal
+        conflicting set, and with ``soft`` another one each to decide which are kept.
         """
         check_kbest(kbest)
         check_minimum(marginals)
@@ -393,20 +394,20 @@ class ConstituencyParser(SentenceParser[ParseResult]):
         Parameters
         ----------
         words, tags
-            As of `parse`.
+            As in `parse`.
         minimum
             Minimum absolute value of the marginals.
 
         Returns
         -------
         list of RuleMarginal
-            Those of the chart that `parse` takes its tree from, piece by piece where it parses in
-            pieces; none where it has no chart.
+            From the chart that `parse` decodes; for a long sentence from the charts of its parts.
+            Empty for fall-backs without a chart.
 
         Raises
         ------
         TypeError, SettingsError
-            As of `parse`; also for a parser in Kruskal form, whose chart has no rules.
+            As in `parse`; also for a parser in Kruskal form, whose chart has no rules.
 
         Cost
         ----
@@ -432,7 +433,7 @@ class ConstituencyParser(SentenceParser[ParseResult]):
 
         Cost
         ----
-        An inside pass without a beam, or two.
+        One or two inside passes without a beam.
         """
         return any_tree(self.grammar.backbone, sentence.under(constraints))
 
@@ -444,7 +445,7 @@ class ConstituencyParser(SentenceParser[ParseResult]):
         minimum: float | None,
         soft: bool,
     ) -> ParseResult:
-        """Parse under constraints, or under those that can be satisfied."""
+        """Parse under the constraints, or under the subset that can be satisfied."""
         too_long = len(sentence.words) > self.options.max_words
         if constraints.clash() is None and not too_long:
             result = self.parse_sentence(sentence.under(constraints), kbest, minimum)
@@ -462,67 +463,67 @@ class ConstituencyParser(SentenceParser[ParseResult]):
         return mark_dropped(result, settled.given_up, settled.conflict)
 
     def value_of(self, tree: Tree) -> TreeValue:
-        """The value of a tree with its words and tags: under a grammar of probabilities its own.
+        """The value of a tree with its words and tags; under a probabilistic grammar, P(tree).
 
-        Trees that were parsed without given tags weigh words as the tagger does there, and by the
-        tree's tags here.
+        It may differ from the value in the result of a sentence parsed without tags, where words
+        are weighted by the tagger; here they are weighted by the tags of the tree.
 
         Parameters
         ----------
         tree
-            Clean, without a wrapper; it is binarised like those that the parser was trained on.
+            Clean, without a wrapper; it is binarised like the training trees.
 
         Returns
         -------
         TreeValue
             Logarithm of the absolute value in nats, and sign; -inf and 0 for a tree that the
-            grammar doesn't have.
+            grammar does not generate.
 
         Cost
         ----
-        Linear in the words, with the cube of the latent states.
+        Linear in the number of words, cubic in the latent states.
         """
         treebank = self.description.get("treebank", {})
         options = BinariseOptions(**(treebank.get("binarise") or {}))
-        # Otherwise heads decide nothing.
+        # Other directions of binarisation do not depend on heads.
         heads = head_rules(treebank["heads"]) if options.direction == "head" else Rightmost()
         return on_tree(binarise(tree, options, heads), self.kruskal or self.grammar)
 
     def surprisal(self, words: Words, tags: Sequence[Tag] | None = None) -> Surprisal:
-        """How surprising each word of a sentence is, given the words before it.
+        """The surprisal of each word of a sentence given the words before it.
 
         Parameters
         ----------
         words
-            As of `parse`, at least one.
+            As in `parse`, at least one.
         tags
-            Their tags, which then count as part of the words.  Without them every tag is summed
-            over that a word was seen with; no tagger is asked.
+            Their tags, which are then part of the observed words.  Without tags, the sum is over
+            all tags that a word has in the training data; the tagger is not used.
 
         Returns
         -------
         Surprisal
-            By the unpruned grammar, even where there is a Kruskal form.
+            Under the unpruned grammar, even if the parser has a Kruskal form.
 
         Raises
         ------
         TypeError, SettingsError
-            As of `parse`; also for no words at all.
+            As in `parse`; also if there are no words.
         GrammarError
             When the grammar or the sentence is too large, or the grammar's sum over all trees
-            has no limit.
+            diverges.
 
         Cost
         ----
-        As of `eigentree.constituency.chart.prefix.LeftCorners`, which the first call makes and the
+        See `eigentree.constituency.chart.prefix.LeftCorners`, which the first call computes and the
         parser keeps.
         """
         words, tags, _ = normalise(words, tags, lambda: self.tokenisation)
         sentence = prepare(words, tags, None)
         if not sentence.words:
-            raise SettingsError("there are no words; surprisal wants at least one")
+            raise SettingsError("there are no words; surprisal needs at least one")
         if sentence.guesses is not None:
-            raise SettingsError("surprisal takes one tag a word, or none for all; not weights")
+            raise SettingsError("surprisal needs one tag per word or no tags, not weights")
         if self._left_corners is None:
             object.__setattr__(self, "_left_corners", LeftCorners.of(self.grammar))
         assert self._left_corners is not None
@@ -534,14 +535,14 @@ class ConstituencyParser(SentenceParser[ParseResult]):
     def parse_sentence(
         self, sentence: PreparedSentence, kbest: int | None = None, minimum: float | None = None
     ) -> ParseResult:
-        """Parse a sentence that is prepared; nothing is calibrated.
+        """Parse a prepared sentence; the result is not calibrated.
 
         Parameters
         ----------
         sentence
-            Perhaps with constraints, perhaps without words.
+            With or without constraints; may be empty.
         kbest, minimum
-            As ``kbest`` and ``marginals`` of `parse`.
+            As ``kbest`` and ``marginals`` in `parse`.
         """
         if not sentence.words:
             return ParseResult([], [], None, fallback="empty")
@@ -557,7 +558,7 @@ class ConstituencyParser(SentenceParser[ParseResult]):
         return result if kbest is None else with_alternative(result)
 
     def prunings(self, sentence: PreparedSentence) -> Iterator[PrunedForest]:
-        """The prunings of a sentence with at least one word, each made when it is needed.
+        """The prunings of a sentence with at least one word, each computed on demand.
 
         They depend on the grammar's backbone and the options, not on the latent states.
         """
@@ -572,22 +573,22 @@ class ConstituencyParser(SentenceParser[ParseResult]):
 
     @property
     def root_label(self) -> str:
-        """The commonest label of a whole sentence that is a phrase."""
+        """The most frequent phrase label at the root."""
         return self.grammar.backbone.root_label
 
     def flat(self, sentence: PreparedSentence) -> ParseResult:
-        """The last fall-back: the words with their tags under one root."""
+        """The last fall-back: the tagged words directly under a root."""
         return flat_result(sentence, self.grammar.backbone)
 
 
 class Retrained(NamedTuple):
-    """A retrained parser, and the trees that were left out.
+    """A retrained parser, and the trees that were skipped.
 
     Attributes
     ----------
     parser
     skipped
-        Numbers of the trees that were left out, counted from 0, and why.
+        Index of each skipped tree, from 0, and the reason.
     """
 
     parser: ConstituencyParser
@@ -595,7 +596,7 @@ class Retrained(NamedTuple):
 
 
 def _module(name: str) -> ModuleType:
-    """A module that builds on the parser, and so can't be imported here: training, model files."""
+    """A module that imports this one, loaded by name to avoid an import cycle."""
     return import_module(f"eigentree.constituency.{name}")
 
 
@@ -620,7 +621,7 @@ def evaluate_parses(
 
 
 def cleaning_of(description: Mapping[str, Any]) -> CleaningOptions:
-    """How trees were cleaned, by what a model says about itself; the default if it doesn't."""
+    """How the training trees were cleaned, by a model's description; the default if unknown."""
     stored = description.get("treebank", {}).get("cleaning", {})
     lists = {name: tuple(value) for name, value in stored.items() if isinstance(value, list)}
     return CleaningOptions(**{**stored, **lists})

@@ -1,4 +1,4 @@
-"""From clean trees to the arrays of learners, with every open option of the treebank settled."""
+"""From clean trees to the arrays of the learners; options left open are chosen by the treebank."""
 
 from __future__ import annotations
 
@@ -15,27 +15,26 @@ from eigentree.treebank.binarise import BinariseOptions, binarise
 from eigentree.treebank.heads import head_rules
 from eigentree.treebank.tree import Tree, collector_paused
 
-# Tables that are tried on a treebank, and the share of phrases that one has to know.
+# Head tables that are tried, and the minimum fraction of phrases that a table must cover.
 HEAD_TABLES = ("english", "negra")
 HEAD_COVERAGE = 0.9
-# Symbols remember a sibling unless more than this share of new rule uses is likely to be of
-# rules that the treebank lacks.
-MOST_UNSEEN = 0.03
+# Symbols are annotated with a sibling unless the estimated probability of an unseen rule is higher.
+MAX_UNSEEN = 0.03
 
 
 class Prepared(NamedTuple):
-    """A treebank ready for the learners, and how it was made so, with every choice settled."""
+    """A treebank ready for the learners, and its options, with all choices made."""
 
     examples: Examples
     options: TreebankOptions
 
 
 def prepare(trees: Sequence[Tree], options: TreebankOptions) -> Prepared:
-    """Binarise trees and lay them out for the learners, settling what the options leave open.
+    """Binarise trees and convert them to arrays, choosing the options that are left open.
 
-    Intermediate symbols that remember a sibling make a better grammar as long as the treebank
-    has most of its rules.  How many it lacks is estimated as by Good and Turing: the chance
-    that the next rule is a new one is the share of the rules' uses that are their only one.
+    Intermediate symbols that are annotated with a sibling give a better grammar if the treebank
+    contains most of the resulting rules.  The probability that the next rule is unseen is the
+    Good-Turing estimate: the fraction of rule occurrences whose rule occurs once.
     """
     heads = find_heads(trees) if options.heads == "auto" else options.heads
     options = replace(options, heads=heads)
@@ -44,13 +43,13 @@ def prepare(trees: Sequence[Tree], options: TreebankOptions) -> Prepared:
     for siblings in (1, 0):
         choice = BinariseOptions(direction=options.direction, horizontal=siblings)
         examples = _examples(trees, choice, options)
-        if unseen_share(examples) <= MOST_UNSEEN:
+        if unseen_share(examples) <= MAX_UNSEEN:
             break
     return Prepared(examples, replace(options, binarise=choice))
 
 
 def unseen_share(examples: Examples) -> float:
-    """Share of the uses of binary rules that are the only use of their rule; 0 for no rules."""
+    """Fraction of occurrences of binary rules whose rule occurs once; 0 without rules."""
     uses = np.bincount(examples.rule[examples.rule >= 0])
     return float(np.sum(uses == 1) / max(1, uses.sum()))
 
@@ -65,9 +64,9 @@ def _examples(
 
 
 def find_heads(trees: Sequence[Tree]) -> str:
-    """Name of the head table that knows the labels of some trees, or else the last child of each.
+    """Name of the head table that covers the labels of some trees, else ``rightmost``.
 
-    A table is taken when it has rules for at least `HEAD_COVERAGE` of the phrases.
+    A table is used if it has rules for at least `HEAD_COVERAGE` of the phrases.
     """
     labels = Counter(
         node.label for tree in trees for node in tree.nodes() if len(node.children) > 1

@@ -1,7 +1,7 @@
-"""Pruning by the plain PCFG, with restrictions relaxed step by step until there is a tree.
+"""Pruning by the plain PCFG; restrictions are relaxed step by step until there is a tree.
 
-First each word has the tags that it came with, or that the tagger found likely, and the threshold
-of pruning falls.  Then tags are set free, and the thresholds are tried again.
+At first each word has its given tag, or the tags that the tagger finds likely, and the pruning
+threshold is lowered in steps.  Then given tags are ignored, and the thresholds are tried again.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from eigentree.constituency.options import ParserOptions
 from eigentree.constituency.result import Fallback
 from eigentree.sentence_input import PreparedSentence
 
-# Pruning thresholds are relaxed by this factor, then to none at all.
+# The pruning threshold is lowered by this factor, then to 0.
 RELAXATION = 1e-3
 
-# Marginals of all symbols over all spans, None where there is no tree.
+# Computes the marginals of all symbols over all spans; None if there is no tree.
 FullChart = Callable[[Leaves, Permitted | None], FullMarginals | None]
 
 
 class PrunedForest(NamedTuple):
-    """What the plain PCFG leaves of a sentence, and what was relaxed for it."""
+    """The pruned forest of a sentence, and the restriction that was relaxed (None for none)."""
 
     pruned: Pruned
     fallback: Fallback | None
@@ -49,7 +49,7 @@ def schedule(
     kruskal: KruskalGrammar | None = None,
     factors: KruskalFactors | None = None,
 ) -> Iterator[PrunedForest]:
-    """The prunings of a sentence, each made when it is needed.
+    """The prunings of a sentence, each computed on demand.
 
     They depend on the backbone and the options, not on latent states, unless there is a Kruskal
     form.
@@ -61,9 +61,9 @@ def schedule(
     backbone
         The plain PCFG.
     options
-        Threshold, and whether the chart is exhaustive.
+        Threshold and exhaustiveness of the chart.
     kruskal, factors
-        The Kruskal form that prunes instead of the plain PCFG, and its factors; None for none.
+        A Kruskal form that prunes instead of the plain PCFG, and its factors; None for none.
     """
     full_chart: FullChart | None = None
     if kruskal is not None:
@@ -79,24 +79,25 @@ def relaxed_prunings(
     threshold: float,
     full_chart: FullChart | None = None,
 ) -> Iterator[PrunedForest]:
-    """Prune a sentence, less with each iteration.
+    """Prune a sentence, less strictly with each iteration.
 
     Parameters
     ----------
     sentence
         At least one word.
     threshold
-        Minimum marginal at first.
+        Minimum marginal in the first pruning.
     full_chart
-        Computes the complete chart, which is then pruned; None to prune as the chart grows.
+        Computes the complete chart, which is then pruned; None to prune while the chart is
+        computed.
     """
     for leaves, permitted, thresholds, fallback in _steps(backbone, sentence, threshold):
         pruner = _pruner(backbone, leaves, permitted, full_chart)
         for number, minimum in enumerate(dict.fromkeys((*thresholds, 0.0))):
-            # Only the first pruning has a beam, so that what a beam drops is not lost for good.
+            # Only the first pruning uses a beam: later ones recover what it dropped.
             pruned = pruner(minimum, 0.0 if number else None)
             if pruned is None and number:
-                break  # there is no tree at all, however little is pruned
+                break  # there is no tree even without pruning
             if pruned is None:
                 continue
             relaxed: Fallback | None = "threshold" if number else None
@@ -104,11 +105,11 @@ def relaxed_prunings(
 
 
 def any_tree(backbone: PCFG, sentence: PreparedSentence) -> bool:
-    """Whether a sentence has a tree that satisfies its constraints, under whatever tags.
+    """Whether a sentence has a tree, with any tags, that satisfies its constraints.
 
     Cost
     ----
-    An inside pass without a beam, or two.
+    One or two inside passes without a beam.
     """
     everything = Permitted.everything(len(sentence.words), len(backbone.symbols))
     return any(
@@ -118,7 +119,7 @@ def any_tree(backbone: PCFG, sentence: PreparedSentence) -> bool:
 
 
 class _Step(NamedTuple):
-    """Candidate tags of the words, permitted labels of spans, and thresholds of pruning."""
+    """Candidate tags of the words, permitted labels of spans, and pruning thresholds."""
 
     leaves: Leaves
     permitted: Permitted | None
@@ -127,7 +128,7 @@ class _Step(NamedTuple):
 
 
 def _steps(backbone: PCFG, sentence: PreparedSentence, threshold: float) -> Iterator[_Step]:
-    """Candidate tags of the words, and the thresholds that are tried with them."""
+    """Candidate tags of the words, each with the thresholds that are tried with them."""
     words, tags, guesses, constraints = sentence
     numbers = [-1] * len(words) if tags is None else backbone.tag_numbers(tags)
     fixed = constraints.tags if constraints else {}
@@ -138,7 +139,7 @@ def _steps(backbone: PCFG, sentence: PreparedSentence, threshold: float) -> Iter
     permitted = None
     if constraints:
         permitted = permitted_by(constraints, backbone.symbols, len(words))
-    # Words whose given tags are unknown have to be left free from the start.
+    # Given tags that the grammar does not know are ignored from the start.
     pairs = zip(sentence.given, numbers, strict=True)
     is_free = any(tag is not None and number < 0 for tag, number in pairs)
     first: Fallback | None = "tags" if is_free else None
@@ -165,7 +166,7 @@ def _steps(backbone: PCFG, sentence: PreparedSentence, threshold: float) -> Iter
 def _pruner(
     backbone: PCFG, leaves: Leaves, permitted: Permitted | None, full_chart: FullChart | None
 ) -> Callable[[float, float | None], Pruned | None]:
-    """A function that prunes by threshold and beam; a complete chart is computed only once."""
+    """A function that prunes by threshold and beam; a complete chart is computed once."""
     if full_chart is None:
         return lambda minimum, beam: prune(
             backbone, leaves, minimum, beam=beam, permitted=permitted

@@ -1,4 +1,4 @@
-"""The result of parsing a sentence: its tree, confidences, and what was relaxed for it."""
+"""The result of parsing a sentence: tree, confidences, alternatives and fall-back."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from eigentree.treebank.constraints import Constraint
 from eigentree.treebank.io.brackets import format_tree
 from eigentree.treebank.tree import Tree, spans_of_nodes
 
-# What may be relaxed for a tree, see `eigentree.constituency.parser`.
+# Restrictions that may be relaxed to get a tree, see `eigentree.constituency.parser`.
 Fallback = Literal["threshold", "coarse", "tags", "flat", "split", "empty", "constraints"]
 
 
 class Bracket(NamedTuple):
-    """A labelled span of a parse, with how sure the parser is of it.
+    """A labelled span of a parse and its confidence.
 
-    ``confidence`` is the marginal of the label over the half-open span, cut to 0..1; for a
-    signed grammar it is an estimate that may be off, not a probability.  ``calibrated`` is how
-    often such brackets were right in held-out trees; None without a calibration.
+    ``confidence`` is the marginal of the label over the half-open span, clipped to 0..1; for a
+    signed grammar it is not a probability and may be inaccurate.  ``calibrated`` is the accuracy of
+    brackets with this confidence on held-out trees; None without a calibration.
     """
 
     label: str
@@ -37,10 +37,10 @@ class Bracket(NamedTuple):
 
 
 class Calibrated(NamedTuple):
-    """A parse by how often such parses were right in held-out trees.
+    """Calibrated confidences of a parse, by the accuracy on held-out trees.
 
-    ``confidence`` is the mean over the brackets; ``tree_confidence`` the probability that the tree
-    has all phrases right and no others, None where `ParseResult.tree_confidence` is.
+    ``confidence`` is the mean over the brackets.  ``tree_confidence`` is the probability that the
+    brackets are exactly those of the correct tree; None if `ParseResult.tree_confidence` is.
     """
 
     confidence: float
@@ -54,22 +54,20 @@ class Alternative(NamedTuple):
     ----------
     tree
     objective
-        What the decoder judges trees by, see `eigentree.constituency.chart.decode`; None for
-        fall-backs
+        The decoder's objective, see `eigentree.constituency.chart.decode`; None for fall-backs
         without a chart.
     log_value
-        Logarithm of the absolute value of the tree itself, in nats, all latent states summed out;
-        it compares with that of the sentence.  Of several derivations with the same phrases that of
-        the best one counts.  -inf for 0; None for fall-backs without a chart and for trees by the
-        objective ``free``, whose rules the grammar may not have.
+        Logarithm of the absolute value of the tree in nats, summed over latent states; comparable
+        with that of the sentence.  If several derivations have the same phrases, the value of the
+        best one.  -inf for 0; None for fall-backs without a chart, and for the objective ``free``,
+        whose trees may use rules that the grammar lacks.
     sign
         Sign of that value; 0 for 0.
     probability
-        The tree's share of the sentence's value, among the trees that pruning has left.  None
-        where values are signed, and so no probabilities.
+        P(tree given sentence), among the trees that pruning left.  None for signed values, which
+        are not probabilities.
     confidence
-        Mean raw confidence of its brackets, 0..1, also where the parser has a calibration; None
-        where there are none to judge.
+        Mean confidence of its brackets, 0..1, never calibrated; None without brackets.
     """
 
     tree: Tree
@@ -87,37 +85,37 @@ class ParseResult(NotebookDisplay):
     Attributes
     ----------
     words, tags
-        As parsed; tags are the given ones, else those that the parser chose among the
+        As parsed.  Tags are the given ones, otherwise those that the parser chose among the
         tagger's.
     tree
         None only for an empty sentence.
     brackets
-        The phrases of the tree that a chart has judged, children before parents.
+        The phrases of the tree that have a marginal, children before parents.
     confidence
-        Mean confidence of the brackets, 0..1; None where there are none to judge.
+        Mean confidence of the brackets, 0..1; None without brackets.
     log_value
-        Logarithm of the absolute value of the sentence, in nats: for a grammar of
-        probabilities the log-probability of its words with the given tags, but for pruned
-        trees and the price of tags set aside; with the tagger's tags each word counts by how
-        probable its tag is instead.  None for fall-backs without a chart.
+        Logarithm of the absolute value of the sentence in nats.  For a probabilistic grammar and
+        given tags, it is the log-probability of the words and tags without the pruned trees, and
+        with a penalty for ignored tags.  With the tagger's tags, words are weighted by the
+        probabilities of their tags instead.  None for fall-backs without a chart.
     sign
-        Sign of the value; -1 happens with signed grammars.
+        Sign of the value; -1 is possible for signed grammars.
     fallback
-        What had to be given up; None for an ordinary parse.
+        The restriction that was relaxed; None for an ordinary parse.
     alternatives
-        The best trees, where they were asked for: first the tree, then the others by the decoder's
-        objective.  No two have the same phrases; each has the best tags for them.  The tree alone
-        for the fall-backs ``flat`` and ``split``.
+        The best trees, if requested: first the tree, then the others by the decoder's objective.
+        All differ in their phrases; each has the best tags for them.  The fall-backs ``flat`` and
+        ``split`` have the tree alone.
     dropped_constraints
         The constraints that the tree may violate, because not all could be satisfied.
     conflict
-        Why not, in words; None where all are satisfied.
+        The reason; None if all constraints are satisfied.
     calibrated
-        Calibrated confidences, where the parser has a calibration and there are brackets.
+        Calibrated confidences; None without a calibration or without brackets.
     marginals
-        Labelled spans of all trees, where they were asked for, by start, then end.
+        Labelled spans of all trees, if requested, by start, then end.
     offsets
-        The characters of each word, half-open, where the sentence came as text; None otherwise.
+        Character offsets of each word, half-open, if the sentence was given as text; else None.
     """
 
     words: list[str]
@@ -137,10 +135,10 @@ class ParseResult(NotebookDisplay):
 
     @property
     def tree_confidence(self) -> float | None:
-        """Confidence that the tree has all phrases right and no others, not calibrated.
+        """Confidence that the brackets are exactly those of the correct tree, not calibrated.
 
-        The product of the confidences, as if brackets were independent; None where some of the
-        tree's brackets have none.
+        The product of the confidences, as if brackets were independent; None if a bracket has
+        none.
         """
         if not self.brackets or self.fallback == "split":
             return None
@@ -155,17 +153,17 @@ class ParseResult(NotebookDisplay):
         constrained: bool | None = None,
         where: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """The result in types that JSON has.
+        """The result in JSON types.
 
         Parameters
         ----------
         wrapper, root_name
             Outer bracket of printed trees, and the label that it replaces; see `wrapped`.
         several, constrained
-            Whether alternatives and dropped constraints are included; None if there are any.
+            Include alternatives and dropped constraints; None to include them if there are any.
         where
-            Entries about the position of the words, which come after them; None for
-            ``offsets`` if there are any.
+            Entries about the position of the words, placed after them; None for ``offsets``, if
+            there are any.
         """
         if where is None:
             where = {} if self.offsets is None else {"offsets": self.offsets}
@@ -203,29 +201,29 @@ class ParseResult(NotebookDisplay):
 
 
 def wrapped(tree: Tree, wrapper: str | None, root_name: str) -> Tree:
-    """A clean tree in an outer bracket, where the treebank has one."""
+    """A clean tree in the treebank's outer bracket, if it has one."""
     if wrapper is None:
         return tree
-    # A tag may have the same name.
+    # A tag may have the same name as the root.
     is_root = tree.label == root_name and not tree.is_preterminal
     return Tree(wrapper, tree.children if is_root else (tree,))
 
 
 def in_brackets(result: ParseResult, wrapper: str | None, root_name: str) -> str:
-    """A parse on one line, in the treebank's own outer bracket; empty for no tree."""
+    """A parse in one line, in the treebank's outer bracket; empty without a tree."""
     return "" if result.tree is None else format_tree(wrapped(result.tree, wrapper, root_name))
 
 
 def mark_dropped(
     result: ParseResult, dropped: tuple[Constraint, ...], conflict: str | None
 ) -> ParseResult:
-    """The same result, marked with constraints that it may violate."""
+    """The same result with the constraints that it may violate."""
     fallback = result.fallback or "constraints"
     return replace(result, fallback=fallback, dropped_constraints=dropped, conflict=conflict)
 
 
 def with_alternative(result: ParseResult) -> ParseResult:
-    """The same result, the tree being an alternative where there is no other."""
+    """The same result; without alternatives, the tree becomes the only one."""
     if result.tree is None or result.alternatives:
         return result
     return replace(result, alternatives=(Alternative(result.tree, confidence=result.confidence),))
@@ -236,16 +234,16 @@ def annotate(
     calibration: Calibration | None = None,
     offsets: tuple[tuple[int, int], ...] | None = None,
 ) -> ParseResult:
-    """The result with calibrated confidences and with the characters of its words.
+    """The result with calibrated confidences and character offsets.
 
     Parameters
     ----------
     result
-        As the decoder gives it.
+        The decoder's result.
     calibration
-        None where there is none for such sentences.
+        None if there is none for such sentences.
     offsets
-        None where the sentence did not come as text.
+        None if the sentence was not given as text.
     """
     if calibration is not None and result.brackets:
         result = _calibrated(result, calibration)
@@ -263,7 +261,7 @@ def _calibrated(result: ParseResult, calibration: Calibration) -> ParseResult:
 
 
 def concatenate(words: list[str], parts: Sequence[ParseResult], root: str) -> ParseResult:
-    """One parse of a sentence from those of its parts."""
+    """Join the parses of the parts of a sentence."""
     brackets: list[Bracket] = []
     marginals: list[Marginal] = []
     start = 0
@@ -288,35 +286,35 @@ def concatenate(words: list[str], parts: Sequence[ParseResult], root: str) -> Pa
 
 
 def mean_confidence(brackets: Sequence[Bracket]) -> float | None:
-    """The confidence of a whole parse."""
+    """The mean confidence of the brackets of a parse; None without brackets."""
     return float(np.mean([each.confidence for each in brackets])) if brackets else None
 
 
 def check_kbest(kbest: int | None) -> None:
-    """Check a number of trees."""
+    """Check that a number of trees is valid."""
     if kbest is not None and kbest < 1:
         raise SettingsError(f"kbest is {kbest}; it must be at least 1")
 
 
 def check_minimum(minimum: float | None) -> None:
-    """Check a minimum size of marginals."""
+    """Check that a minimum of marginals is valid."""
     if minimum is not None and not 0.0 <= minimum < math.inf:
-        raise SettingsError(f"the minimum of marginals is {minimum}; it must be 0 or more")
+        raise SettingsError(f"the minimum of marginals is {minimum}; it must be at least 0")
 
 
 def node_confidences(result: ParseResult) -> list[float | None]:
-    """How sure the parser is of each node of the tree, in the order of ``tree.nodes()``.
+    """The confidence of each node of the tree, in the order of ``tree.nodes()``.
 
-    Calibrated where that can be.  None for what no chart has judged, such as tags.
+    Calibrated if possible.  None for nodes without a marginal, such as tags.
     """
     if result.tree is None:
         return []
     waiting: dict[tuple[str, int, int], list[float]] = {}
     for label, start, end, raw, right in result.brackets:
         waiting.setdefault((label, start, end), []).append(raw if right is None else right)
-    found: list[float | None] = []
+    confidences: list[float | None] = []
     for node, span in zip(result.tree.nodes(), spans_of_nodes(result.tree), strict=True):
-        # Brackets come after those below them, and nodes before.
-        own = [] if node.is_preterminal else waiting.get(span, [])
-        found.append(own.pop() if own else None)
-    return found
+        # Brackets are listed children first, nodes parents first.
+        of_span = [] if node.is_preterminal else waiting.get(span, [])
+        confidences.append(of_span.pop() if of_span else None)
+    return confidences

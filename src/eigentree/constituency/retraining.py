@@ -1,4 +1,4 @@
-"""From a parser and partially annotated trees to a better parser."""
+"""Retraining of a parser on partially annotated trees."""
 
 from __future__ import annotations
 
@@ -24,39 +24,39 @@ def retrain(
     progress: Progress | None = None,
     jobs: int = 1,
 ) -> Retrained:
-    """Retrain a parser on partially annotated trees; its tagger stays as it is.
+    """Retrain a parser on partially annotated trees; its tagger does not change.
 
     Parameters
     ----------
     parser
-        The initial model; the result does not depend on chance.
+        The initial model.  Retraining is deterministic.
     trees
-        Trees that are cleaned as the parser's were; phrases may be missing.
+        Trees that are cleaned like the parser's training trees; phrases may be missing.
     options
         Iterations, weight of the initial model, threshold, smoothing.
     dev
-        Clean trees on which the best iteration is found; without them the last is kept.
+        Clean trees; the iteration with the best F1 on them is kept, without them the last.
     progress
-        Called with the stage and the share of it that is done.
+        Called with the stage and the completed fraction of it.
     jobs
-        Threads; the model is the same for any number.
+        Number of threads; the model does not depend on it.
 
     Raises
     ------
     SettingsError
-        When the parser has signed values or a Kruskal form.
+        When the parser has signed values or a Kruskal form, or there are no trees.
     GrammarError
-        When no tree has a derivation that its brackets allow.
+        When no tree has a derivation that is compatible with its brackets.
     """
     if parser.grammar.signed:
         raise SettingsError(
             f"the model's method is {parser.description.get('method', 'unknown')} and its values "
-            "are signed; retraining needs probabilities, as of pcfg, clustering, em or spectral+em"
+            "are signed; retraining needs a probabilistic model: pcfg, clustering, em, spectral+em"
         )
     if parser.kruskal is not None:
         raise SettingsError(
-            "the model has a Kruskal form, which retraining can't keep; retrain the model that it "
-            "was made from"
+            "the model has a Kruskal form, which retraining can't keep; retrain the model that was "
+            "decomposed"
         )
     if not trees:
         raise SettingsError("there are no trees to retrain on; at least one is needed")

@@ -1,4 +1,4 @@
-"""Sizes and settings of a constituency parser, as ``eigentree inspect`` prints them."""
+"""Sizes and settings of a constituency parser, for ``eigentree inspect``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from eigentree.constituency.grammar.kruskal import (
 from eigentree.constituency.parser import ConstituencyParser
 from eigentree.linalg.multilinear import SparseTensor
 
-# Lengths of sentences for which costs of charts are given.
+# Sentence lengths for which the cost of charts is computed.
 LENGTHS = (10, 20, 40, 80)
 
 
@@ -30,7 +30,7 @@ def summarise(parser: ConstituencyParser) -> dict[str, Any]:
     n_states = grammar.n_states
     description = dict(parser.description)
     values = description.pop("singular_values", None)
-    # A parser assembled by hand may lack the counts of its symbols.
+    # The description of a parser assembled by hand may have no counts of symbols.
     count = np.array(description.pop("symbol_counts", None) or [0] * len(symbols))
     n_rules = np.bincount(backbone.parent, minlength=len(symbols))
     counted_form = grammar.is_counted
@@ -77,20 +77,20 @@ def summarise(parser: ConstituencyParser) -> dict[str, Any]:
 
 
 def _costs(form: KruskalGrammar, error: float | None) -> dict[str, Any]:
-    """Cost and error of charts in Kruskal form, compared with charts that use every rule."""
+    """Cost and error bounds of charts in Kruskal form, compared with charts over all rules."""
     tensor = rule_tensor(form.exact)
-    at = {n: Multiplications.of(form, n) for n in LENGTHS}
+    costs = {n: Multiplications.of(form, n) for n in LENGTHS}
     return {
         "rank": form.rank,
         "numbers that are not zero": form.n_parameters,
         "precision": str(form.weights.dtype),
         "multiplications": {
             n: {
-                "by rules": found.by_rules,
-                "in Kruskal form": found.in_kruskal_form,
-                "ratio": found.by_rules / found.in_kruskal_form,
+                "by rules": each.by_rules,
+                "in Kruskal form": each.in_kruskal_form,
+                "ratio": each.by_rules / each.in_kruskal_form,
             }
-            for n, found in at.items()
+            for n, each in costs.items()
         },
         "bytes of a chart": {n: form.chart_bytes(n) for n in LENGTHS},
         "bounds": None if error is None or form.exact.signed else _bounds(form, tensor, error),
@@ -98,12 +98,12 @@ def _costs(form: KruskalGrammar, error: float | None) -> dict[str, Any]:
 
 
 def _bounds(form: KruskalGrammar, tensor: SparseTensor, error: float) -> dict[str, Any]:
-    """The bounds of the paper's section 5; null for one that is too large for a float."""
+    """Error bounds by word count; None for values too large for a float (cohen-2013, section 5)."""
     from eigentree.constituency.learn.decomposition import slices
 
     smallest, parents = float(tensor.values[tensor.values > 0].min()), form.n_inner_states
     differences = {n: probability_bound(error, smallest, parents, n) for n in LENGTHS}
-    # Singular vectors of all slices make an exact form with columns of unit length.
+    # The singular vectors of all slices are an exact form with columns of unit length.
     exact = slices(tensor, len(tensor.values)).weights
     return {
         "error": error,

@@ -1,4 +1,4 @@
-"""From clean trees to a parser: the steps of training, in order."""
+"""Training of a constituency parser from clean trees."""
 
 from __future__ import annotations
 
@@ -35,28 +35,28 @@ def train(
     jobs: int = 1,
     checkpoint: Path | None = None,
 ) -> ConstituencyParser:
-    """Learn a parser; see `Parser.train`.
+    """Train a parser; see `ConstituencyParser.train`.
 
     Parameters
     ----------
     trees
         Clean trees, at least one.
     options
-        The settings; None for the defaults.
+        All settings; None for the defaults.
     dev
-        Clean held-out trees on which expectation maximisation finds its best iteration (without
-        them it keeps the last), and on which numbers of states are searched.
+        Clean held-out trees: expectation maximisation keeps the iteration with the best F1 on them
+        (without them, the last), and the search for numbers of states needs them.
     wrapper
-        Label of the outer bracket for parsed trees.
+        Label of the outer bracket of parsed trees; None for none.
     seed
-        One seed gives one model.
+        The same seed gives the same model.
     progress
-        Called with the stage and the share of it that is done.
+        Called with the stage and the completed fraction of it.
     jobs
-        Threads of expectation maximisation and of the search for numbers of states; the model is
-        the same for any number.
+        Threads for expectation maximisation and for the search for numbers of states; the model
+        does not depend on their number.
     checkpoint
-        A file from which an interrupted expectation maximisation resumes.
+        File from which an interrupted expectation maximisation resumes.
     """
     options = options or TrainingOptions()
     if progress:
@@ -94,7 +94,7 @@ def train(
         "jackknife": options.jackknife,
         **report,
     }
-    # As JSON will give it back, so that a loaded parser equals this one.
+    # With lists instead of tuples, so that it equals the description of the saved parser.
     description = json.loads(json.dumps(description))
     parser = ConstituencyParser(grammar.rounded(), tagger, options.parsing, wrapper, description)
     if options.decomposition is None:
@@ -113,18 +113,18 @@ def learn_grammar(
     jobs: int = 1,
     checkpoint: Path | None = None,
 ) -> tuple[LPCFG, dict[str, Any]]:
-    """The grammar, and what the model file records about learning it.
+    """Learn a grammar; returns it and a report for the model file.
 
     Parameters
     ----------
     examples
         The treebank.
     options
-        The settings.
+        All settings.
     projections
-        Those by ``options.estimator.projecting``, where they are known already.
+        Projections with the settings ``options.estimator.projecting``, if already computed.
     dev, seed, progress, jobs, checkpoint
-        As of `train`.
+        As in `train`.
     """
     estimator, unseen = options.estimator, options.widening
     grammar, report = estimator.fit(

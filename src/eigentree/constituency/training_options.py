@@ -29,18 +29,18 @@ from eigentree.treebank.lexicon import LexiconOptions
 
 @dataclass(frozen=True, slots=True)
 class TreebankOptions:
-    """How a treebank is prepared before a grammar is learned.
+    """Preparation of a treebank before a grammar is learned.
 
     Attributes
     ----------
     cleaning
         Traces, function tags, wrappers.
     binarise
-        Direction and Markovisation; None to choose Markovisation by the treebank.
+        Direction and Markovisation; None to choose the Markovisation by the treebank.
     direction
-        Of binarisation, where `binarise` is None.
+        Direction of binarisation if `binarise` is None.
     heads
-        Name of a head table, path of one, or ``auto`` for one that fits the labels.
+        Name or path of a head table, or ``auto`` for one that covers the labels.
     lexicon
         Rare words and their classes.
     """
@@ -59,9 +59,9 @@ class TrainingOptions:
     Attributes
     ----------
     method
-        ``spectral``; ``clustering`` for relative frequencies of clusters of spectral
-        projections; ``em`` for expectation maximisation, ``spectral+em`` for the same from
-        such clusters; ``pcfg`` for relative frequencies without latent states.
+        ``spectral``; ``clustering``: relative frequencies of clusters of spectral projections;
+        ``em``: expectation maximisation; ``spectral+em``: expectation maximisation initialised by
+        such clusters; ``pcfg``: relative frequencies without latent states.
     treebank
         Cleaning, binarisation, heads, rare words.
     spectral
@@ -69,22 +69,22 @@ class TrainingOptions:
     clustering
         States, clusters and smoothing of the clustering estimator.
     noise
-        Added by the methods ``spectral`` and ``clustering`` before they estimate.
+        Noise that the methods ``spectral`` and ``clustering`` add before estimation.
     state_search
-        Search for numbers of states on held-out trees, for the method ``spectral`` alone; None for
-        those that `spectral` gives.
+        Search for numbers of states on held-out trees (method ``spectral`` only); None for the
+        numbers in `spectral`.
     em
-        States, iterations and smoothing of expectation maximisation.  The method decides
-        how it starts.
+        States, iterations and smoothing of expectation maximisation.  Its initialisation depends on
+        the method.
     unseen
-        Rules that the treebank lacks, for grammars with latent states; None for none.  The
-        plain PCFG never has any.
+        Rules that are not in the treebank, for grammars with latent states; None for none.  The
+        plain PCFG has none.
     decomposition
-        Of the rules into Kruskal form, after learning; None for none.
+        Decomposition of the rules into Kruskal form, after learning; None for none.
     parsing
         Options of the trained parser.
     tagger
-        Whether a tagger is trained on the same trees.
+        Train a tagger on the same trees.
     jackknife
         Train the grammar on jackknifed tags (each fold tagged by a tagger trained on the
         others), so that it sees realistic tagging errors.
@@ -110,51 +110,51 @@ class TrainingOptions:
             )
         if self.state_search is not None and not self.uses("state_search"):
             raise SettingsError(
-                f"state_search is for the method spectral; with {self.method} there is none"
+                f"state_search requires the method spectral; the method is {self.method}"
             )
         if self.noise.scheme != "none" and not self.uses("noise"):
             raise SettingsError(
-                f"noise is for the methods spectral and clustering; {self.method} has none"
+                f"noise requires the method spectral or clustering; the method is {self.method}"
             )
         if self.noise.scheme != "none" and self.state_search is not None:
             raise SettingsError("noise and state_search are mutually exclusive")
         self._check_parsing()
 
     def _check_parsing(self) -> None:
-        """Refuse settings by which a grammar would be learned in full and then could not parse."""
+        """Reject settings of a parser that would fail only after the grammar is learned."""
         objective, form = self.parsing.objective, self.decomposition
         states, is_signed = self.estimator.states, self.estimator.is_signed
         if objective == "viterbi" and (states > 1 or is_signed):
             raise SettingsError(
-                "parsing.objective is 'viterbi', which needs probabilities and one state a symbol; "
-                f"{self.method} with {counted(states, 'state')} gives another grammar"
+                "parsing.objective is 'viterbi', which requires probabilities and one state per "
+                f"symbol; the method is {self.method} with {counted(states, 'state')}"
             )
         if form is not None and not form.each and objective not in OF_ITEMS:
             raise SettingsError(
                 f"parsing.objective is {objective!r}; a grammar in Kruskal form has no marginals "
                 f"of rules, so it must be one of {', '.join(OF_ITEMS)}"
             )
-        # A form of rank r has 3 r m numbers instead of m^3.
+        # A rule of m states has m^3 parameters; its Kruskal form of rank r has 3 r m.
         if form is not None and form.each and 3 * form.rank >= states**2:
             raise SettingsError(
                 f"decomposition.rank of each rule is {form.rank}; with {counted(states, 'state')} "
-                f"it must be below {states**2 / 3:.4g} to make a rule smaller"
+                f"it must be below {states**2 / 3:.4g} to reduce the size of a rule"
             )
         if form is not None and form.method == "apr" and is_signed and states > 1:
             raise SettingsError(
-                "decomposition.method is 'apr', which takes no negative values; spectral grammars "
-                "have some, so it must be another, such as 'als'"
+                "decomposition.method is 'apr', which does not support negative values; spectral "
+                "grammars need another method, such as 'als'"
             )
 
     @property
     def estimator(self) -> Estimator:
-        """The method with those of these settings that it uses."""
+        """The estimator of the method, with the settings that it uses."""
         names = self._estimator_fields
-        made: Estimator = estimator_class(self.method)(**{n: getattr(self, n) for n in names})
-        return made
+        estimator: Estimator = estimator_class(self.method)(**{n: getattr(self, n) for n in names})
+        return estimator
 
     def uses(self, name: str) -> bool:
-        """Whether the method uses a setting of some methods only."""
+        """Whether the method uses a setting that only some methods have."""
         return name in self._estimator_fields
 
     @property
@@ -164,17 +164,17 @@ class TrainingOptions:
 
     @property
     def widening(self) -> UnseenRuleOptions | None:
-        """Settings of unseen rules, where the method can have them; None for none."""
+        """Settings of unseen rules if the method supports them; None for none."""
         return self.unseen if self.estimator.is_latent else None
 
     @property
     def em_settled(self) -> EMOptions:
-        """Settings of expectation maximisation, with the start that the method stands for."""
+        """Settings of expectation maximisation, with the initialisation of the method."""
         settled: EMOptions = getattr(self.estimator, "em", self.em)
         return settled
 
     def decisive(self) -> dict[str, Any]:
-        """The settings that what is learned depends on, without those of other methods."""
+        """The settings that the learned grammar depends on, without those of other methods."""
         settings = asdict(self)
         for name in ("spectral", "em", "clustering"):
             if not self.uses(name):
@@ -186,7 +186,7 @@ class TrainingOptions:
         return settings
 
     def with_shortcuts(self, method: str | None, states: int | None) -> TrainingOptions:
-        """The same settings with another method or number of states, where one is given."""
+        """The same settings with another method or number of states, if not None."""
         changed = self if method is None else replace(self, method=learned_by(method))
         variant = VARIANTS.get(method or "")
         if variant is not None:

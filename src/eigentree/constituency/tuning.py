@@ -1,4 +1,4 @@
-"""Settings chosen by F1 on held-out trees: numbers of states and smoothing constants."""
+"""Tuning on held-out trees: numbers of states and smoothing constants."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from eigentree.errors import SettingsError
 from eigentree.treebank.tree import Tree
 from eigentree.types import Progress
 
-# Settings that are tuned, in this order, and the values that are tried.
+# Settings of the spectral estimator in the order of tuning, with the candidate values.
 TUNED = {
     "shrinkage": (1.0, 1.25, 1.5, 2.0),
     "smoothing": (2.0, 5.0, 10.0),
@@ -45,10 +45,11 @@ def optimise_states(
     progress: Progress | None = None,
     jobs: int = 1,
 ) -> tuple[SpectralModel, dict[str, Any]]:
-    """Learn spectrally with the numbers of states for frequent nonterminals that score best.
+    """Search for the numbers of states of frequent nonterminals with the best score.
 
-    The decompositions are made once, for the largest number; fewer states are their first
-    directions.  The plain model, whose directions may differ a little, stays if none is better.
+    The singular value decompositions are computed once, for the largest number; smaller numbers use
+    their first directions.  If no assignment is better than the plain model, whose directions may
+    differ slightly, the plain model is returned.
 
     Parameters
     ----------
@@ -59,19 +60,19 @@ def optimise_states(
     scorer
         Scores a grammar; higher is better.
     seed
-        One seed gives one model.
+        The same seed gives the same model.
     progress
-        Called with the stage and the share of it that is done.
+        Called with the stage and the completed fraction of it.
     jobs
-        Threads; the model is the same for any number.
+        Number of threads; the model does not depend on it.
 
     Returns
     -------
     SpectralModel
-        Of the best numbers; its score is never below that of the start.
+        The best model; its score is never below that of the plain model.
     dict
-        For the model file: ``spectral``, the settings with `SpectralOptions.states_of` as found,
-        and ``state_search``, what was tried.
+        A report for the model file: ``spectral``, the settings with the best
+        `SpectralOptions.states_of`, and ``state_search``, all trials.
     """
     names = [str(symbol) for symbol in examples.symbols.symbols]
     count = np.bincount(examples.symbol, examples.weight, len(names))
@@ -139,17 +140,25 @@ def tuned(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> TrainingOptions:
-    """Choose the constants of the spectral estimator on held-out trees.
+    """Tune the smoothing constants of the spectral estimator on held-out trees.
 
-    One after another, each setting of `TUNED` gets the value with the highest bracket score;
-    the value that it had stays if none is better.  The decompositions depend on none of
-    them, so they are made once; a value costs one estimate and one parse of the held-out
-    trees, by their own tags.
+    The settings in `TUNED` are tuned one after another: each gets the value with the best bracket
+    F1, or keeps its value if no other is better.
 
     Returns
     -------
     TrainingOptions
-        Never worse on the held-out trees than `options`.
+        Settings with an F1 on the held-out trees at least that of `options`.
+
+    Raises
+    ------
+    SettingsError
+        When there are no held-out trees.
+
+    Cost
+    ----
+    One decomposition, on which no constant depends; for each value an estimate and a parse of the
+    held-out trees with their tags.
     """
     if not dev:
         raise SettingsError("there are no held-out trees to tune on; at least one is needed")

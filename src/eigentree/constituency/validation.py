@@ -1,8 +1,8 @@
-"""Held-out trees on which grammars with the same rules are compared.
+"""Scores of grammars with the same rules on held-out trees.
 
 Grammars that differ only in their latent states share a backbone, the plain PCFG that prunes each
-sentence.  Pruning takes about half of the time of a parse, so it is done once, and each grammar
-decodes the forests that it left.
+sentence.  Pruning takes about half of the time of a parse, so each sentence is pruned once, and
+each grammar decodes the pruned forests.
 """
 
 from __future__ import annotations
@@ -48,15 +48,15 @@ class ValidationSet:
     trees
         Clean trees.
     backbone
-        The plain PCFG of all grammars that will be compared.
+        The plain PCFG of all grammars to be compared.
     options
-        How they parse.
+        Options of parsing.
     progress
-        Called with the stage's name and the share of the trees that is pruned.
+        Called with the name of the stage and the fraction of the trees that are pruned.
 
     Cost
     ----
-    Memory for the packed forest of each sentence, some 100 kB for one of 25 words.
+    Memory for the packed forest of each sentence, about 100 kB for 25 words.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class ValidationSet:
         self._trees = list(trees)
         self._backbone, self._options = backbone, options
         self._sentences = [PreparedSentence(tree.words(), tree.tags()) for tree in trees]
-        # The first pruning serves nearly all sentences; further ones are made when needed.
+        # The first pruning suffices for nearly all sentences; others are computed on demand.
         self._first: dict[tuple[tuple[str, ...], tuple[str, ...]], PrunedForest] = {}
         for number, sentence in enumerate(self._sentences):
             for part in split_long(sentence, options.max_words):
@@ -89,8 +89,7 @@ class ValidationSet:
         """
         if not equal_backbones(grammar.backbone, self._backbone):
             raise GrammarError(
-                "the grammar has other rules or words than those that the held-out trees were "
-                "pruned with; it must have the same"
+                "the grammar has other rules or words than the one that pruned the held-out trees"
             )
 
         def parse_part(part: PreparedSentence) -> ParseResult:
@@ -107,16 +106,16 @@ class ValidationSet:
         ]
 
     def f1(self, grammar: LPCFG) -> float:
-        """Bracket F1 of a grammar on the trees, 0 to 1; 0 where it is not defined."""
+        """Bracket F1 of a grammar on the trees, 0..1; 0 if undefined."""
         parsed = [result.tree for result in self.parse(grammar)]
         return score(self._trees, parsed, EVALB_COLLINS).all.f1 or 0.0
 
     def _prunings(self, part: PreparedSentence) -> Iterator[PrunedForest]:
-        """The schedule of a part, without computing the first pruning again if it is known."""
+        """The prunings of a part; the first one is not recomputed."""
         first = self._first.get(_key(part))
         if first is not None:
             yield first
-        # Those after the first need the first again, which is rare.
+        # Rare: later prunings require the first one to be computed again.
         rest = schedule(part, self._backbone, self._options)
         yield from islice(rest, 0 if first is None else 1, None)
 
@@ -127,18 +126,18 @@ def _key(sentence: PreparedSentence) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """Held-out trees for the grammars of one treebank, pruned only when a method needs them.
+    """Held-out trees for the grammars of one treebank; pruned when a method needs them.
 
     Attributes
     ----------
     trees
         Clean trees, at least one.
     examples
-        The treebank that grammars are learned from.
+        The treebank that the grammars are learned from.
     unseen
-        Settings of the rules that grammars are given besides; None for none.
+        Settings of unseen rules that are added to the grammars; None for none.
     parsing
-        How grammars parse.
+        Options of parsing.
     """
 
     trees: Sequence[Tree]
@@ -147,11 +146,11 @@ class Validation:
     parsing: ParserOptions
 
     def scorer(self, progress: Progress | None = None) -> Callable[[LPCFG], float]:
-        """A function that gives the F1 of a learned grammar with its unseen rules.
+        """A function from a learned grammar to its F1 with unseen rules added.
 
         Cost
         ----
-        A pruning of each held-out tree now, and a decoding of each for every grammar.
+        Each held-out sentence is pruned once here, and decoded for every grammar.
         """
         widened = widener(self.examples, self.unseen)
         backbone = widened(one_state(count_pcfg(self.examples))).backbone
@@ -159,12 +158,12 @@ class Validation:
         return lambda grammar: trees.f1(widened(grammar))
 
     def digest(self, report: Mapping[str, Any]) -> str:
-        """A digest of all that scores depend on besides the grammar.
+        """A digest of everything besides the grammar that scores depend on.
 
         Parameters
         ----------
         report
-            What has been done before grammars are scored, for JSON.
+            A report of earlier steps of learning, in JSON types.
         """
         unseen = self.unseen and asdict(self.unseen)
         parts = [asdict(self.parsing), unseen, report, *map(format_tree, self.trees)]

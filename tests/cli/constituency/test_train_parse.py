@@ -406,7 +406,7 @@ def test_no_model(tmp_path, content, message, verb):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--threshold", "2"), "threshold is 2.0; it must be from 0 to below 1"),
+        (("--threshold", "2"), "threshold is 2.0; it must be at least 0 and below 1"),
         (("--max-words", "1"), "max_words is 1; it must be at least 2"),
         (("--objective", "viterbi"), "viterbi requires one latent state per symbol"),
         (("--objective", "viterbi", "-j", "2"), "viterbi requires one latent state per symbol"),

@@ -219,7 +219,7 @@ def test_forms_that_fit_nothing_are_refused(lexical_grammar: LPCFG):
         KruskalGrammar(lexical_grammar, form.weights[:0].copy(), *none)
     with pytest.raises(ShapeError, match="axis 0 of right is states, which must be 5"):
         replace(form, right=form.right[1:].copy())
-    with pytest.raises(GrammarError, match="the Kruskal form is that of another grammar"):
+    with pytest.raises(GrammarError, match="the Kruskal form belongs to another grammar"):
         ConstituencyParser(replace(lexical_grammar), kruskal=form)
     with pytest.raises(SettingsError, match="so it must be one of spans, brackets"):
         ConstituencyParser(lexical_grammar, kruskal=form, options=ParserOptions("viterbi"))

@@ -64,7 +64,7 @@ def with_combination(**changes: Any) -> dict[str, Any]:
         (with_family(noise="additive", sigma=[float("inf")]), "is inf; it must be a finite number"),
         (
             with_family(method="em", noise="additive", sigma=[0.1]),
-            "family 'plain': noise is for the methods spectral and clustering; em has none",
+            "family 'plain': noise requires the method spectral or clustering; the method is em",
         ),
         (
             with_family(jackknife=True),

@@ -1,10 +1,9 @@
-"""The estimators: methods of learning a grammar from the arrays of a treebank.
+"""The registry of estimators: methods that learn a grammar from the arrays of a treebank.
 
-An estimator is a class that holds the settings that it uses, named as in
-`eigentree.constituency.training_options.TrainingOptions`, and learns a grammar from them.  To add
-one, write a module with such a class in this package and add a row to `ESTIMATORS`.  The command
-line, files of studies and ensembles, and tests take their methods from here, so this module loads
-no learner.
+An estimator is a class whose fields are the settings that it uses, named as in
+`eigentree.constituency.training_options.TrainingOptions`.  To add one, write a module with such a
+class in this package and add a row to `ESTIMATORS`.  The command line, studies, ensembles and tests
+take the names of methods from here, so this module does not import the learners.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from eigentree.constituency.validation import Validation
     from eigentree.types import Progress
 
-# Method -> module of this package and class.
+# Method -> module in this package, class.
 ESTIMATORS: Mapping[str, tuple[str, str]] = {
     "spectral": ("spectral", "Spectral"),
     "clustering": ("clustering", "Clustering"),
@@ -32,14 +31,14 @@ ESTIMATORS: Mapping[str, tuple[str, str]] = {
 
 
 class Variant(NamedTuple):
-    """An estimator on symbols that remember their surroundings.
+    """An estimator applied to symbols that are annotated with their context.
 
     Attributes
     ----------
     method
         The estimator.
     vertical, horizontal
-        As of `eigentree.treebank.binarise.BinariseOptions`.
+        Orders of Markovisation, as in `eigentree.treebank.binarise.BinariseOptions`.
     """
 
     method: str
@@ -47,21 +46,21 @@ class Variant(NamedTuple):
     horizontal: int
 
 
-# Symbols that remember a parent and a sibling, as in the paper's section 4.3.
+# Symbols annotated with a parent and a sibling.
 MARKOV = Variant("pcfg", vertical=2, horizontal=1)
 VARIANTS: Mapping[str, Variant] = {"markov": MARKOV}
 
 METHODS: tuple[str, ...] = (*ESTIMATORS, *VARIANTS)
-"""All names of methods, variants last."""
+"""The names of all methods, variants last."""
 
 
 class Estimator(Protocol):
-    """The settings of a method, and how a grammar is learned with them.
+    """The settings of a method, and learning with them.
 
     Attributes
     ----------
     is_latent
-        Whether grammars have latent states, and may have rules that the treebank lacks.
+        Whether grammars have latent states and support unseen rules.
     is_signed
         Whether values may be negative.
     """
@@ -97,25 +96,25 @@ class Estimator(Protocol):
         validation
             Held-out trees; None for none.  Methods without iterations or search ignore them.
         projections
-            Those by `projecting`, where they are known already.
+            Projections with the settings `projecting`, if already computed.
         seed
-            One seed gives one grammar.
+            The same seed gives the same grammar.
         jobs
-            Threads; the grammar is the same for any number.
+            Number of threads; the grammar does not depend on it.
         checkpoint
-            A file from which an interrupted run resumes; methods without iterations ignore it.
+            File from which an interrupted run resumes; methods without iterations ignore it.
         progress
-            Called with the stage and the share of it that is done.
+            Called with the stage and the completed fraction of it.
 
         Returns
         -------
         grammar, report
-            The report is what the model file records about learning: a mapping for JSON.
+            The report describes learning for the model file, in JSON types.
         """
 
 
 def estimator_class(method: str) -> type[Estimator]:
-    """The class of an estimator, whose learner is loaded now.
+    """The class of an estimator; imports its learner.
 
     Raises
     ------
@@ -123,10 +122,10 @@ def estimator_class(method: str) -> type[Estimator]:
         When there is no such estimator.
     """
     module, name = ESTIMATORS[method]
-    found: type[Estimator] = getattr(import_module(f"{__name__}.{module}"), name)
-    return found
+    estimator: type[Estimator] = getattr(import_module(f"{__name__}.{module}"), name)
+    return estimator
 
 
 def learned_by(method: str) -> str:
-    """The estimator of a method, which may be a variant."""
+    """The name of the estimator of a method or variant."""
     return VARIANTS[method].method if method in VARIANTS else method

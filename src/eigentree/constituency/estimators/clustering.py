@@ -32,21 +32,21 @@ class Clustering:
 
     @property
     def projecting(self) -> SpectralOptions | None:
-        """None where noise disturbs the features."""
+        """None if noise is added to the features."""
         return None if self.noise.on_features else self.clustering.projecting
 
     def fit(
         self,
         examples: Examples,
         *,
-        validation: Validation | None = None,  # noqa: ARG002 - of other estimators
+        validation: Validation | None = None,  # noqa: ARG002 - unused here
         projections: Projections | None = None,
         seed: int = 0,
         jobs: int = 1,  # noqa: ARG002
         checkpoint: Path | None = None,  # noqa: ARG002
         progress: Progress | None = None,
     ) -> tuple[LPCFG, dict[str, Any]]:
-        """Cluster the nodes of each symbol and count the rules with their clusters."""
+        """Cluster the nodes of each symbol; rule probabilities are relative frequencies."""
         model = learn_clustering(
             examples,
             self.clustering,

@@ -1,4 +1,4 @@
-"""Expectation maximisation, from a random start or from clusters of spectral projections."""
+"""Expectation maximisation, initialised at random or by clusters of spectral projections."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from eigentree.types import Ints, Progress
 
 @dataclass(frozen=True, slots=True)
 class EM:
-    """Settings of `eigentree.constituency.learn.em` from a random start; see `Estimator`."""
+    """Settings of `eigentree.constituency.learn.em` initialised at random; see `Estimator`."""
 
     is_latent: ClassVar[bool] = True
     is_signed: ClassVar[bool] = False
@@ -39,19 +39,19 @@ class EM:
         examples: Examples,
         *,
         validation: Validation | None = None,
-        projections: Projections | None = None,  # noqa: ARG002 - of other estimators
+        projections: Projections | None = None,  # noqa: ARG002 - unused here
         seed: int = 0,
         jobs: int = 1,
         checkpoint: Path | None = None,
         progress: Progress | None = None,
     ) -> tuple[LPCFG, dict[str, Any]]:
-        """Iterate; the iteration that is best on the held-out trees is kept, or else the last."""
+        """Run EM; keep the iteration with the best F1 on the held-out trees, or else the last."""
         return _iterate(examples, self.em, None, {}, validation, seed, jobs, checkpoint, progress)
 
 
 @dataclass(frozen=True, slots=True)
 class ClusteredEM:
-    """Settings of `eigentree.constituency.learn.em` from clusters; see `Estimator`."""
+    """Settings of `eigentree.constituency.learn.em` initialised by clusters; see `Estimator`."""
 
     is_latent: ClassVar[bool] = True
     is_signed: ClassVar[bool] = False
@@ -79,7 +79,7 @@ class ClusteredEM:
         checkpoint: Path | None = None,
         progress: Progress | None = None,
     ) -> tuple[LPCFG, dict[str, Any]]:
-        """Cluster, then iterate as `EM.fit` does."""
+        """Cluster the nodes, then run EM as `EM.fit` does."""
         projections = project(examples, self.spectral, seed=seed, progress=progress)
         states = cluster_states(
             examples,
@@ -105,7 +105,7 @@ def _iterate(
     checkpoint: Path | None,
     progress: Progress | None,
 ) -> tuple[LPCFG, dict[str, Any]]:
-    """The grammar of the kept iteration, and the report with all iterations."""
+    """The grammar of the kept iteration, and the report with a record of all iterations."""
     trace = learn_em(
         examples,
         em,

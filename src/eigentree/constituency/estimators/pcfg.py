@@ -1,4 +1,4 @@
-"""Relative frequencies of the treebank's rules: a plain PCFG, one state a symbol."""
+"""Relative frequencies of the treebank's rules: a plain PCFG, one state per symbol."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from eigentree.types import Progress
 
 @dataclass(frozen=True, slots=True)
 class RelativeFrequencies:
-    """Relative frequencies, which have no settings; see `Estimator`."""
+    """Relative frequencies; the method has no settings.  See `Estimator`."""
 
     is_latent: ClassVar[bool] = False
     is_signed: ClassVar[bool] = False
@@ -29,7 +29,7 @@ class RelativeFrequencies:
         self,
         examples: Examples,
         *,
-        validation: Validation | None = None,  # noqa: ARG002 - of other estimators
+        validation: Validation | None = None,  # noqa: ARG002 - unused here
         projections: Projections | None = None,  # noqa: ARG002
         seed: int = 0,  # noqa: ARG002
         jobs: int = 1,  # noqa: ARG002

@@ -1,4 +1,4 @@
-"""The spectral estimator, with a search for numbers of states where that is set."""
+"""The spectral estimator, optionally with a search for numbers of states."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ class Spectral:
 
     @property
     def projecting(self) -> SpectralOptions | None:
-        """None where noise disturbs the features, or numbers of states are searched."""
-        is_own = self.noise.on_features or self.state_search is not None
-        return None if is_own else self.spectral
+        """None if noise is added to the features, or numbers of states are searched."""
+        is_shared = not self.noise.on_features and self.state_search is None
+        return self.spectral if is_shared else None
 
     def fit(
         self,
@@ -47,10 +47,10 @@ class Spectral:
         projections: Projections | None = None,
         seed: int = 0,
         jobs: int = 1,
-        checkpoint: Path | None = None,  # noqa: ARG002 - of other estimators
+        checkpoint: Path | None = None,  # noqa: ARG002 - unused here
         progress: Progress | None = None,
     ) -> tuple[LPCFG, dict[str, Any]]:
-        """Estimate from moments; validation is for the search alone."""
+        """Estimate by the method of moments; the validation trees are used by the search only."""
         if self.state_search is None:
             model = learn_spectral(
                 examples,
@@ -63,7 +63,7 @@ class Spectral:
             report: dict[str, Any] = {"spectral": asdict(self.spectral)}
         else:
             if validation is None:
-                raise SettingsError("state_search needs held-out trees; there are none")
+                raise SettingsError("state_search requires held-out trees; there are none")
             model, report = optimise_states(
                 examples,
                 self.spectral,
