@@ -38,15 +38,15 @@ def with_combination(**changes: Any) -> dict[str, Any]:
         (with_family(states=0), r"family\[1\].states is 0"),
         (with_family(name=" "), r"family\[1\].name is ' '; it must be printable text on one line"),
         (with_family(name="a\nb"), r"family\[1\].name is 'a\\nb'; it must be printable"),
-        (with_family(name="a/b"), "'a/b' can't name a file, as names must"),
-        (with_family(name=".."), r"'\.\.' can't name a file"),
-        (with_family(name="é" * 101), "a name of 202 bytes; names of .* have room for 200"),
+        (with_family(name="a/b"), "name 'a/b' must be valid as a file name"),
+        (with_family(name=".."), r"name '\.\.' must be valid"),
+        (with_family(name="é" * 101), "a name of 202 bytes; it must be at most 200"),
         (with_family(method="neural"), "method is 'neural'; it must be one of spectral, clust"),
         (with_family(noise="loud"), "noise is 'loud'; it must be 'none', 'dropout', 'additive'"),
-        (with_family(sigma=[0.1]), r"family 'plain' has noise 'none' and sigma \[0.1\]; give both"),
+        (with_family(sigma=[0.1]), r"family 'plain' has noise 'none' and sigma \[0.1\]; set both"),
         (
             with_family(noise="dropout"),
-            r"family\[1\]: family 'plain' has noise 'dropout' and sigma \[0.0\]; give both",
+            r"family\[1\]: family 'plain' has noise 'dropout' and sigma \[0.0\]; set both",
         ),
         (with_family(noise="dropout", sigma=[1.0]), "family 'plain': sigma is 1.0; dropout must"),
         (with_family(noise="dropout", sigma=[0.1, 0.1]), "list of one or more different values"),
@@ -80,7 +80,7 @@ def with_combination(**changes: Any) -> dict[str, Any]:
         (with_family(clustering={"rank": 0}), "family 'plain': .*rank is 0; it must be at least 1"),
         (with_family(clustering={"states": 3}), "clustering.states is 3; .* beside the table"),
         (with_family(spectral=3), "spectral is 3; it must be a table of settings"),
-        ({"family": [PLAIN, PLAIN]}, "2 families or combinations are called 'plain'"),
+        ({"family": [PLAIN, PLAIN]}, "2 families or combinations have the name 'plain'"),
         (
             {
                 "family": [
@@ -88,10 +88,10 @@ def with_combination(**changes: Any) -> dict[str, Any]:
                     {"name": "a-0.5"},
                 ]
             },
-            "2 members would be called 'a-0.5-1'; other names of families, or",
+            "2 members would have the name 'a-0.5-1'; use other names of families, or",
         ),
-        (with_family(noise="additive", sigma=[0.1, 0.1 + 1e-9]), "2 members would be called"),
-        (with_combination(name="plain"), "2 families or combinations are called 'plain'"),
+        (with_family(noise="additive", sigma=[0.1, 0.1 + 1e-9]), "2 members would have the name"),
+        (with_combination(name="plain"), "2 families or combinations have the name 'plain'"),
         (with_combination(inputs=[]), "inputs is .*; it must be a list of one or more different"),
         (with_combination(inputs=["plain", "plain"]), "a list of one or more different values"),
         (
@@ -107,10 +107,13 @@ def with_combination(**changes: Any) -> dict[str, Any]:
         (with_combination(best=0), r"combination\[1\].best is 0; it must be greater than or"),
         (
             with_combination(how="maxent", price=0.5),
-            "combination 'all' has price, which is not for maxent",
+            "combination 'all' has price; maxent has no such setting",
         ),
-        (with_combination(how="maxent", best=2), "'all' has best, which is not for maxent"),
-        (with_combination(reranker={}), "'all' has reranker, which is not for marginal-coverage"),
+        (with_combination(how="maxent", best=2), "'all' has best; maxent has no such setting"),
+        (
+            with_combination(reranker={}),
+            "'all' has reranker; marginal-coverage has no such setting",
+        ),
         (
             with_combination(reranker={"least": 0}),
             r"combination\[1\].reranker: least is 0; it must be 1 or more",

@@ -315,7 +315,7 @@ def test_forests_of_a_lot_are_not_all_kept_at_a_time(ensemble, monkeypatch, most
         return made
 
     monkeypatch.setattr(module, "Predictor", watched)
-    monkeypatch.setattr(module, "MOST_EDGES", most)
+    monkeypatch.setattr(module, "MAX_EDGES", most)
     assert list(ensemble.parse_many(SENTENCES)) == expected
     assert len(kept) > 2 * len(ensemble.backbones)
     assert all(sum(edges[:-1]) < most or len(edges) == 1 for edges in kept)

@@ -1,4 +1,4 @@
-"""Ensembles: how parsers of one treebank are varied, and how their parses are combined.
+"""Ensembles of constituency parsers of one treebank: training and combination of their parses.
 
 The public names are loaded on first use.
 """

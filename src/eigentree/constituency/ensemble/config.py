@@ -53,21 +53,21 @@ from eigentree.constituency.training_options import TrainingOptions
 from eigentree.errors import SettingsError
 
 DEFAULT = Path(data.__file__).parent / "ensemble.toml"
-"""The description of an ensemble for whoever has none of his own."""
+"""The bundled description, which is the default."""
 
 How = Literal["tree-coverage", "marginal-coverage", "maxent"]
 
-# Bytes of a name, which leave room for a strength, a number and an ending in a file's name.
-_LONGEST_NAME = 200
+# Bytes of a name; file names add a noise strength, a number and an extension.
+_MAX_NAME_BYTES = 200
 
-# The noise is the family's, nothing is held out for a search, and rules stay as they are.
+# Settings of members.  Noise is set by the family; the others do not apply to members.
 _OF_MEMBERS = SETTINGS - {"noise", "jackknife", "state_search", "decomposition"}
 
-# Trees of one sentence; memory grows with them.
-_MOST_TREES = 1000
+# Trees per sentence; memory is linear in them.
+_MAX_TREES = 1000
 
-# Members of one strength of noise; the paper has 20.
-_MOST_COPIES = 1000
+# Members per noise strength; narayan-2015 uses 20.
+_MAX_COPIES = 1000
 
 _Method = Annotated[str, AfterValidator(lambda value: known(value, [*ESTIMATORS]))]
 _Sigma = Annotated[float, Field(ge=0, allow_inf_nan=False, strict=True)]
@@ -75,22 +75,22 @@ _Names = Annotated[list[str], AfterValidator(distinct)]
 
 
 class Family(WithTrainingSettings):
-    """Members that differ in their noise alone.
+    """Members that differ only in their noise.
 
     Attributes
     ----------
     name
-        By which combinations call it.
+        Name of the family in the inputs of combinations.
     method
         Estimator of the members.
     states
-        Most latent states of a nonterminal; by default the method's own.
+        Maximum number of latent states per nonterminal; None for the default of the method.
     noise
-        Scheme of the noise.
+        Noise scheme.
     sigma
-        Its strengths.
+        Noise strengths.
     copies
-        Members for each strength.
+        Number of members for each strength.
     """
 
     may_set: ClassVar[set[str]] = _OF_MEMBERS
@@ -100,68 +100,69 @@ class Family(WithTrainingSettings):
     states: States | None = None
     noise: Scheme = "none"
     sigma: Annotated[list[_Sigma], AfterValidator(distinct)] = Field([0.0])
-    copies: Annotated[int, Field(ge=1, le=_MOST_COPIES, strict=True)] = 1
+    copies: Annotated[int, Field(ge=1, le=_MAX_COPIES, strict=True)] = 1
 
     @model_validator(mode="after")
     def _noise_has_strength(self) -> Family:
         if (self.noise == "none") != (self.sigma == [0.0]):
             raise ValueError(
-                f"family {self.name!r} has noise {self.noise!r} and sigma {self.sigma}; give both "
-                "or none"
+                f"family {self.name!r} has noise {self.noise!r} and sigma {self.sigma}; set both "
+                "or neither"
             )
         return self
 
 
 class Combination(SettingsTable):
-    """How the outputs of families and other combinations become one tree a sentence.
+    """Combination of the parses of families and other combinations to one tree per sentence.
 
     Attributes
     ----------
     name
-        By which other combinations call it.
+        Name of the combination in the inputs of others.
     how
-        ``tree-coverage`` and ``marginal-coverage`` as in
-        `eigentree.constituency.ensemble.combine`, ``maxent``
-        for a reranker.
+        ``tree-coverage`` or ``marginal-coverage``, see `eigentree.constituency.ensemble.combine`;
+        ``maxent`` for a reranker.
     inputs
-        Names of families and of combinations above this one.
+        Names of families, and of combinations above this one.
     price
-        What a bracket costs in the coverage decoders.
+        Cost of a bracket (coverage only).
     best
-        Of the coverage decoders: how many trees they give to rerankers below them.
+        Maximum number of trees that become candidates of rerankers below (coverage only).
     reranker
-        Settings of ``maxent``.
+        Settings of the reranker (``maxent`` only).
     """
 
     name: Name
     how: How = "marginal-coverage"
     inputs: _Names
     price: Annotated[float, Field(ge=0, le=1, strict=True)] = 0.5
-    best: Annotated[int, Field(ge=1, le=_MOST_TREES, strict=True)] = 1
+    best: Annotated[int, Field(ge=1, le=_MAX_TREES, strict=True)] = 1
     reranker: RerankerOptions = RerankerOptions()
 
     @model_validator(mode="after")
     def _settings_serve(self) -> Combination:
         useless = {"price", "best"} if self.is_trained else {"reranker"}
         for name in sorted(useless & self.model_fields_set):
-            raise ValueError(f"combination {self.name!r} has {name}, which is not for {self.how}")
+            raise ValueError(
+                f"combination {self.name!r} has {name}; {self.how} has no such setting"
+            )
         return self
 
     @property
     def is_trained(self) -> bool:
-        """Whether it has a reranker."""
+        """Whether it is a reranker, which has to be trained."""
         return self.how == "maxent"
 
 
 class Jackknife(SettingsTable):
-    """On which trees, and how, rerankers are trained.
+    """The training data of rerankers.
 
     Attributes
     ----------
     folds
-        Parts of the treebank, each of which is parsed by members that have not seen it.
+        Number of folds of the treebank; each is parsed by members trained on the others.
     trees
-        Most trees that are parsed for training; drawn by the seed.
+        Maximum number of trees that are parsed; a random sample by the seed.
     """
 
     folds: Annotated[int, Field(ge=2, strict=True)] = 5
@@ -174,13 +175,13 @@ class Member(NamedTuple):
     Attributes
     ----------
     name
-        Family, strength of noise and number, as in ``additive-0.05-3``.
+        Family, noise strength and number, such as ``additive-0.05-3``.
     family
         Name of its family.
     options
-        What is learned.
+        Settings of training.
     number
-        From which, and the ensemble's seed, its own seed comes.
+        Number within the family, which determines the seed together with the ensemble's seed.
     """
 
     name: str
@@ -189,26 +190,27 @@ class Member(NamedTuple):
     number: int
 
     def seed(self, of_ensemble: int) -> int:
-        """The member's seed, which does not depend on other families."""
+        """The seed of the member, which does not depend on other families."""
         digest = sha256(f"{of_ensemble}/{self.family}/{self.number}".encode()).digest()
         return int.from_bytes(digest[:4], "little") >> 1
 
 
 class EnsembleConfig(WithTrainingSettings):
-    """An ensemble's members and combinations.
+    """Families and combinations of an ensemble.
 
     Attributes
     ----------
     title
-        For people.
+        A title for display.
     states
-        Of families that do not say their own.
+        Default of ``states`` in families.
     family
-        At least one.
+        The families, at least one.
     combination
-        The last is what the ensemble answers; by default the marginal coverage of all families.
+        The combinations; the last one gives the parses.  By default, a marginal coverage of all
+        families.
     jackknife
-        For rerankers.
+        Training data of rerankers.
     """
 
     may_set: ClassVar[set[str]] = _OF_MEMBERS
@@ -222,14 +224,14 @@ class EnsembleConfig(WithTrainingSettings):
     @model_validator(mode="before")
     @classmethod
     def _combined(cls, given: Any) -> Any:
-        """Without a combination, that of all families."""
+        """Add the default combination of all families if there is none."""
         if not isinstance(given, Mapping) or given.get("combination"):
             return given
         families = given.get("family")
         if not isinstance(families, Sequence):
             return given
         names = [each.get("name") for each in families if isinstance(each, Mapping)]
-        # Names that are there twice, or are no text, are refused where they are given.
+        # Invalid and repeated names are reported later, by the checks of the families.
         inputs = list(dict.fromkeys(name for name in names if isinstance(name, str)))
         return {**given, "combination": [{"name": "all", "inputs": inputs}]}
 
@@ -247,34 +249,34 @@ class EnsembleConfig(WithTrainingSettings):
                 if combination.how == "marginal-coverage" and name not in families:
                     raise ValueError(
                         f"combination {combination.name!r} has the input {name!r}, which has no "
-                        "marginals; marginal-coverage is for families"
+                        "marginals; the inputs of marginal-coverage must be families"
                     )
             names.append(combination.name)
             known_names.add(combination.name)
         for name, number in Counter(names).items():
             if number > 1:
-                raise ValueError(f"{number} families or combinations are called {name!r}")
+                raise ValueError(f"{number} families or combinations have the name {name!r}")
             if "/" in name or name.startswith("."):
-                raise ValueError(f"{name!r} can't name a file, as names must")
-            if len(name.encode()) > _LONGEST_NAME:
+                raise ValueError(f"name {name!r} must be valid as a file name")
+            if len(name.encode()) > _MAX_NAME_BYTES:
                 raise ValueError(
-                    f"a family or combination has a name of {len(name.encode())} bytes; names of "
-                    f"files, which they become, have room for {_LONGEST_NAME}"
+                    f"a family or combination has a name of {len(name.encode())} bytes; it must be "
+                    f"at most {_MAX_NAME_BYTES}, because it becomes part of file names"
                 )
         return self
 
     @property
     def has_rerankers(self) -> bool:
-        """Whether any combination has to be trained."""
+        """Whether any combination is a reranker."""
         return any(combination.is_trained for combination in self.combination)
 
     def members(self) -> list[Member]:
-        """Every model of the ensemble.
+        """All members of the ensemble.
 
         Raises
         ------
         SettingsError
-            When the settings of a family make no sense, or two members would have one name.
+            When the settings of a family are invalid, or two members would have the same name.
         """
         members: list[Member] = []
         for family in self.family:
@@ -297,32 +299,32 @@ class EnsembleConfig(WithTrainingSettings):
         for name, times in Counter(member.name for member in members).items():
             if times > 1:
                 raise SettingsError(
-                    f"{times} members would be called {name!r}; other names of "
-                    "families, or strengths that differ more, would tell them apart"
+                    f"{times} members would have the name {name!r}; use other names of families, "
+                    "or strengths that differ in the first 6 digits"
                 )
         return members
 
     def tables(self) -> dict[str, Any]:
-        """The tables of a file that describes the same ensemble."""
+        """The tables of a description of the same ensemble."""
         tables = self.model_dump(mode="json", exclude_defaults=True)
         for table in (tables, *tables["family"]):
             table.update(table.pop("settings", {}))
         return tables
 
     def with_inputs(self, names: Iterable[str]) -> set[str]:
-        """Some combinations, and those that they get trees from in the end."""
+        """The given combinations together with their direct and indirect inputs."""
         combinations = {each.name: each for each in self.combination}
-        found: set[str] = set()
+        needed: set[str] = set()
         waiting = list(names)
         while waiting:
             name = waiting.pop()
-            if name in combinations and name not in found:
-                found.add(name)
+            if name in combinations and name not in needed:
+                needed.add(name)
                 waiting.extend(combinations[name].inputs)
-        return found
+        return needed
 
     def needed_by(self, name: str) -> set[str]:
-        """Families that an input or combination gets its trees from."""
+        """The families that are direct or indirect inputs of a family or combination."""
         if any(family.name == name for family in self.family):
             return {name}
         combination = next(each for each in self.combination if each.name == name)
@@ -335,18 +337,18 @@ def make_config(given: Mapping[str, Any], name: str = "ensemble") -> EnsembleCon
     Parameters
     ----------
     given
-        As a file has them.
+        The tables of a file.
     name
-        What messages call it.
+        Name of the description in messages.
 
     Raises
     ------
     SettingsError
-        With the key, its value and what would be right.
+        When a setting is invalid; the message has the key, its value and valid values.
     """
     try:
         description = EnsembleConfig.model_validate(dict(given))
-        description.members()  # finds settings that no learner takes
+        description.members()  # checks the settings of the learners
     except ValidationError as error:
         raise_settings_error(error, f"{name}: ", EnsembleConfig, "an ensemble")
     except SettingsError as error:
@@ -360,6 +362,7 @@ def read_ensemble_config(path: str | Path) -> EnsembleConfig:
     Raises
     ------
     SettingsError
-        With the file, the key, its value and what would be right.
+        When the file or a setting is invalid; the message has the file, the key, its value and
+        valid values.
     """
     return make_config(read_tables(path), str(path))

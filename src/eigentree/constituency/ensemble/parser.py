@@ -1,4 +1,4 @@
-"""A parser that combines the trees of many models."""
+"""A constituency parser that combines the parses of many models."""
 
 from __future__ import annotations
 
@@ -66,45 +66,45 @@ if TYPE_CHECKING:
     from eigentree.evaluation.result import ParsevalResult
     from eigentree.evaluation.settings import ParsevalOptions
 
-# Sentences that are parsed together: each member parses all of them before the next does.
+# Sentences in a batch: each member parses the whole batch before the next member does.
 BATCH = 32
-# With members that are opened again for each batch, more sentences repay the opening.
+# Batch size if members are opened again for each batch, which costs time.
 LOW_MEMORY_BATCH = 512
-# Edges of the forests that are kept at a time, some 200 MB.  A batch with tags has far fewer; where
-# there are more, parsing takes so long that opening the members once more costs nothing beside it.
-MOST_EDGES = 20_000_000
+# Edges of the forests in memory, about 200 MB.  A batch with tags has far fewer.  With more edges,
+# parsing takes so long that the time for opening the members again is negligible.
+MAX_EDGES = 20_000_000
 
-# Why an ensemble may break constraints that its backbones have trees for.
-NOT_COMBINED = "the members' trees can't be combined to one that keeps them"
+# Why constraints are dropped although some backbone has trees that satisfy them.
+NOT_COMBINED = "the combination of the members' trees does not satisfy them"
 
 Members = Callable[[int], Iterable[tuple[str, LPCFG]]]
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)
 class EnsembleParser(SentenceParser[ParseResult]):
-    """Many grammars as one constituency parser.
+    """A constituency parser made from many grammars.
 
     Attributes
     ----------
     backbones
-        Parsers of the plain grammars that members share, without taggers.
+        Parsers with the plain grammars that members share, without taggers.
     members
-        Called for each batch of sentences, or more often where their forests are large, with the
-        number of a backbone; gives family and grammar of each member that has it.
+        A function from the index of a backbone to the family and grammar of each of its members.
+        It is called once per batch of sentences, or more often if the forests are large.
     stacking
-        How the outputs are combined.
+        The combinations.
     tagger
-        As for `eigentree.constituency.parser.ConstituencyParser`.
+        As in `eigentree.constituency.parser.ConstituencyParser`.
     wrapper
-        Label of the outer bracket that the treebank puts round its trees, None for none.
+        Label of the outer bracket around the treebank's trees; None for none.
     description
-        What the ensemble says about itself.
+        Members, settings and training data; read-only.
     batch
-        Sentences that are parsed together by `parse_many`.
+        Number of sentences that `parse_many` parses together.
     calibrations
-        As for `eigentree.constituency.parser.ConstituencyParser`.
+        As in `eigentree.constituency.parser.ConstituencyParser`.
     folder
-        From which it was opened; None for one that was assembled in memory.
+        The folder that it was opened from; None for an ensemble in memory.
     """
 
     kind: ClassVar[str] = "ensemble"
@@ -140,16 +140,16 @@ class EnsembleParser(SentenceParser[ParseResult]):
         Parameters
         ----------
         path
-            As written by training.
+            A folder written by training or by `save`.
         low_memory
-            Open members one at a time, when they parse, instead of keeping all in memory.
+            Open members one at a time while parsing instead of keeping all in memory.
         verify
             Check the digests of all files.
 
         Raises
         ------
         ModelFileError
-            When a file is missing, damaged, foreign or inconsistent.
+            When a file is missing, damaged, inconsistent or belongs to another ensemble.
         """
         loaded: EnsembleParser = model_file_module(cls.kind).load_ensemble(
             path, low_memory=low_memory, verify=verify
@@ -158,17 +158,17 @@ class EnsembleParser(SentenceParser[ParseResult]):
 
     @property
     def options(self) -> ParserOptions:
-        """How sentences are pruned and members decode."""
+        """Options of pruning and of the members' decoding."""
         return self.backbones[0].options
 
     @property
     def signed(self) -> bool:
-        """Always: marginals are means over members of which any may be signed."""
+        """Always true: marginals are means over members, some of which may be signed."""
         return True
 
     @property
     def cleaning(self) -> CleaningOptions:
-        """How the trees that the ensemble was trained on were cleaned."""
+        """How the training trees were cleaned; the default if unknown."""
         return cleaning_of(self.description)
 
     def _known_words(self) -> Iterable[str]:
@@ -189,21 +189,21 @@ class EnsembleParser(SentenceParser[ParseResult]):
         wrapper: str | None = None,
         tagger: bool = True,
     ) -> EnsembleParser:
-        """Learn an ensemble from trees that are already clean.
+        """Train an ensemble on clean trees.
 
         Parameters
         ----------
         data
             Clean trees.
         settings
-            Members and combinations; None for those of the package.
+            Families and combinations; None for the bundled description.
         method
-            Estimator of all members instead of their own.
+            Estimator of all families, overriding the settings.
         dev, wrapper, tagger, seed, jobs, progress
-            As of `eigentree.constituency.ensemble.training.train_ensemble`, which lists errors.
+            See `eigentree.constituency.ensemble.training.train_ensemble`, which also lists errors.
         checkpoint
-            Folder of the ensemble, from which an interrupted run resumes.  None for a temporary
-            one; then the ensemble lasts only if it is saved.
+            Folder of the ensemble, from which an interrupted training resumes.  None for a
+            temporary folder, which is removed on exit; use `save` to keep the ensemble.
         """
         training = training_module(cls.kind)
         trained: EnsembleParser = training.train_ensemble(
@@ -213,12 +213,12 @@ class EnsembleParser(SentenceParser[ParseResult]):
         return trained
 
     def save(self, path: str | Path) -> None:
-        """Copy the folder of the ensemble, with its calibration but without training data.
+        """Write a copy of the ensemble's folder, with its calibration but without training data.
 
         Parameters
         ----------
         path
-            A folder, which is made if it is missing.
+            A folder, which is created if needed.
 
         Raises
         ------
@@ -228,7 +228,7 @@ class EnsembleParser(SentenceParser[ParseResult]):
         model_file_module(self.kind).save_ensemble(self, path)
 
     def summary(self) -> dict[str, Any]:
-        """Members, combinations and settings, for JSON."""
+        """Members, combinations and settings, in JSON types."""
         return {
             "trained": dict(self.description),
             "members": list(self.description.get("members", ())),
@@ -246,7 +246,7 @@ class EnsembleParser(SentenceParser[ParseResult]):
         gold_tags: bool = True,
         jobs: int = 1,
     ) -> ParsevalResult:
-        """Score on gold trees; as `eigentree.constituency.parser.ConstituencyParser.evaluate`."""
+        """Score on gold trees; see `ConstituencyParser.evaluate`."""
         return evaluate_parses(self, gold, settings, gold_tags=gold_tags, jobs=jobs)
 
     def parse(
@@ -259,15 +259,15 @@ class EnsembleParser(SentenceParser[ParseResult]):
         constraints: Constraints | None = None,
         soft: bool = False,
     ) -> ParseResult:
-        """Parse one sentence; as `eigentree.constituency.parser.ConstituencyParser.parse`.
+        """Parse one sentence; arguments and errors as in `ConstituencyParser.parse`.
 
-        Several trees are those of the last combination: all that its members' brackets make if it
-        is a coverage, the candidates if it is a reranker.  They have no value of their own.
+        Alternatives are the trees of the last combination: for a coverage, the best trees over the
+        members' brackets; for a reranker, its candidates.  They have no values.
 
-        Marginals are means over all members, which give an item from 0 to 1 each.
+        Marginals are means over all members; each member's marginals are clipped to 0..1.
 
-        Constraints hold in the charts of all members that can keep them.  A coverage then has a
-        phrase over each required span even where no label of it is likely enough to be worth it.
+        Constraints apply to the charts of all members that can satisfy them.  A coverage then has a
+        phrase over each required span, even if no label of it has a positive gain.
         """
         sentence = iter([(words, tags, constraints)])
         return next(self._parse_batches(sentence, kbest=kbest, marginals=marginals, soft=soft))
@@ -303,17 +303,17 @@ class EnsembleParser(SentenceParser[ParseResult]):
             yield from map(_marked, annotated, settled)
 
     def _settled(self, sentence: PreparedSentence, constraints: Constraints, soft: bool) -> Settled:
-        """The constraints that some backbone has trees for, and those that none has."""
-        wanted = effective_constraints(constraints, sentence, self.wrapper)
-        if not wanted:
-            return Settled(wanted, (), None)
+        """The constraints that some backbone can satisfy, and those that none can."""
+        required = effective_constraints(constraints, sentence, self.wrapper)
+        if not required:
+            return Settled(required, (), None)
         if len(sentence.words) > self._max_words:
-            return Settled(Constraints(), wanted.each, IN_PARTS)
+            return Settled(Constraints(), required.each, IN_PARTS)
 
         def is_possible(some: Constraints) -> bool:
             return any(plain.can_satisfy(sentence, some) for plain in self.backbones)
 
-        return settle(wanted, is_possible, soft=soft)
+        return settle(required, is_possible, soft=soft)
 
     @property
     def _tags_known(self) -> set[str]:
@@ -326,7 +326,10 @@ class EnsembleParser(SentenceParser[ParseResult]):
     def every_answer(
         self, sentences: Iterable[tuple[Sequence[str], Sequence[str] | None]]
     ) -> Iterator[tuple[dict[str, Prediction], dict[str, Combined]]]:
-        """What each family and each combination makes of sentences that are not too long."""
+        """The predictions of each family and the tree of each combination, for short sentences.
+
+        No sentence may have more than ``options.max_words`` words.
+        """
         waiting = iter(sentences)
         while batch := list(islice(waiting, self.batch)):
             prepared = [prepare(*each, self.tagger) for each in batch]
@@ -345,12 +348,12 @@ class EnsembleParser(SentenceParser[ParseResult]):
         try:
             results = iter(self._results([part for each in parts for part in each], kbest, minimum))
         except MemoryError:
-            # Charts grow with the square of the length: smaller or fewer ones may still fit.
+            # Charts are quadratic in the length: fewer or shorter sentences may fit into memory.
             if len(sentences) > 1:
                 return [
                     self._parse([sentence], kbest, minimum, max_words)[0] for sentence in sentences
                 ]
-            # A coverage allocates room for all the trees, though there may be far fewer.
+            # A coverage allocates memory for `kbest` trees, even if there are fewer.
             if kbest is not None and kbest > 1:
                 return self._parse(sentences, max(1, kbest // 4), minimum, max_words)
             if max_words < 4:
@@ -370,18 +373,18 @@ class EnsembleParser(SentenceParser[ParseResult]):
         return joined
 
     def _read(self, sentences: list[PreparedSentence]) -> list[dict[str, Prediction]]:
-        """Readings of all families; a family belongs to one backbone."""
-        found: list[dict[str, Prediction]] = [{} for _ in sentences]
+        """The predictions of all families; each family has one backbone."""
+        predictions: list[dict[str, Prediction]] = [{} for _ in sentences]
         chains = Chains()
         for number, plain in enumerate(self.backbones):
             waiting = iter(sentences)
             each: list[dict[str, Prediction]] = []
             while len(each) < len(sentences):
-                # No name, lest a reader's forests be kept while the next one prunes.
-                each += Predictor(waiting, plain, MOST_EDGES).read(self.members(number), chains)
-            for of_sentence, predictions in zip(found, each, strict=True):
-                of_sentence.update(predictions)
-        return found
+                # Not bound to a name, so that the forests are freed before the next pruning.
+                each += Predictor(waiting, plain, MAX_EDGES).read(self.members(number), chains)
+            for of_sentence, of_backbone in zip(predictions, each, strict=True):
+                of_sentence.update(of_backbone)
+        return predictions
 
     def _combined(
         self,
@@ -400,7 +403,7 @@ class EnsembleParser(SentenceParser[ParseResult]):
         return self.stacking.answers(queries, self.backbones[0].root_label, names, kbest)
 
     def _tags(self, sentence: PreparedSentence, predictions: Mapping[str, Prediction]) -> list[str]:
-        """Where tags are uncertain, those that most members have chosen, word by word."""
+        """The most frequent tag of each word in the members' trees, for sentences without tags."""
         votes: list[dict[str, int]] = [{} for _ in sentence.words]
         for prediction in predictions.values():
             for tree, count in zip(prediction.trees, prediction.votes.tolist(), strict=True):
@@ -464,7 +467,7 @@ def temporary_folder() -> Path:
 
 
 def _marginals(predictions: Iterable[Prediction], minimum: float) -> list[Marginal]:
-    """The mean over all members of what each gives to labelled spans."""
+    """The members' mean marginals of labelled spans."""
     first, *others = [each.evidence for each in predictions]
     evidence = Evidence(first.n_words, first.chains)
     for each in (first, *others):
@@ -477,7 +480,7 @@ def _marginals(predictions: Iterable[Prediction], minimum: float) -> list[Margin
 
 
 def _marked(result: ParseResult, settled: Settled) -> ParseResult:
-    """The result, marked with constraints that it violates or may violate."""
+    """The result with the constraints that it violates or may violate."""
     broken = settled.kept.broken_by(result.tree) if result.tree is not None else ()
     if result.fallback in ("flat", "split"):
         broken = settled.kept.each
