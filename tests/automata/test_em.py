@@ -305,7 +305,7 @@ def test_what_has_no_meaning_is_refused():
         ({"states": 0}, "states is 0; it must be at least 1"),
         ({"judge_every": 0}, "judge_every is 0"),
         ({"start": "clusters"}, "start is 'clusters'"),
-        ({"start": "spectral", "restarts": 2}, "restarts is 2; a spectral start is always"),
+        ({"start": "spectral", "restarts": 2}, "restarts is 2; a spectral start is determ"),
         ({"perturbation": 0.0}, "perturbation is 0.0"),
     ):
         with pytest.raises(SettingsError, match=message):

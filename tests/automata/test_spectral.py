@@ -187,12 +187,12 @@ def test_settings_that_have_no_meaning_are_refused():
     ):
         with pytest.raises(SettingsError, match=message):
             OperatorOptions(**settings)
-    with pytest.raises(SettingsError, match="there are 301 symbols, too many"):
+    with pytest.raises(SettingsError, match="there are 301 symbols; an automaton"):
         count_previous(Sequences.of([[str(number)] for number in range(301)]))
 
 
 def test_sequences_that_cannot_be_learned_from_are_refused():
     with pytest.raises(GrammarError, match="there are no sequences to learn from"):
         learn_operators(Sequences.of([]))
-    with pytest.raises(GrammarError, match="symbol 'c' is none of those given"):
+    with pytest.raises(GrammarError, match="symbol 'c' isn't in the alphabet"):
         Sequences.of(["abc"], "ab")

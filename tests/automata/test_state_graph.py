@@ -198,12 +198,12 @@ def test_refusals(monkeypatch):
     for settings, told in (
         ({"clusters": 0}, "clusters is 0; it must be at least 1"),
         ({"least_count": 0}, "least_count is 0"),
-        ({"distance": 2.5}, "distance is 2.5; it must lie between 0 and 2"),
+        ({"distance": 2.5}, "distance is 2.5; it must be between 0 and 2"),
     ):
         with pytest.raises(SettingsError, match=told):
             StateGraphOptions(**settings)
-    monkeypatch.setattr(module, "MOST_PREFIXES", 2)
-    with pytest.raises(SettingsError, match="3 prefixes have a count of 1 or more, of which at"):
+    monkeypatch.setattr(module, "MAX_PREFIXES", 2)
+    with pytest.raises(SettingsError, match="3 prefixes have a count of 1 or more; at most 2"):
         state_graph(deterministic(), Sequences.of([("a", "a")]), StateGraphOptions(least_count=1))
 
 

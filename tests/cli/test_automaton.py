@@ -93,7 +93,7 @@ def test_good_lines_before_a_prefix_without_a_value_are_told(text, tmp_path):
     code, out, err = run_verb("automaton", "score", asked, "--model", path, "--next", "1")
     assert code == 2
     assert [row.split("\t")[0] for row in out.splitlines()[1:]] == ["1", "3"]
-    assert "asked.txt:2: the prefix has the value zero, so nothing follows it" in err
+    assert "asked.txt:2: the prefix has value zero, so no symbol can follow it" in err
 
 
 @pytest.mark.parametrize("options", [(), ("--rank", "3"), ("--order", "2")])

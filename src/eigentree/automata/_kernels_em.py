@@ -1,13 +1,13 @@
-"""Kernels of expectation maximisation over the states of automata, on a forest of prefixes.
+"""Kernels of expectation maximisation over the states of automata, on a prefix tree.
 
-A node is a distinct prefix, its parent the prefix without the last symbol.  With A the operator of
-that symbol, x the forward vector of the parent and z the backward vector of the node,
+A node is a distinct prefix; its parent is the prefix without the last symbol.  With A the operator
+of that symbol, x the forward vector of the parent and z the backward vector of the node,
 
     forward = A x,    backward(parent) += A' z,    expected count of the operator = A * (z x'),
 
-number by number, summed over the operator's nodes.  Forward vectors are scaled by powers of two so
-that the largest entry lies in [0.5, 1); the backward vector is set against that, so that forward *
-backward is the posterior of the state, times the number of sequences with this prefix.
+element by element, summed over the nodes of the operator.  Forward vectors are scaled by powers of
+two so that the largest entry is in [0.5, 1).  The backward vector has the inverse scale, so that
+forward * backward is the marginal of the state, times the number of sequences with this prefix.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def forward_pass(
 ) -> None:
     """Fill forward vectors, axes (nodes, n), exponents and scales of nodes ``first`` to ``last``.
 
-    Those of their parents are there, or lie before them in the same range.  Operators may have
-    numbers of any sign.
+    Forward vectors of their parents must be filled already, or be earlier in the same range.
+    Operators may have numbers of any sign.
     """
     n = forward.shape[1]
     for node in range(first, last):
@@ -92,7 +92,7 @@ def end_pass(
 def backward_pass(
     tree: PrefixTree, automata: Automata, first: int, last: int, scale: Floats, backward: Floats
 ) -> None:
-    """Hand backward vectors from the nodes ``first`` to ``last`` on to parents in this range."""
+    """Pass backward vectors of the nodes ``first`` to ``last`` on to parents in this range."""
     n = backward.shape[1]
     for node in range(last - 1, first - 1, -1):
         parent = tree.parent[node]
@@ -102,7 +102,7 @@ def backward_pass(
 
 @kernel
 def root_pass(tree: PrefixTree, automata: Automata, scale: Floats, backward: Floats) -> None:
-    """Hand backward vectors on to the roots."""
+    """Pass backward vectors on to the roots."""
     n = backward.shape[1]
     n_roots = len(automata.initial)
     for each in range(len(tree.below_roots)):
@@ -137,18 +137,18 @@ def count_operators(
     """Fill the expected counts, axes (rows, n, n), of the operators ``first`` to ``last``."""
     n = forward.shape[1]
     for row in range(first, last):
-        own = counts[row]
+        count = counts[row]
         for i in range(n):
             for j in range(n):
-                own[i, j] = 0.0
+                count[i, j] = 0.0
         for each in range(tree.row_start[row], tree.row_start[row + 1]):
             node = tree.by_row[each]
             parent = tree.parent[node]
             for i in range(n):
                 z = scale[node] * backward[node, i]
                 for j in range(n):
-                    own[i, j] += z * forward[parent, j]
+                    count[i, j] += z * forward[parent, j]
         operator = automata.operators[row]
         for i in range(n):
             for j in range(n):
-                own[i, j] *= operator[i, j]
+                count[i, j] *= operator[i, j]

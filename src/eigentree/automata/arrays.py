@@ -8,28 +8,28 @@ from eigentree.types import Floats, Longs
 
 
 class PrefixTree(NamedTuple):
-    """The prefixes of sequences, a tree an automaton.
+    """The prefixes of sequences, with a tree for each automaton.
 
-    The roots, which are the empty prefixes, come first; then the prefixes with one automaton and
-    one first symbol stand together, the shorter ones before the longer.
+    The roots, which are the empty prefixes, come first.  The other prefixes are sorted by automaton
+    and first symbol, and within that the shorter ones come first.
 
     Attributes
     ----------
     parent : int64, axes (nodes)
-        The prefix without its last symbol; a root has itself.
+        The prefix without its last symbol; itself for a root.
     automaton : int64, axes (nodes)
     row : int64, axes (nodes)
         The operator of the last symbol, in a table of those that occur; 0 at roots.
     ends : float64, axes (nodes)
-        Number of sequences that are this prefix and no more.
+        Number of sequences that equal this prefix.
     through : float64, axes (nodes)
-        Number of sequences that begin with it.
+        Number of sequences that begin with this prefix.
     below_roots : int64
         The prefixes of length 1.
     block : int64, axes (`N_PARTS` + 1)
-        Nodes, but for roots, in parts between which no parent lies.
+        Borders of parts of the nodes other than roots; a parent is in the part of its child.
     row_automaton, row_symbol : int64, axes (rows)
-        What an operator belongs to; sorted.
+        Automaton and symbol of each operator; sorted.
     row_start : int64, axes (rows + 1)
     by_row : int64, axes (nodes without roots)
         The nodes of operator r, at ``row_start[r]:row_start[r + 1]``.
@@ -49,13 +49,13 @@ class PrefixTree(NamedTuple):
 
 
 class Automata(NamedTuple):
-    """Parameters of automata; with fewer states than n, the numbers of others are zero.
+    """Parameters of automata; the numbers of unused states are zero.
 
     Attributes
     ----------
     initial : float64, axes (automata, n)
     final : float64, axes (automata, n)
-    operators : float64, axes (rows of the forest, n, n)
+    operators : float64, axes (rows of the prefix tree, n, n)
     """
 
     initial: Floats

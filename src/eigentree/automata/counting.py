@@ -1,19 +1,19 @@
-"""Automata whose state is seen in the sequence, so that counting learns them.
+"""Automata whose states are visible in the sequence, so that they are learned by counting.
 
 ``one-state``
-    Symbols don't depend on one another; in dependency grammars the deterministic model.
+    Symbols are independent; in dependency grammars this is the deterministic model.
 ``first``
-    Two states: before the first symbol, and after it.
+    Two states: before the first symbol and after it.
 ``previous``
     The state is the previous symbol, l + 1 states for l symbols; a bigram model.
 
-All are probability distributions in which each sequence has a positive value.  With c(s, a) for how
-often outcome a, a symbol or the end, was seen in state s, and l + 1 outcomes,
+All are probability distributions in which each sequence has a positive probability.  With c(s, a)
+the count of outcome a, a symbol or the end, in state s, and l + 1 outcomes,
 
     p(a | s) = (c(s, a) + prior (l + 1) q(a)) / (c(s) + prior (l + 1)),
 
-where q is even, or, for the states of ``previous``, what ``first`` says: so the prior is the
-pseudo-count of an outcome.
+where q is uniform, or, for the states of ``previous``, the distribution of ``first``.  The prior is
+the pseudo-count of an outcome.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from eigentree.types import Floats
 
 PRIOR = 0.1
 # The previous symbol's operators have (l + 1)^2 l numbers.
-MOST_PREVIOUS = 300
+MAX_PREVIOUS = 300
 
 
 def _smoothed(counts: Floats, prior: float, lean: Floats | float) -> Floats:
@@ -38,7 +38,7 @@ def _smoothed(counts: Floats, prior: float, lean: Floats | float) -> Floats:
 
 
 def check_prior(prior: float) -> None:
-    """Refuse a pseudo-count that leaves outcomes with the probability zero."""
+    """Refuse a pseudo-count under which outcomes have probability zero."""
     if not 0.0 < prior < np.inf:
         raise SettingsError(f"prior is {prior}; it must be above 0")
 
@@ -49,7 +49,7 @@ def count_one_state(sequences: Sequences, prior: float = PRIOR) -> OperatorModel
     Parameters
     ----------
     sequences
-        There may be none; then all outcomes are even.
+        Without any, all outcomes are equally probable.
     prior
         Pseudo-count of an outcome, above 0.
     """
@@ -64,7 +64,7 @@ def count_one_state(sequences: Sequences, prior: float = PRIOR) -> OperatorModel
 
 
 def count_first(sequences: Sequences, prior: float = PRIOR) -> OperatorModel:
-    """The automaton with a state of its own before the first symbol; parameters as above."""
+    """The automaton with a separate state before the first symbol; parameters as above."""
     check_prior(prior)
     p = _first_and_rest(sequences, prior)
     operators = np.zeros((len(sequences.symbols), 2, 2))
@@ -85,9 +85,9 @@ def _first_and_rest(sequences: Sequences, prior: float) -> Floats:
 
 
 def count_previous(sequences: Sequences, prior: float = PRIOR) -> OperatorModel:
-    """The automaton that remembers the previous symbol; parameters as above.
+    """The automaton whose state is the previous symbol; parameters as above.
 
-    State 0 is that before the first symbol, state a + 1 that after symbol a.
+    State 0 is the one before the first symbol, state a + 1 the one after symbol a.
 
     Raises
     ------
@@ -96,10 +96,10 @@ def count_previous(sequences: Sequences, prior: float = PRIOR) -> OperatorModel:
     """
     check_prior(prior)
     n_symbols = len(sequences.symbols)
-    if n_symbols > MOST_PREVIOUS:
+    if n_symbols > MAX_PREVIOUS:
         raise SettingsError(
-            f"there are {n_symbols} symbols, too many for a state each; at most {MOST_PREVIOUS} "
-            "can be remembered"
+            f"there are {n_symbols} symbols; an automaton with a state for each is possible for at "
+            f"most {MAX_PREVIOUS}"
         )
     wide = n_symbols + 1
     tape = sequences.tape().astype(np.int64)

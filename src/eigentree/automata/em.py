@@ -1,29 +1,28 @@
 """Expectation maximisation for automata with hidden states: Baum-Welch, with stopping.
 
-The automaton has probabilities: A[a][i, j] of reading symbol a and going to state i, given state
-j, and final[j] of stopping there, which sum to 1 over a, i and stopping.  From forward and backward
-vectors of the training sequences come the expected counts
+The automaton is probabilistic: A[a][i, j] is the probability of reading symbol a and going to state
+i, given state j, and final[j] that of stopping in state j; they sum to 1 over a, i and stopping.
+The forward and backward vectors of the training sequences give the expected counts
 
     C[a][i, j] = sum over places where a is read of  backward[i] A[a][i, j] forward[j] / f(sequence)
 
-and likewise of stops and of first states; divided by those of state j they are the next parameters
-(Baum et al. 1970).  Symbol and next state are chosen together, which is more than a hidden Markov
-model can say.  No step lowers the likelihood, which is checked.  With one state the first step
-gives relative frequencies.
+and likewise those of stops and of first states.  Divided by the counts of state j they are the next
+parameters (Baum et al. 1970).  Symbol and next state are chosen jointly, which is more general than
+a hidden Markov model.  No step lowers the likelihood, which is checked.  With one state the first
+step gives relative frequencies.
 
-Sequences are worked on as a tree of their prefixes (`eigentree.automata.prefix_tree`), and many
-automata at once, as a dependency grammar has them.  Where the iterations lead to depends on where
-they start:
+Sequences are represented by the tree of their prefixes (`eigentree.automata.prefix_tree`), and all
+automata of a dependency grammar are learned at once.  The result depends on the initialisation:
 
-*random*: relative frequencies, split evenly among states but for random factors; several
-restarts, if asked for.
+*random*: relative frequencies, split evenly among states except for random factors, with any number
+of restarts.
 
 *spectral*: the numbers of a spectral model (`eigentree.automata.spectral`) have any sign, so they
-can't be a start.  But its forward vectors say what it expects after a prefix: U times a forward
-vector is, up to its length, the distribution of the next symbol.  So the prefixes are clustered by
-the directions of their vectors (k-means, each prefix as often as it occurs), clusters are taken
-for states, and the automaton is counted with them.  A part `EVEN_SHARE` of the even split is mixed
-in, since zeros would stay for ever.
+can't initialise probabilities.  But its forward vectors predict what follows a prefix: U times a
+forward vector is, up to scale, the distribution of the next symbol.  So prefixes are clustered by
+the directions of their vectors (k-means, weighted by frequency), clusters become states, and the
+automaton is counted with them.  A share `EVEN_SHARE` of the even split is mixed in, since zeros
+would stay zero.
 
 An automaton whose sequences have T symbols and ends in all gets at most sqrt(T) states.
 """
@@ -75,17 +74,17 @@ class SequenceEMOptions:
     Attributes
     ----------
     states
-        Most states of an automaton.
+        Maximum number of states of an automaton.
     iterations
-        Of each restart; the best judged one of all is kept.
+        Iterations of each restart; the one with the best score is kept.
     start
         ``random`` or ``spectral``.
     restarts
-        How often to begin anew; 1 for a spectral start.
+        Number of initialisations; 1 for a spectral start.
     perturbation
-        The largest logarithm of the factors of a random start.
+        Maximum logarithm of the factors of a random start.
     judge_every
-        Iterations from one judgement to the next; the last is always judged.
+        Iterations from one score to the next; the last is always scored.
     """
 
     states: int = 6
@@ -103,7 +102,7 @@ class SequenceEMOptions:
             raise SettingsError(f"start is {self.start!r}; it must be random or spectral")
         if self.start == "spectral" and self.restarts > 1:
             raise SettingsError(
-                f"restarts is {self.restarts}; a spectral start is always the same, so it must be 1"
+                f"restarts is {self.restarts}; a spectral start is deterministic, so it must be 1"
             )
         if not 0.0 < self.perturbation < np.inf:
             raise SettingsError(f"perturbation is {self.perturbation}; it must be above 0")
@@ -329,10 +328,10 @@ class _AutomataEM:
 
 
 class PrefixExpectation:
-    """The expectation step, with the vectors of all prefixes at hand.
+    """The expectation step, with buffers for the vectors of all prefixes.
 
-    Threads share no sum: one has the vectors of a block of nodes to fill, or the counts of a few
-    operators.  So any number of them gives the same bits.
+    Each thread fills the vectors of a block of nodes, or the counts of some operators; no sum is
+    split between threads, so any number of them gives the same bits.
     """
 
     def __init__(self, tree: PrefixTree, n_states: int, threads: ThreadPoolExecutor) -> None:
@@ -342,8 +341,8 @@ class PrefixExpectation:
         self._exponent, self._scale = np.zeros(n_nodes, dtype=np.int32), np.ones(n_nodes)
         n_rows = len(tree.row_automaton)
         self._counts = np.zeros((n_rows, n_states, n_states))
-        wanted = np.arange(N_PARTS + 1) * len(tree.by_row) // N_PARTS
-        self._parts = np.searchsorted(tree.row_start, wanted)
+        borders = np.arange(N_PARTS + 1) * len(tree.by_row) // N_PARTS
+        self._parts = np.searchsorted(tree.row_start, borders)
 
     def forward(self, automata: Automata) -> Floats:
         """Axes (nodes, n): the forward vector of each prefix, scaled."""
@@ -372,9 +371,9 @@ class PrefixExpectation:
         tree, scale, backward = self._tree, self._scale, self._backward
         likelihood = self.value(automata)
         if likelihood == -np.inf:
-            raise GrammarError("a sequence has probability zero under the start's parameters")
+            raise GrammarError("a sequence has probability zero under the initial parameters")
 
-        def hand_on(part: int) -> None:
+        def pass_on(part: int) -> None:
             first, last = tree.block[part], tree.block[part + 1]
             kernels.backward_pass(tree, automata, first, last, scale, backward)
 
@@ -384,7 +383,7 @@ class PrefixExpectation:
                 tree, automata, first, last, self._forward, scale, backward, self._counts
             )
 
-        list(self._threads.map(hand_on, range(N_PARTS)))
+        list(self._threads.map(pass_on, range(N_PARTS)))
         kernels.root_pass(tree, automata, scale, backward)
         list(self._threads.map(count, range(N_PARTS)))
         initial = automata.initial * backward[: len(automata.initial)]
@@ -394,7 +393,7 @@ class PrefixExpectation:
 def maximise(tree: PrefixTree, counts: AutomataCounts, before: Automata | None = None) -> Automata:
     """Relative frequencies of counts.
 
-    A state that is never reached stops, and an automaton without sequences stays as it was.
+    A state that is never reached stops, and an automaton without sequences keeps its parameters.
     """
     total = counts.final.copy()
     np.add.at(total, tree.row_automaton, counts.operators.sum(axis=1))
@@ -410,11 +409,11 @@ def maximise(tree: PrefixTree, counts: AutomataCounts, before: Automata | None =
     return Automata(initial, final, operators)
 
 
-def _most_states(tree: PrefixTree, most: int) -> Longs:
-    """Axes (automata): how many states each gets."""
+def _max_states(tree: PrefixTree, limit: int) -> Longs:
+    """Axes (automata): number of states of each."""
     n_automata = int(tree.automaton.max()) + 1
     seen = np.bincount(tree.automaton, tree.through, n_automata)
-    return np.clip(np.sqrt(seen).astype(np.int64), 1, most)
+    return np.clip(np.sqrt(seen).astype(np.int64), 1, limit)
 
 
 def _observed(tree: PrefixTree) -> tuple[Floats, Floats, Floats]:
@@ -433,9 +432,9 @@ def start(
     restart: int = 0,
     seed: int = 0,
 ) -> Automata:
-    """What the iterations begin with; see the top."""
-    n_states = _most_states(tree, options.states)
-    # An automaton without any sequence is given the empty one, for it must be something.
+    """The initial parameters; see the top."""
+    n_states = _max_states(tree, options.states)
+    # An automaton without any sequence gets the empty one, since it needs some parameters.
     began, stopped, read = _observed(tree)
     began, stopped = np.maximum(began, 1.0), np.where(began == 0.0, 1.0, stopped)
     is_state = (np.arange(options.states) < n_states[:, None]).astype(np.float64)
@@ -483,9 +482,9 @@ def cluster_prefixes(
     Parameters
     ----------
     groups, tree, options, seed
-        As `learn_automata` has them.
+        As in `learn_automata`.
     n_states : int64, axes (automata)
-        Most states of each.
+        Maximum number of states of each.
     """
     from sklearn.cluster import KMeans
 
@@ -509,7 +508,7 @@ def cluster_prefixes(
         towards[number, :k] = factors.left.sum(axis=0)
     with ThreadPoolExecutor(1) as threads:
         vectors = PrefixExpectation(tree, n, threads).forward(automata)
-    # A vector's length says how probable its prefix is, and no more.
+    # A vector's length depends only on the probability of its prefix.
     length = np.linalg.norm(vectors, axis=1)
     along = np.einsum("vi,vi->v", vectors, towards[tree.automaton])
     directions = vectors / np.where(along < 0.0, -1.0, 1.0)[:, None]
@@ -530,11 +529,11 @@ def cluster_prefixes(
 
 def digest(*groups: Sequences) -> str:
     """A digest of sequences."""
-    own = hashlib.sha256()
+    sha = hashlib.sha256()
     for group in groups:
-        own.update(json.dumps(group.symbols).encode())
-        own.update(group.start.tobytes() + group.symbol.tobytes())
-    return own.hexdigest()
+        sha.update(json.dumps(group.symbols).encode())
+        sha.update(group.start.tobytes() + group.symbol.tobytes())
+    return sha.hexdigest()
 
 
 def _save_run(path: Path, settings: Mapping[str, Any], run: EMRun[Automata, Automata]) -> None:

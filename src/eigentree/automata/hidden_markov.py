@@ -65,7 +65,7 @@ class HiddenMarkovModel:
     emission : float64, axes (tags, V)
         Probability of each entry of the lexicon, given the tag.
     factors : float64, axes (S, r) and (r, S)
-        Two thin matrices used in place of ``transition``; none for the matrix itself.
+        Two thin matrices that replace ``transition``; none for the matrix itself.
 
     Raises
     ------
@@ -140,7 +140,7 @@ class HiddenMarkovModel:
         return self.emission.T[self.lexicon.ids(words)][:, self.tag]
 
     def in_low_rank(self, rank: int, method: Method = "apr", *, seed: int = 0) -> HiddenMarkovModel:
-        """The model with two thin matrices in place of its transition matrix.
+        """The model with its transition matrix replaced by two thin ones.
 
         Parameters
         ----------

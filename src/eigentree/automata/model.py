@@ -1,18 +1,18 @@
-"""Operator models: weighted automata over sequences of symbols, one matrix a symbol.
+"""Operator models: weighted automata over sequences of symbols, with a matrix for each symbol.
 
 The value of a sequence x_1 .. x_T is
 
     f(x) = final . A[x_T] ... A[x_1] initial
 
-where A[a] takes the vector of a state to the next while symbol a is read.  If the vector is one of
-probabilities, A[a][i, j] is that of reading a and going to state i, given state j, and final[j]
-that of stopping there; then f is a probability distribution over all sequences, also the empty one.
-Any invertible M gives another model of the same values,
+where A[a] maps the state vector before symbol a is read to the one after.  In a probabilistic
+model A[a][i, j] is the probability of reading a and going to state i, given state j, and final[j]
+that of stopping in state j; then f is a probability distribution over all sequences, including the
+empty one.  Any invertible M gives another model with the same values,
 
     inverse(M) initial,    inverse(M) A[a] M,    final M,
 
-and what is estimated by a spectral method is one of those (Hsu, Kakade and Zhang 2009): its numbers
-have any sign, and so may have the values of single sequences.
+and a spectral method estimates one of these (Hsu, Kakade and Zhang 2009): its numbers have any
+sign, and values of single sequences may be negative.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class OperatorModel:
     Attributes
     ----------
     symbols
-        What sequences are made of.
+        The alphabet.
     initial : float64, axes (n)
         Vector before the first symbol.
     final : float64, axes (n)
@@ -51,9 +51,9 @@ class OperatorModel:
     Raises
     ------
     ShapeError
-        When arrays don't agree.
+        When the arrays don't agree.
     GrammarError
-        When a symbol stands twice, or a number is not finite.
+        When a symbol occurs twice, or a number is not finite.
     """
 
     symbols: tuple[str, ...]
@@ -72,13 +72,13 @@ class OperatorModel:
         )
         check_types("OperatorModel", {name: (array, np.float64) for name, array in given.items()})
         if sizes["n"] < 1:
-            raise ShapeError("OperatorModel: there are 0 states; there must be at least 1")
+            raise ShapeError("OperatorModel: there are no states; at least 1 is needed")
         for name, array in given.items():
             if not np.all(np.isfinite(array)):
-                raise GrammarError(f"{name} of an operator model holds a number that isn't finite")
+                raise GrammarError(f"{name} of an operator model has a number that isn't finite")
         numbers = {symbol: number for number, symbol in enumerate(self.symbols)}
         if len(numbers) != len(self.symbols):
-            raise GrammarError("an operator model has a symbol twice; each must stand once")
+            raise GrammarError("duplicate symbol in an operator model")
         object.__setattr__(self, "_numbers", numbers)
 
     @property
@@ -96,7 +96,7 @@ class OperatorModel:
 
         Cost
         ----
-        O(T n^2); vectors are divided by powers of two, so a sequence may have any length.
+        O(T n^2).  Vectors are divided by powers of two, so a sequence may have any length.
         """
         vectors, exponents = self._forward(sequence)
         value = float(self.final @ vectors[-1])
@@ -107,13 +107,13 @@ class OperatorModel:
     def states(self, sequence: Sequence[str]) -> Floats:
         """Axes (T + 1, n): the forward vectors, before the first symbol and after each.
 
-        All but the first are divided by powers of two, so that their largest number lies between
+        All but the first are divided by powers of two, so that their largest number is between
         a half and one.
         """
         return self._forward(sequence)[0]
 
     def _forward(self, sequence: Sequence[str]) -> tuple[Floats, NDArray[np.int64]]:
-        """Forward vectors and, axes (T + 1), the powers of two that have been taken out so far."""
+        """Forward vectors and, axes (T + 1), the exponents of two divided out so far."""
         vectors = np.zeros((len(sequence) + 1, self.n_states))
         exponents = np.zeros(len(sequence) + 1, dtype=np.int64)
         vectors[0] = vector = self.initial
@@ -130,16 +130,16 @@ class OperatorModel:
         return vectors, exponents
 
     def continuation(self) -> Floats:
-        """Axes (n): what all ways to go on from a state, and stop some time, are worth together.
+        """Axes (n): the summed weight of all sequences that may follow a state.
 
-        It is final (1 - A)^-1, where A is the sum of all operators; ones in a model of
-        probabilities.
+        It is final (1 - A)^-1, where A is the sum of all operators; 1 for each state of a
+        probabilistic model.
 
         Raises
         ------
         GrammarError
-            When an eigenvalue of A has the absolute value 1 or more, for then the sum over all
-            sequences doesn't converge; an estimated model may be like that.
+            When an eigenvalue of A has an absolute value of 1 or more: the sum over all sequences
+            then diverges, as it may for an estimated model.
 
         Cost
         ----
@@ -149,33 +149,33 @@ class OperatorModel:
         radius = float(np.max(np.abs(linalg.eigvals(total))))
         if not radius < 1.0:
             raise GrammarError(
-                f"the operators of all symbols together have the spectral radius {radius:.4g}, so "
-                "the values of all sequences have no finite sum; it must be below 1"
+                f"the sum of all operators has spectral radius {radius:.4g}, so the sum of the "
+                "values of all sequences diverges; the radius must be below 1"
             )
         found = linalg.solve((np.eye(self.n_states) - total).T, self.final)
         return np.asarray(found, dtype=np.float64)
 
     def following(self, sequence: Sequence[str]) -> Floats:
-        """Axes (symbols + 1): how probable each next symbol is, and last the end, after a prefix.
+        """Axes (symbols + 1): the probability of each next symbol, and of the end, after a prefix.
 
-        They sum to 1, but in a signed model they are estimates, of any sign.
+        They sum to 1; in a signed model they are estimates of any sign.
 
         Raises
         ------
         GrammarError
-            As `continuation` does, and when all sequences with this prefix have together the
-            value zero.
+            As for `continuation`, and when the values of all sequences with this prefix sum to
+            zero.
         """
         onwards = self.continuation()
         vector = self.states(sequence)[-1]
         total = float(onwards @ vector)
         if total == 0.0:
-            raise GrammarError("the prefix has the value zero, so nothing follows it")
+            raise GrammarError("the prefix has value zero, so no symbol can follow it")
         weights = np.append((self.operators @ vector) @ onwards, self.final @ vector)
         return np.asarray(weights / total, dtype=np.float64)
 
     def transformed(self, basis: Floats) -> OperatorModel:
-        """The model of the same values whose vectors are inverse(basis) times those of this one.
+        """The model with the same values whose vectors are inverse(basis) times those of this one.
 
         Parameters
         ----------
@@ -191,7 +191,7 @@ class OperatorModel:
         )
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """The arrays by name, as a model file holds them."""
+        """The arrays by name, as stored in a model file."""
         return {name: getattr(self, name) for name in ARRAYS}
 
     @classmethod
@@ -203,16 +203,16 @@ class OperatorModel:
 
 
 def mixture(first: OperatorModel, second: OperatorModel, weight: float) -> OperatorModel:
-    """The model with the values (1 - weight) f + weight g, for f and g those of two models.
+    """The model with values (1 - weight) f + weight g, where f and g are the values of two models.
 
-    It is their direct sum: the states of both, side by side.
+    It is their direct sum.
 
     Parameters
     ----------
     first, second
-        Over the same symbols.
+        Models over the same symbols.
     weight
-        Of the second.
+        Weight of the second.
 
     Raises
     ------
@@ -220,7 +220,7 @@ def mixture(first: OperatorModel, second: OperatorModel, weight: float) -> Opera
         When the symbols differ.
     """
     if first.symbols != second.symbols:
-        raise GrammarError("two operator models over different symbols can't be mixed")
+        raise GrammarError("operator models over different symbols can't be mixed")
     n = first.n_states
     whole = n + second.n_states
     operators = np.zeros((len(first.symbols), whole, whole))
@@ -235,9 +235,9 @@ def mixture(first: OperatorModel, second: OperatorModel, weight: float) -> Opera
 
 
 def without(whole: OperatorModel, part: OperatorModel) -> OperatorModel:
-    """The first model of a `mixture` whose second one is ``part``, but for the factor 1 - weight.
+    """The first model of a `mixture` whose second is ``part``, up to the factor 1 - weight.
 
-    A model that is no such mixture is returned as it is.
+    A model that isn't such a mixture is returned unchanged.
     """
     n = whole.n_states - part.n_states
     if n < 1 or whole.symbols != part.symbols:

@@ -32,10 +32,10 @@ def build_prefix_tree(sequences: Sequences, automaton: Longs, n_automata: int) -
 
     Cost
     ----
-    O(T log T) for T symbols in all, and as many steps as the longest sequence has symbols.
+    O(T log T) for T symbols in all, in as many steps as the longest sequence has symbols.
     """
     n_symbols = max(1, len(sequences.symbols))
-    # The longest sequences first, so that those that go on are always the first ones.
+    # The longest sequences come first, so those that continue are always the first ones.
     order = np.argsort(-sequences.length, kind="stable")
     length, start = sequences.length[order], sequences.start[:-1][order]
     node = automaton[order].astype(np.int64)
@@ -70,7 +70,7 @@ def build_prefix_tree(sequences: Sequences, automaton: Longs, n_automata: int) -
     parent = place[parent[order]]
     below_roots = n_automata + np.flatnonzero(parent[n_automata:] < n_automata)
     borders = np.append(below_roots, n_nodes)
-    wanted = n_automata + np.arange(N_PARTS + 1) * (n_nodes - n_automata) // N_PARTS
+    targets = n_automata + np.arange(N_PARTS + 1) * (n_nodes - n_automata) // N_PARTS
     return PrefixTree(
         parent,
         owner,
@@ -78,7 +78,7 @@ def build_prefix_tree(sequences: Sequences, automaton: Longs, n_automata: int) -
         np.bincount(place[node], minlength=n_nodes).astype(np.float64),
         np.concatenate(through)[order].astype(np.float64),
         below_roots,
-        borders[np.searchsorted(borders, wanted)],
+        borders[np.searchsorted(borders, targets)],
         keys // n_symbols,
         keys % n_symbols,
         np.searchsorted(row[by_row], np.arange(len(keys) + 1)),

@@ -1,4 +1,4 @@
-"""Sequences of symbols as arrays: what learners of automata read."""
+"""Sequences of symbols as arrays, the input of learners of automata."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Sequences(NamedTuple):
     Attributes
     ----------
     symbols
-        Names, l of them.
+        The alphabet, l symbols.
     start : int64, axes (sequences + 1)
         Where each sequence begins, and the end of the last.
-    symbol : int32, axes (T of all)
+    symbol : int32, axes (T), for T symbols in all
         Numbers below l.
     """
 
@@ -33,12 +33,19 @@ class Sequences(NamedTuple):
     def of(
         cls, sequences: Iterable[Sequence[str]], symbols: Sequence[str] | None = None
     ) -> Sequences:
-        """Sequences as arrays; their symbols in sorted order, unless given.
+        """Sequences as arrays.
+
+        Parameters
+        ----------
+        sequences
+            Sequences of symbols.
+        symbols
+            The alphabet; by default the symbols of the sequences, sorted.
 
         Raises
         ------
         GrammarError
-            When a symbol is none of those given.
+            When a symbol isn't in the given alphabet.
         """
         given = list(sequences)
         start = np.cumsum([0, *map(len, given)], dtype=np.int64)
@@ -47,7 +54,7 @@ class Sequences(NamedTuple):
         try:
             ids = [number[name] for name in chain.from_iterable(given)]
         except KeyError as error:
-            raise GrammarError(f"symbol {error.args[0]!r} is none of those given") from None
+            raise GrammarError(f"symbol {error.args[0]!r} isn't in the alphabet") from None
         return cls(names, start, np.array(ids, dtype=np.int32))
 
     @property
@@ -56,7 +63,7 @@ class Sequences(NamedTuple):
 
     @property
     def length(self) -> Longs:
-        """Axes (sequences): how many symbols each has."""
+        """Axes (sequences): number of symbols of each."""
         return np.diff(self.start)
 
     def between(self, first: int, last: int) -> Sequences:
@@ -65,7 +72,7 @@ class Sequences(NamedTuple):
         return Sequences(self.symbols, start - start[0], self.symbol[start[0] : start[-1]])
 
     def tape(self) -> Ints:
-        """Axes (T of all + sequences + 1): all in one row, with the number l around each."""
+        """Axes (T + sequences + 1): all sequences in one row, with the number l around each."""
         tape = np.full(len(self.symbol) + len(self.start), len(self.symbols), dtype=np.int32)
         tape[
             np.arange(len(self.symbol)) + np.repeat(np.arange(1, len(self.start)), self.length)

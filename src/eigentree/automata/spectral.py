@@ -1,46 +1,46 @@
 """Spectral learning of operator models from counts of short substrings.
 
-Sequences come from an automaton with n states that are never seen.  Let # stand before and after
-each sequence, as a context alone: it is never read.  With means over sequences, also empty ones,
+Sequences come from an automaton with n hidden states.  Let # be a boundary before and after each
+sequence; it is a context only and is never read.  With means over all sequences, empty ones too,
 
     P[b, a]     how often b follows a,                        a a symbol or #, b likewise,
     P_x[b, a]   how often a, x and b follow one another,      x a symbol,
 
-the automaton's own F and B, with columns and rows for the contexts before and after, give
+the automaton has matrices F and B, with columns and rows for the contexts before and after:
 
     P = B F,    P_x = B A[x] F,    F[:, #] = initial,    B[#, :] = final.
 
 So any factors of P are the F and B of an automaton with the same values in another basis.  With the
-singular values s of P, and the vectors U and V of the n largest,
+n largest singular values s of P and their vectors U and V,
 
     A[x] = U' P_x V diag(1/s),    initial = U' P[:, #] = s V[#],    final = P[#, :] V / s = U[#],
 
-no search, no start, no local optimum (Hsu, Kakade and Zhang 2009; Luque et al. 2012 with boundaries
-as here rather than as symbols that are read, for then their operators would be zero).  From exact
-P and P_x of rank n the values come out exactly; from samples they converge.  Counts say nothing of
-automata whose P has a lower rank than states, such as those with fewer symbols than states.
+without search, initialisation or local optima (Hsu, Kakade and Zhang 2009; Luque et al. 2012,
+whose boundaries are read, which would make their operators zero here).  From exact P and P_x of
+rank n the values are exact; from samples they converge.  The method can't recover automata whose P
+has a lower rank than they have states, such as those with fewer symbols than states.
 
-**Scaling.**  In P frequent contexts outweigh all others.  With rows divided by r and columns by c,
+**Scaling.**  In P frequent contexts dominate.  With rows divided by r and columns by c,
 
     P[b, a] / (r[b] c[a]),    r[b] = sqrt(sum of row b + `RARE`),    c[a] likewise,
 
-its singular vectors are those of a canonical correlation analysis, but for the constant, which
-keeps the noise of the rarest down.  U / r and V / c then take the place of U and V above, and
+its singular vectors are those of a canonical correlation analysis, except for the constant, which
+damps the noise of the rarest contexts.  U / r and V / c then replace U and V above, and
 
     initial = s V[#] c[#],    final = U[#] r[#]
 
-with the numbers U and V of before.  This, too, is exact if P is.
+with U and V not divided.  This, too, is exact if P is.
 
-**Rank.**  A singular value that sampling alone would give is no state.  Counts are nearly Poisson,
-so the noise of an entry has the variance v[b, a] = P[b, a] / (m r[b]^2 c[a]^2) for m sequences, and
+**Rank.**  A singular value within the sampling noise is no state.  Counts are nearly Poisson, so
+the noise of an entry has the variance v[b, a] = P[b, a] / (m r[b]^2 c[a]^2) for m sequences, and
 the norm of a matrix of such noise is about
 
     sqrt(largest row sum of v) + sqrt(largest column sum of v).
 
-`OperatorOptions.noise` times that is the least singular value that is kept.
+The smallest singular value that is kept is `OperatorOptions.noise` times that.
 
-**Back-off.**  Values may come out zero or negative, above all of what was never seen.  A smoothed
-automaton with one state is mixed in, which makes the states one more.
+**Back-off.**  Values may be zero or negative, above all for sequences unlike those seen.  A
+smoothed automaton with one state is mixed in, which adds a state.
 """
 
 from __future__ import annotations
@@ -73,11 +73,11 @@ class OperatorOptions:
     Attributes
     ----------
     states
-        Most states of the spectral part.
+        Maximum number of states of the spectral part.
     relative_cut
-        Singular values below this part of the largest have no state.
+        Singular values below this fraction of the largest are dropped.
     noise
-        Nor have those below this many times the noise of the counts; see above.
+        So are those below this multiple of the noise of the counts; see above.
     scaled
         Whether contexts are scaled by their frequency before the decomposition.
     back_off
@@ -107,14 +107,14 @@ class OperatorOptions:
 
 
 class Statistics(NamedTuple):
-    """Means over sequences of how often substrings occur, without those that never do.
+    """Mean counts of substrings over sequences, for substrings that occur.
 
     Attributes
     ----------
     n_symbols
-        l, which is also the number of the boundary.
+        Number of symbols, l, which is also the number of the boundary.
     n_sequences
-        How many sequences were counted; infinity for exact means.
+        Number of sequences counted; infinity for exact means.
     bigrams : int32, axes (pairs, 2)
         Context before, context after; both up to l.
     bigram_mean : float64, axes (pairs)
@@ -142,7 +142,7 @@ class Factors(NamedTuple):
         Singular values, from the largest down.
     initial, final : float64, axes (n)
     dropped : float64
-        The values below these, up to the number asked for.
+        Further singular values, up to the maximum number of states, that were dropped.
     """
 
     left: Floats
@@ -163,9 +163,9 @@ def learn_operators(
     sequences
         At least one.
     options
-        States, limits of the rank, back-off.
+        Maximum rank, back-off.
     seed
-        Of the random vectors by which large alphabets are decomposed.
+        Seed of the random vectors for decomposing large alphabets.
 
     Raises
     ------
@@ -175,8 +175,8 @@ def learn_operators(
     Cost
     ----
     O(T log T) for counting T symbols in all, O(pairs n) for the decomposition and O(triples n^2)
-    for the operators, over distinct pairs and triples; no array has l^2 entries, but for l up to
-    some hundreds.
+    for the operators, over distinct pairs and triples.  Arrays of l^2 entries are made only for l
+    up to some hundreds.
 
     References
     ----------
@@ -192,7 +192,7 @@ def learn_operators(
 def from_substrings(
     symbols: tuple[str, ...], statistics: Statistics, options: OperatorOptions, *, seed: int = 0
 ) -> OperatorModel:
-    """The operator model of some statistics, without back-off; exact if they are."""
+    """The operator model of given statistics, without back-off; exact if they are."""
     return assemble(symbols, statistics, decompose(statistics, options, seed=seed))
 
 
@@ -212,8 +212,8 @@ def count_substrings(sequences: Sequences) -> Statistics:
     pairs, pair_of, pair_count = np.unique(
         tape[:-1] * wide + tape[1:], return_inverse=True, return_counts=True
     )
-    # A triple is a pair with the context after it, which keeps the numbers small.  One by symbol
-    # first is wanted, so pairs are sorted by what they end with.
+    # A triple is numbered by its first pair and the context after it, which keeps numbers small.
+    # Triples are to be sorted by symbol first, so pairs are sorted by their second member.
     order = np.argsort(pairs % wide, kind="stable")
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
@@ -234,7 +234,7 @@ def count_substrings(sequences: Sequences) -> Statistics:
 
 
 def decompose(statistics: Statistics, options: OperatorOptions, *, seed: int = 0) -> Factors:
-    """The singular values that count, with their vectors; one at least."""
+    """The significant singular values with their vectors; at least one."""
     before, after = statistics.bigrams.T
     mean, boundary = statistics.bigram_mean, statistics.n_symbols
     wide = boundary + 1
@@ -274,7 +274,7 @@ def _indicators(numbers: Ints, wide: int) -> sparse.csr_array:
 
 
 def assemble(symbols: tuple[str, ...], statistics: Statistics, factors: Factors) -> OperatorModel:
-    """The operator model of some factors."""
+    """The operator model of given factors."""
     n, boundary = len(factors.values), statistics.n_symbols
     operators = np.zeros((boundary, n, n))
     right = factors.right / factors.values

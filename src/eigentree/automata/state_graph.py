@@ -1,19 +1,18 @@
-"""The states of an automaton as a graph that people can read.
+"""The states of an automaton as a readable graph.
 
-The hidden states of an automaton are no more than directions of a space; what can be looked at is
-where its forward vectors lie after the prefixes that are frequent in data (Luque et al. 2012,
+The hidden states of an automaton are directions of a vector space, without names.  What can be
+inspected are its forward vectors after the prefixes that are frequent in data (Luque et al. 2012,
 section 5.3).
 
-1. The frequent prefixes of the sequences each get the forward vector of the automaton.
-2. The vectors are clustered, always the two clusters with the least mean cosine distance between
-   their members.  The cosine doesn't see how long vectors are, which says how probable a prefix is.
-   Distances are rounded, so that equal directions are one cluster.
-3. Reading a symbol after a prefix leads from the cluster of the one to that of the other.  Where
-   one symbol leads from a cluster to several, these are merged, until there is none such: a merger
-   can make others necessary.  What comes of it is the finest graph that is deterministic and
-   keeps clusters whole, in whatever order they are merged.
-4. All sequences are led through the graph, and counted.  One whose next symbol leads nowhere, for
-   no frequent prefix has gone that way, is lost there.
+1. The automaton's forward vector is computed for each frequent prefix of the sequences.
+2. The vectors are clustered bottom-up by the mean cosine distance between members.  The cosine
+   ignores the length of vectors, which reflects the probability of the prefix.  Distances are
+   rounded, so that equal directions form one cluster.
+3. A symbol after a prefix leads from the cluster of that prefix to the cluster of the longer one.
+   Where a symbol leads from one cluster to several, these are merged, until there are none left.
+   The result does not depend on the order: it is the finest deterministic graph of whole clusters.
+4. All sequences are traced through the graph and counted.  A sequence whose next symbol continues
+   no frequent prefix is lost in its state.
 """
 
 from __future__ import annotations
@@ -34,30 +33,30 @@ from eigentree.types import Floats
 
 Prefix = tuple[str, ...]
 
-# Distances between all pairs are kept, 100 MB for so many.
-MOST_PREFIXES = 5000
-# One sequence of so many makes a prefix frequent.  With few more prefixes almost all clusters of a
-# newspaper's tags merge, since the vectors of what is rare are mostly noise.
-LEAST_SHARE = 500
-# Decimals of distances; what is below comes from rounding.
+# The distances between all pairs of this many prefixes take 100 MB.
+MAX_PREFIXES = 5000
+# A prefix of one sequence in this many is frequent.  With more prefixes almost all clusters of
+# newspaper tags merge, since the vectors of rare prefixes are mostly noise.
+SEQUENCES_PER_PREFIX = 500
+# Decimals of distances; smaller differences are rounding errors.
 _DECIMALS = 9
 
 
 @dataclass(frozen=True, slots=True)
 class StateGraphOptions:
-    """Settings for a graph of states.
+    """Options of a graph of states.
 
     Attributes
     ----------
     clusters
-        Most clusters of prefixes, before any are merged.
+        Maximum number of clusters of prefixes, before merging.
     distance
-        In place of their number: clusters with a greater mean cosine distance, 0 to 2, stay apart.
+        Maximum mean cosine distance within a cluster, 0 to 2, instead of their number.
     least_count
-        Sequences that a prefix must begin to be frequent; None for one of `LEAST_SHARE`, and at
-        least 2.
+        Minimum number of sequences with a frequent prefix; None for one in `SEQUENCES_PER_PREFIX`,
+        but at least 2.
     prefixes
-        How many prefixes are told of each state.
+        Maximum number of prefixes listed for each state.
     """
 
     clusters: int = 8
@@ -71,11 +70,11 @@ class StateGraphOptions:
             if value is not None and value < 1:
                 raise SettingsError(f"{name} is {value}; it must be at least 1")
         if self.distance is not None and not 0.0 <= self.distance <= 2.0:
-            raise SettingsError(f"distance is {self.distance}; it must lie between 0 and 2")
+            raise SettingsError(f"distance is {self.distance}; it must be between 0 and 2")
 
 
 class PrefixCount(NamedTuple):
-    """A prefix, and how many sequences begin with it."""
+    """A prefix and the number of sequences that begin with it."""
 
     prefix: Prefix
     times: int
@@ -87,15 +86,15 @@ class State(NamedTuple):
     Attributes
     ----------
     prefixes
-        The most frequent of those that lead here, the most frequent first.
+        The most frequent prefixes that lead here, in falling order.
     n_prefixes
-        Frequent prefixes that lead here.
+        Number of frequent prefixes that lead here.
     visits
-        How often sequences come here; also by prefixes that are not frequent.
+        How often sequences reach the state, by any prefix.
     stops
-        How often they end here.
+        How often sequences end here.
     lost
-        How often they go on with a symbol that leads nowhere.
+        How often the next symbol of a sequence leads nowhere.
     """
 
     prefixes: tuple[PrefixCount, ...]
@@ -106,7 +105,7 @@ class State(NamedTuple):
 
 
 class Transition(NamedTuple):
-    """From a state to another, or to itself, by a symbol, and how often; states count from 0."""
+    """A transition between states, numbered from 0, by a symbol, and its count."""
 
     source: int
     symbol: str
@@ -116,24 +115,24 @@ class Transition(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StateGraph:
-    """A deterministic automaton that is near one with hidden states.
+    """A deterministic automaton that approximates one with hidden states.
 
-    Visits of a state are its stops, what it has lost and the counts of the transitions from it;
-    they are also the counts of the transitions to it, and all sequences for the initial one.
+    The visits of a state are the sum of its stops, lost sequences and outgoing transitions; they
+    are also the sum of its incoming transitions, plus all sequences for the initial state.
 
     Attributes
     ----------
     states
-        The initial one first, then by how many symbols have been read there on the average.
+        The initial state first, then by the mean number of symbols read there.
     transitions
         By source, the most frequent first.
     n_sequences
     least_count
-        Sequences that a frequent prefix begins, at least.
+        Minimum number of sequences with a frequent prefix.
     n_clusters
-        Before any were merged.
+        Number of clusters before merging.
     n_without
-        Frequent prefixes that the automaton can't read, so that no state has them.
+        Number of frequent prefixes to which the automaton gives a zero vector.
     """
 
     states: tuple[State, ...]
@@ -144,11 +143,11 @@ class StateGraph:
     n_without: int = 0
 
     def share(self, transition: Transition) -> float:
-        """Of the visits of its source, those that go on with a transition."""
+        """The share of its source's visits that take a transition."""
         return transition.times / max(self.states[transition.source].visits, 1)
 
     def read(self, sequence: Sequence[str]) -> list[int]:
-        """The states that a sequence goes through, the initial one first, as far as it leads."""
+        """The states that a sequence visits, from the initial one until it is lost or ends."""
         target = {(each.source, each.symbol): each.target for each in self.transitions}
         path = [0]
         for symbol in sequence:
@@ -158,7 +157,7 @@ class StateGraph:
         return path
 
     def to_dict(self) -> dict[str, Any]:
-        """What the graph holds, as JSON has it."""
+        """The content of the graph, for JSON."""
         return {
             "sequences": self.n_sequences,
             "least_count": self.least_count,
@@ -193,11 +192,12 @@ def state_graph(
     Parameters
     ----------
     automaton
-        Any; its vectors may be signed.  States that are equal but for an invertible matrix may
-        give other graphs, since angles change with the basis.
+        The automaton; its vectors may be signed.  Automata that differ by an invertible matrix may
+        give different graphs, since angles depend on the basis.
     sequences
-        What the automaton learned from, or others like it.
+        The training sequences of the automaton, or similar ones.
     options
+        Clusters and frequent prefixes.
 
     Raises
     ------
@@ -208,50 +208,50 @@ def state_graph(
 
     Cost
     ----
-    O(P^2 n) for P frequent prefixes and n states, O(P^2) numbers; and O(T) for T symbols.
+    O(P^2 n) time and O(P^2) memory for P frequent prefixes and n states; O(T) for T symbols.
 
     References
     ----------
     luque-2012.
     """
     if not sequences.n_sequences:
-        raise GrammarError("there are no sequences to look at; at least one is needed")
-    forest = build_prefix_tree(sequences, np.zeros(sequences.n_sequences, dtype=np.int64), 1)
-    least_count = options.least_count or max(2, sequences.n_sequences // LEAST_SHARE)
-    prefixes = _frequent(forest, sequences.symbols, least_count)
-    if len(prefixes) > MOST_PREFIXES:
+        raise GrammarError("there are no sequences; at least one is needed")
+    tree = build_prefix_tree(sequences, np.zeros(sequences.n_sequences, dtype=np.int64), 1)
+    least_count = options.least_count or max(2, sequences.n_sequences // SEQUENCES_PER_PREFIX)
+    prefixes = _frequent(tree, sequences.symbols, least_count)
+    if len(prefixes) > MAX_PREFIXES:
         raise SettingsError(
             f"{counted(len(prefixes), 'prefix', 'prefixes')} have a count of "
-            f"{least_count} or more, of which at most {MOST_PREFIXES} can be clustered; "
-            "give a higher least count"
+            f"{least_count} or more; at most {MAX_PREFIXES} can be clustered, so increase the "
+            "minimum count"
         )
     vectors = {node: automaton.states(prefix)[-1] for node, prefix in prefixes.items()}
-    read = [node for node, vector in vectors.items() if np.any(vector != 0.0)]
-    if 0 not in read:
+    readable = [node for node, vector in vectors.items() if np.any(vector != 0.0)]
+    if 0 not in readable:
         raise GrammarError("the initial vector of the automaton is zero, so it has no states")
-    clusters = _cluster(np.array([vectors[node] for node in read]), options)
-    cluster_of = dict(zip(read, clusters.tolist(), strict=True))
-    merged, target = _merge(forest, cluster_of)
-    graph = _count(forest, sequences.symbols, merged, target, prefixes, options)
+    clusters = _cluster(np.array([vectors[node] for node in readable]), options)
+    cluster_of = dict(zip(readable, clusters.tolist(), strict=True))
+    merged, target = _merge(tree, cluster_of)
+    graph = _count(tree, sequences.symbols, merged, target, prefixes, options)
     n_clusters = len(set(cluster_of.values()))
     return StateGraph(
-        *graph, sequences.n_sequences, least_count, n_clusters, len(prefixes) - len(read)
+        *graph, sequences.n_sequences, least_count, n_clusters, len(prefixes) - len(readable)
     )
 
 
-def _frequent(forest: PrefixTree, symbols: Sequence[str], least_count: int) -> dict[int, Prefix]:
-    """The frequent prefixes by their nodes; the empty one, which is node 0, is one of them."""
+def _frequent(tree: PrefixTree, symbols: Sequence[str], least_count: int) -> dict[int, Prefix]:
+    """The frequent prefixes by node; node 0, the empty prefix, is one of them."""
     prefixes: dict[int, Prefix] = {0: ()}
-    # Whatever begins a frequent prefix is frequent, and stands before it.
-    for node in np.flatnonzero(forest.through >= least_count).tolist():
+    # Every prefix of a frequent prefix is frequent and comes earlier.
+    for node in np.flatnonzero(tree.through >= least_count).tolist():
         if node:
-            parent = prefixes[int(forest.parent[node])]
-            prefixes[node] = (*parent, symbols[forest.row_symbol[forest.row[node]]])
+            parent = prefixes[int(tree.parent[node])]
+            prefixes[node] = (*parent, symbols[tree.row_symbol[tree.row[node]]])
     return prefixes
 
 
 def _cluster(vectors: Floats, options: StateGraphOptions) -> NDArray[np.int64]:
-    """Axes (vectors): the number of each one's cluster."""
+    """Axes (vectors): the cluster of each vector."""
     if len(vectors) == 1:
         return np.zeros(1, dtype=np.int64)
     from scipy.cluster.hierarchy import fcluster, linkage
@@ -259,18 +259,18 @@ def _cluster(vectors: Floats, options: StateGraphOptions) -> NDArray[np.int64]:
 
     units = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     distances = np.clip(np.round(pdist(units, "cosine"), _DECIMALS), 0.0, 2.0)
-    tree = linkage(distances, "average")
+    dendrogram = linkage(distances, "average")
     if options.distance is None:
-        found = fcluster(tree, options.clusters, "maxclust")
+        found = fcluster(dendrogram, options.clusters, "maxclust")
     else:
-        found = fcluster(tree, options.distance, "distance")
+        found = fcluster(dendrogram, options.distance, "distance")
     return np.asarray(found, dtype=np.int64)
 
 
 def _merge(
-    forest: PrefixTree, cluster_of: dict[int, int]
+    tree: PrefixTree, cluster_of: dict[int, int]
 ) -> tuple[dict[int, int], dict[tuple[int, int], int]]:
-    """Clusters of prefixes after all mergers, and where each leads to by the number of a symbol."""
+    """Clusters of prefixes after merging, and the target of each by the number of a symbol."""
     joined = {cluster: cluster for cluster in cluster_of.values()}
 
     def find(cluster: int) -> int:
@@ -279,9 +279,9 @@ def _merge(
         return cluster
 
     steps = [
-        (cluster_of[int(forest.parent[node])], int(forest.row_symbol[forest.row[node]]), cluster)
+        (cluster_of[int(tree.parent[node])], int(tree.row_symbol[tree.row[node]]), cluster)
         for node, cluster in cluster_of.items()
-        if node  # what can be read has a beginning that can be
+        if node  # its parent has a non-zero vector, too
     ]
     while True:
         target: dict[tuple[int, int], int] = {}
@@ -297,14 +297,14 @@ def _merge(
 
 
 def _count(
-    forest: PrefixTree,
+    tree: PrefixTree,
     symbols: Sequence[str],
     merged: dict[int, int],
     target: dict[tuple[int, int], int],
     prefixes: dict[int, Prefix],
     options: StateGraphOptions,
 ) -> tuple[tuple[State, ...], tuple[Transition, ...]]:
-    """Lead all sequences through the graph at once, prefix by prefix."""
+    """Trace all sequences through the graph at once, prefix by prefix."""
     names = list(dict.fromkeys(merged.values()))
     visits, stops, lost, depths = (dict.fromkeys(names, 0) for _ in range(4))
     counts = dict.fromkeys(target, 0)
@@ -312,16 +312,16 @@ def _count(
     at: list[tuple[int | None, int]] = []
     for node, (parent, row, through, ends) in enumerate(
         zip(
-            forest.parent.tolist(),
-            forest.row.tolist(),
-            forest.through.astype(np.int64).tolist(),
-            forest.ends.astype(np.int64).tolist(),
+            tree.parent.tolist(),
+            tree.row.tolist(),
+            tree.through.astype(np.int64).tolist(),
+            tree.ends.astype(np.int64).tolist(),
             strict=True,
         )
     ):
         state, depth = (merged[0], 0) if node == 0 else at[parent]
         if node and state is not None:
-            step = state, int(forest.row_symbol[row])
+            step = state, int(tree.row_symbol[row])
             state, depth = target.get(step), depth + 1
             if state is None:
                 lost[step[0]] += through
@@ -333,17 +333,19 @@ def _count(
             depths[state] += depth * through
         at.append((state, depth))
 
-    own: dict[int, list[PrefixCount]] = {name: [] for name in names}
+    members_of: dict[int, list[PrefixCount]] = {name: [] for name in names}
     for node, name in merged.items():
-        own[name].append(PrefixCount(prefixes[node], int(forest.through[node])))
-    for members in own.values():
+        members_of[name].append(PrefixCount(prefixes[node], int(tree.through[node])))
+    for members in members_of.values():
         members.sort(key=lambda each: (-each.times, len(each.prefix), each.prefix))
-    names.sort(key=lambda name: (name != merged[0], depths[name] / visits[name], own[name][0]))
+    names.sort(
+        key=lambda name: (name != merged[0], depths[name] / visits[name], members_of[name][0])
+    )
     number = {name: place for place, name in enumerate(names)}
     states = (
         State(
-            tuple(own[name][: options.prefixes]),
-            len(own[name]),
+            tuple(members_of[name][: options.prefixes]),
+            len(members_of[name]),
             visits[name],
             stops[name],
             lost[name],

@@ -80,7 +80,7 @@ def test_outputs(files, tmp_path):
             ["--head", "N", "--clusters", 3, "--distance", 0.5],
             "--clusters and --distance are mutually exclusive",
         ),
-        (["--head", "N", "--distance", 3], "distance is 3.0; it must lie between 0 and 2"),
+        (["--head", "N", "--distance", 3], "distance is 3.0; it must be between 0 and 2"),
         (["--head", "N", "--min-share", 2], "--min-share must be between 0 and 1 (got 2.0)"),
         (["--head", "N", "--clusters", 0], "--clusters must be a whole number, 1 or more (got 0)"),
     ],

@@ -177,5 +177,5 @@ def test_trees_that_are_none_are_refused():
     ):
         with pytest.raises(GrammarError, match=message):
             learn_head_automata(sentences)
-    with pytest.raises(GrammarError, match="symbol 'V' is none of those given"):
+    with pytest.raises(GrammarError, match="symbol 'V' isn't in the alphabet"):
         learn_head_automata(SENTENCES, symbols="ADN")
