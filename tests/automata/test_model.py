@@ -107,9 +107,7 @@ def test_models_that_are_none_are_refused(rng):
         replace(model, final=np.ones(2, dtype=np.int64))
     with pytest.raises(ShapeError, match="there are no states"):
         OperatorModel(("a",), np.zeros(0), np.zeros(0), np.zeros((1, 0, 0)))
-    with pytest.raises(
-        GrammarError, match="initial of an operator model holds a number that isn't"
-    ):
+    with pytest.raises(GrammarError, match="initial of an operator model has a number that isn't"):
         replace(model, initial=np.array([1.0, np.nan]))
     with pytest.raises(GrammarError, match="duplicate symbol"):
         replace(model, symbols=("a", "a"))

@@ -1,9 +1,8 @@
 """Kernels of the CP decomposition: loops over the non-zeros of a tensor, sorted by one mode.
 
-The rows of a mode's factor are independent problems as long as the other factors stand, so a row
-is brought to its end before the next begins: the few vectors of length r that its non-zeros need
-then stay in the nearest cache.  Non-zeros are taken four at a time, so that what is read and
-written for the row serves four of them.
+The rows of a mode's factor are independent problems while the other factors are fixed, so each row
+is finished before the next: the few vectors of length r that its non-zeros need then stay in the L1
+cache.  Non-zeros are processed in fours, so that one read and write of the row serves four.
 """
 
 from __future__ import annotations
@@ -14,16 +13,16 @@ from eigentree._core.jit import kernel
 from eigentree.linalg.arrays import ByMode, Scratch
 from eigentree.types import Floats, Ints, Longs
 
-# Smaller numbers are 0 from here on: products of three of them would leave the range of normal
-# numbers, where arithmetic is many times slower.
-LEAST = 1e-100
-# Rows with at most one positive number in so many are read by lists of those.
+# Smaller numbers become 0: products of three of them would be subnormal, and arithmetic with
+# subnormal numbers is many times slower.
+SMALLEST = 1e-100
+# Rows with at most one positive number in this many are read by lists of these.
 SPARSE = 4
 
 
 @kernel
 def entries(subscripts: Ints, first: Floats, second: Floats, third: Floats, out: Floats) -> None:
-    """Entries of a tensor in Kruskal form, its weights within the first factor."""
+    """Fill entries of a tensor in Kruskal form, its weights multiplied into the first factor."""
     for at in range(len(out)):
         x, y, z = first[subscripts[at, 0]], second[subscripts[at, 1]], third[subscripts[at, 2]]
         total = 0.0
@@ -34,7 +33,7 @@ def entries(subscripts: Ints, first: Floats, second: Floats, third: Floats, out:
 
 @kernel
 def mttkrp_rows(layout: ByMode, left: Floats, right: Floats, out: Floats) -> None:
-    """Fill the rows that have non-zeros."""
+    """Fill the rows of an MTTKRP that have non-zeros."""
     for at in range(len(layout.rows)):
         row = out[layout.rows[at]]
         for k in range(len(row)):
@@ -48,7 +47,7 @@ def mttkrp_rows(layout: ByMode, left: Floats, right: Floats, out: Floats) -> Non
 
 @kernel
 def positive_places(factor: Floats, start: Longs, places: Longs) -> None:
-    """Where each row's positive numbers are, one row after another."""
+    """Fill the columns of the positive numbers of each row, row after row."""
     n = 0
     start[0] = 0
     for row in range(len(factor)):
@@ -71,18 +70,18 @@ def poisson_rows(
     ratio: Floats,
     scratch: Scratch,
 ) -> tuple[float, float]:
-    """Multiplicative updates of the rows of one factor, its weights within it.
+    """Multiplicative updates of the rows of one factor, with the weights multiplied into it.
 
     With t a non-zero of the row, p = left * right its product and b the row, an update is
 
         share = t / max(b . p, floor),    ratio = sum of share * p,    b = b * ratio.
 
     After a few iterations nearly all numbers are 0 and stay so: only the others, packed together,
-    take part in updates.  The ratios of all are found once, with those positive numbers of `left`
-    that `positive` tells, as they were before the last update.
+    are updated.  The ratios of all numbers, as they were before the last update, are computed once,
+    with the positive numbers of `left` listed in `positive`.
 
     Returns the largest |min(b, 1 - ratio)| of all rows before their first update, and the sum of
-    t log(b . p) after the last.
+    t log(b . p) after the last update.
     """
     violation, log_likelihood = 0.0, 0.0
     size = factor.shape[1]
@@ -121,7 +120,7 @@ def poisson_rows(
             ratios_of_row(last, scratch.products, ratios)
             for k in range(n_packed):
                 changed = b[k] * ratios[k]
-                b[k] = changed if changed > LEAST else 0.0
+                b[k] = changed if changed > SMALLEST else 0.0
         models_of_row(scratch.products, b, models)
         for each in range(n):
             if values[each] > 0.0:
@@ -138,7 +137,7 @@ def poisson_rows(
 
 @kernel
 def models_of_row(products: Floats, b: Floats, models: Floats) -> None:
-    """What the model gives each non-zero of a row."""
+    """Fill the model's value of each non-zero of a row."""
     size, n = len(b), len(models)
     each = 0
     while each + 3 < n:
@@ -165,7 +164,7 @@ def models_of_row(products: Floats, b: Floats, models: Floats) -> None:
 
 @kernel
 def ratios_of_row(shares: Floats, products: Floats, ratios: Floats) -> None:
-    """Sums of products, each times its share."""
+    """Fill the sums of products, each weighted by its share."""
     size, n = len(ratios), len(shares)
     for k in range(size):
         ratios[k] = 0.0
@@ -199,7 +198,7 @@ def all_ratios(
     first_ratios: Floats,
     last_ratios: Floats,
 ) -> None:
-    """Ratios of all numbers of a row, with the shares of its first update and its last."""
+    """Fill the ratios of all numbers of a row, for the shares of its first and its last update."""
     start, places = positive
     size = len(last_ratios)
     for k in range(size):
@@ -208,7 +207,7 @@ def all_ratios(
         of_left = layout.left[begin + each]
         x, y = left[of_left], right[layout.right[begin + each]]
         t0, t1 = first[each], last[each]
-        # Addresses that must be looked up cost more than multiplying with some zeros.
+        # Indirect addresses cost more than multiplications with some zeros.
         if SPARSE * (start[of_left + 1] - start[of_left]) < size:
             for place in range(start[of_left], start[of_left + 1]):
                 k = places[place]
@@ -228,9 +227,9 @@ def coordinate_rows(
 ) -> None:
     """Non-negative least squares of the rows of one factor, by coordinate descent.
 
-    Row b is to bring |b G b' / 2 - m b'| down, with G the Gram matrix and m the row of the
-    target.  A pass sets each coordinate in turn to its best value that is not negative, the
-    others standing; the gradient g = m - b G follows every change.
+    Each row b minimises b G b' / 2 - m b', with G the Gram matrix and m the row of the target.  A
+    pass sets each coordinate in turn to its best non-negative value, with the others fixed; the
+    gradient g = m - b G is updated after every change.
     """
     for row in range(len(factor)):
         b, m = factor[row], target[row]

@@ -11,14 +11,14 @@ from eigentree.types import Floats, Ints, Longs
 
 
 class ByMode(NamedTuple):
-    """The non-zeros of a tensor in the order of one mode, so that those of a row stand together.
+    """The non-zeros of a tensor sorted by one mode.
 
     Attributes
     ----------
     rows : int32, axes (rows)
-        Subscripts of the mode that have non-zeros, rising.
+        Subscripts of the mode that have non-zeros, ascending.
     start : int64, axes (rows + 1)
-        Where the non-zeros of each begin.
+        First non-zero of each row.
     left, right : int32, axes (nonzeros)
         Subscripts in the other two modes, the lower mode first.
     values : float64, axes (nonzeros)
@@ -32,15 +32,15 @@ class ByMode(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """Room for one row of a factor in alternating Poisson regression.
+    """Buffers for one row of a factor in alternating Poisson regression.
 
     Attributes
     ----------
-    products : float64, axes (most non-zeros of a row * r)
+    products : float64, axes (max non-zeros of a row * r)
     places : int64, axes (r)
     vectors : float64, axes (3, r)
-    models : float64, axes (most non-zeros of a row)
-    shares : float64, axes (2, most non-zeros of a row)
+    models : float64, axes (max non-zeros of a row)
+    shares : float64, axes (2, max non-zeros of a row)
     """
 
     products: Floats
@@ -51,7 +51,7 @@ class Scratch(NamedTuple):
 
     @staticmethod
     def of(layouts: Sequence[ByMode], rank: int) -> Scratch:
-        """Enough for the longest row of some modes."""
+        """Buffers large enough for the longest row of several modes."""
         longest = max(int(np.diff(layout.start).max()) for layout in layouts)
         return Scratch(
             np.empty(longest * rank),

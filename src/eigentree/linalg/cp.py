@@ -1,25 +1,24 @@
 """CP decomposition: a sparse third-order tensor as a sum of few outer products.
 
-A tensor in Kruskal form that is close to a sparse one is found by turns: with two factors held,
-the third is improved, mode after mode, in *iterations* over all three.  What "close" means makes
-the methods:
+The factors of a tensor in Kruskal form are improved alternately: with two of them fixed, the third
+is updated, mode after mode, in *iterations* over all three.  The methods differ in the objective:
 
 ``apr``
-    Alternating Poisson regression (Chi and Kolda 2012) brings the Kullback-Leibler objective
-    sum of K - sum of T log K down with everything non-negative.  With B the mode's factor times
-    the weights, and Pi the products of the other two, a turn makes a few updates
-    B <- B * Phi, with Phi = (T / (B Pi)) Pi', number by number.
+    Alternating Poisson regression (Chi and Kolda 2012) minimises the Kullback-Leibler objective
+    sum of K - sum of T log K with non-negative numbers.  With B the mode's factor times the
+    weights, and Pi the products of the other two, a turn makes a few updates B <- B * Phi, with
+    Phi = (T / (B Pi)) Pi', element by element.
 ``als``
-    Alternating least squares: |T - K|^2, numbers of any sign.  A turn solves B G = M, with M
-    the product of T and the other two factors (MTTKRP) and G the Hadamard product of their Gram
-    matrices.
+    Alternating least squares minimises |T - K|^2 with numbers of any sign.  A turn solves
+    B G = M, with M the product of T and the other two factors (MTTKRP) and G the Hadamard product
+    of their Gram matrices.
 ``hals``
-    The same objective with everything non-negative, by coordinate descent in each row of B
-    (Cichocki and Phan 2009).  Unlike multiplicative updates it finds zeros in finitely many
-    steps, gets out of them, and divides by nothing that may vanish.
+    The same objective with non-negative numbers, by coordinate descent in each row of B
+    (Cichocki and Phan 2009).  Unlike multiplicative updates it reaches zeros in finitely many
+    steps, can leave them, and has no divisor that may vanish.
 
 Only non-zeros of T and rows of factors are visited.  The objectives have many local minima, so
-`decompose` begins several times and keeps the best.
+`decompose` makes several random starts and keeps the best.
 """
 
 from __future__ import annotations
@@ -48,20 +47,20 @@ Stopped = Literal["converged", "iterations"]
 METHODS: tuple[Method, ...] = get_args(Method)
 STAGE = "decomposition"
 
-# Of alternating Poisson regression.  Model values below FLOOR divide as FLOOR; numbers below
-# ZERO_BELOW whose ratio is above LIFT_ABOVE have OFFSET added: these are the values of the paper's
-# implementation, for columns that sum to 1 and tensors whose largest value is about 1.
+# For alternating Poisson regression: divisors are at least FLOOR; numbers below ZERO_BELOW whose
+# ratio is above LIFT_ABOVE have OFFSET added.  These are the values of the paper's implementation,
+# for columns that sum to 1 and tensors whose largest value is about 1.
 FLOOR = 1e-200
 ZERO_BELOW = 1e-10
 LIFT_ABOVE = 1.0
 OFFSET = 0.01
-# How much of the identity is added to Gram matrices, whose diagonal is 1.
+# The multiple of the identity added to Gram matrices, whose diagonal is 1.
 PROXIMAL = 1e-10
 
 
 @dataclass(frozen=True, slots=True)
 class CPOptions:
-    """Settings of a CP decomposition.
+    """Options of a CP decomposition.
 
     Attributes
     ----------
@@ -70,17 +69,17 @@ class CPOptions:
     method
         ``apr``, ``als`` or ``hals``; see `eigentree.linalg.cp`.
     iterations
-        Most iterations over all modes.
+        Maximum number of iterations over all modes.
     inner_iterations
-        Updates in each mode's turn with ``apr``, most passes with ``hals``; ``als`` has none.
+        Updates in each mode's turn with ``apr``, maximum passes with ``hals``; not used by ``als``.
     tolerance
         ``apr`` stops when no number violates its condition of optimality by more, ``als`` and
-        ``hals`` when an iteration makes the relative error less than this smaller.  0 never
-        stops before the last iteration.
+        ``hals`` when an iteration lowers the relative error by less.  With 0 all iterations are
+        made.
     restarts
-        How often to begin anew; the result with the least objective is kept.
+        Number of random starts; the result with the smallest objective is kept.
     seed
-        Of all starts, at least 0.
+        Seed of all starts, at least 0.
     """
 
     rank: int
@@ -106,26 +105,26 @@ class CPOptions:
 
 
 class Decomposition(NamedTuple):
-    """What a decomposition found, and how it went.
+    """The result of a decomposition, and its course.
 
     Attributes
     ----------
     kruskal
-        The result, as by `Kruskal.normalised`: columns sum to 1, and have unit length for
-        ``als``.
+        The result in the form of `Kruskal.normalised`: columns sum to 1, or have Euclidean norm 1
+        for ``als``.
     objective : float64, axes (iterations)
         After each iteration: `Kruskal.divergence` for ``apr``, else `Kruskal.error`.
     violation : float64, axes (iterations)
-        What was held against the tolerance: for ``apr`` the largest violation of a condition of
-        optimality, as each mode's turn began; else by how much the relative error fell.
+        The figure compared with the tolerance: for ``apr`` the largest violation of a condition of
+        optimality at the start of a mode's turn, otherwise the fall of the relative error.
     offset : int64, axes (iterations)
-        How many numbers were lifted from a zero that was not the best value; 0 but for ``apr``.
+        Number of entries lifted from a zero that was not optimal; 0 except for ``apr``.
     stopped
-        ``converged`` by the tolerance, or ``iterations`` when there were no more.
+        ``converged`` within the tolerance, or ``iterations`` at the maximum number of iterations.
     restart
-        Number of the start that it came from.
+        Number of the start that led to the result.
     finals : float64, axes (restarts)
-        The last objective from every start.
+        The final objective of each start.
     """
 
     kruskal: Kruskal
@@ -144,23 +143,23 @@ def decompose(
     processes: int = 1,
     progress: Progress | None = None,
 ) -> Decomposition:
-    """The best of several decompositions of a tensor, each from a random start of its own.
+    """The best of several decompositions of a tensor, from different random starts.
 
     Parameters
     ----------
     tensor
-        Not negative for ``apr``.
+        The tensor; non-negative for ``apr``.
     options
-        Rank, method, when to stop, starts.
+        Rank, method, stopping, starts.
     processes
-        Starts are shared out among as many; the result is the same for any number.
+        Number of processes for the starts; the result is the same for any number.
     progress
-        Called with the stage's name and the share done, 0 to 1.
+        Called with the stage's name and the fraction done, 0 to 1.
 
     Returns
     -------
     Decomposition
-        The one with the least final objective; of equals the first.
+        The one with the smallest final objective; the first of equals.
 
     Raises
     ------
@@ -179,32 +178,34 @@ def decompose(
     if options.method == "apr":
         _refuse_negative(tensor)
     processes = min(processes, options.restarts)
-    found: list[Decomposition | None] = [None] * options.restarts
+    results: list[Decomposition | None] = [None] * options.restarts
     if processes <= 1:
         for restart in range(options.restarts):
-            told = _share_of(progress, restart, options.restarts)
-            found[restart] = _from_start(tensor, options, restart, told)
+            part = _part_of(progress, restart, options.restarts)
+            results[restart] = _from_start(tensor, options, restart, part)
     else:
         try:
             with worker_pool(processes, _start_worker, tensor, options) as pool:
-                futures = {pool.submit(_from_start_here, each): each for each in range(len(found))}
+                futures = {
+                    pool.submit(_from_start_here, each): each for each in range(len(results))
+                }
                 for n_done, future in enumerate(as_completed(futures), start=1):
-                    found[futures[future]] = future.result()
+                    results[futures[future]] = future.result()
                     if progress:
                         progress(STAGE, n_done / options.restarts)
         except BrokenProcessPool as error:
             raise SettingsError(WORKER_EXITED) from error
-    every = [each for each in found if each is not None]
-    finals = np.array([each.objective[-1] for each in every])
+    complete = [each for each in results if each is not None]
+    finals = np.array([each.objective[-1] for each in complete])
     best = int(np.argmin(finals))
-    return every[best]._replace(restart=best, finals=finals)
+    return complete[best]._replace(restart=best, finals=finals)
 
 
 _here: tuple[SparseTensor, CPOptions]
 
 
 def _start_worker(tensor: SparseTensor, options: CPOptions) -> None:
-    global _here  # what a worker process is started for
+    global _here  # the work of this worker process
     _here = (tensor, options)
 
 
@@ -212,15 +213,15 @@ def _from_start_here(restart: int) -> Decomposition:
     return _from_start(*_here, restart, None)
 
 
-def _share_of(progress: Progress | None, part: int, parts: int) -> Progress | None:
+def _part_of(progress: Progress | None, part: int, parts: int) -> Progress | None:
     """A callback for one of several equal parts of the work."""
     if progress is None:
         return None
 
-    def told(stage: str, share: float) -> None:
+    def partial(stage: str, share: float) -> None:
         progress(stage, (part + share) / parts)
 
-    return told
+    return partial
 
 
 def _from_start(
@@ -232,7 +233,7 @@ def _from_start(
 
 
 def random_start(shape: tuple[int, int, int], rank: int, rng: np.random.Generator) -> Kruskal:
-    """Factors of numbers drawn evenly from 0 to 1, and weights of 1.
+    """Factors drawn uniformly from 0 to 1, and weights of 1.
 
     Parameters
     ----------
@@ -241,7 +242,7 @@ def random_start(shape: tuple[int, int, int], rank: int, rng: np.random.Generato
     rank
         Number of outer products, r.
     rng
-        Draws mode after mode, row after row.
+        Random numbers are drawn mode after mode, row after row.
     """
     first, second, third = (rng.uniform(size=(size, rank)) for size in shape)
     return Kruskal(np.ones(rank), (first, second, third))
@@ -259,14 +260,13 @@ def cp_apr(
     Parameters
     ----------
     tensor
-        Not negative.
+        Non-negative.
     start
-        Not negative, of the tensor's shape; its rank and scale count, those of the options
-        don't.
+        Non-negative, with the tensor's shape; its rank is used, not that of the options.
     options
         Iterations and tolerance.
     progress
-        Called with the stage's name and the share done, 0 to 1.
+        Called with the stage's name and the fraction done, 0 to 1.
 
     Returns
     -------
@@ -284,15 +284,15 @@ def cp_apr(
 
     Notes
     -----
-    Algorithm 3 of the paper.  A number that has become 0 stays so under multiplication, though a
-    ratio above 1 tells that the objective would fall if it grew: before a mode's turn such
-    numbers have `OFFSET` added to them.  That may raise the objective for an iteration; otherwise
-    it never rises.  What no outer product of the start gives any mass is not found again: a row of
-    zeros throughout, or an outer product of weight 0.
+    Algorithm 3 of the paper.  A number that has become 0 stays 0 under multiplication, even if a
+    ratio above 1 shows that the objective would fall if it grew: such numbers have `OFFSET` added
+    before a mode's turn.  That may raise the objective for an iteration; otherwise it never rises.
+    A row that is zero in all outer products of the start, and an outer product of weight 0, stay
+    zero.
 
-    Departures: every turn makes all its updates, where the paper's ends once the whole mode is
-    optimal; and the tensor is divided by the power of two below its largest value, so that
-    tolerance, floor and offset mean the same whatever it is measured in.
+    Differences from the paper: every turn makes all its updates, even if the mode is optimal
+    before; and the tensor is divided by the power of two below its largest value, so that
+    tolerance, floor and offset don't depend on its scale.
 
     References
     ----------
@@ -360,11 +360,11 @@ def cp_als(
     tensor
         Of any sign.
     start
-        Of the tensor's shape; its rank counts, that of the options doesn't.
+        With the tensor's shape; its rank is used, not that of the options.
     options
         Iterations and tolerance.
     progress
-        Called with the stage's name and the share done, 0 to 1.
+        Called with the stage's name and the fraction done, 0 to 1.
 
     Returns
     -------
@@ -377,9 +377,9 @@ def cp_als(
 
     Notes
     -----
-    The Gram matrix is singular if outer products have become alike or r exceeds what the modes
-    can hold.  A turn minimises |T - K|^2 + `PROXIMAL` |B - previous B|^2: that always has one
-    solution, moves nothing that makes no difference, and never raises the objective.
+    The Gram matrix is singular if outer products have become equal or r exceeds the rank of the
+    unfoldings.  A turn minimises |T - K|^2 + `PROXIMAL` |B - previous B|^2, which has a unique
+    solution, changes nothing without effect, and never raises the objective.
 
     References
     ----------
@@ -407,13 +407,13 @@ def cp_hals(
     Parameters
     ----------
     tensor
-        Of any sign; what is negative can only be met by 0.
+        Of any sign; negative values are approximated by 0.
     start
-        Not negative, of the tensor's shape; its rank counts, that of the options doesn't.
+        Non-negative, with the tensor's shape; its rank is used, not that of the options.
     options
         Iterations, passes over each row in a turn, tolerance.
     progress
-        Called with the stage's name and the share done, 0 to 1.
+        Called with the stage's name and the fraction done, 0 to 1.
 
     Returns
     -------
@@ -457,7 +457,7 @@ def _least_squares(
     *,
     signed: bool,
 ) -> Decomposition:
-    """Turns that bring |B G B' / 2 - M B'| down, by a function of M, G and B."""
+    """Alternating minimisation of B G B' / 2 - M B', by a function of M, G and B."""
     _check_start(tensor, start, signed=signed)
     problem = _Fit.of(tensor)
     weights, factors = problem.begin(start, order=2)
@@ -474,10 +474,10 @@ def _least_squares(
                 factor = solve(target, gram, factors[mode] * weights)
                 inner, norm = float(np.vdot(target, factor)), float(np.vdot(factor @ gram, factor))
                 weights, factors[mode] = _columns(factor, order=2)
-            # As the last turn left it.
+            # After the last mode's turn.
             error = math.sqrt(max(0.0, squares - 2.0 * inner + norm))
             before, fall = error, (before - error) / math.sqrt(squares)
-            # Rounding may let the error rise, which is no reason to stop if nothing else is.
+            # Rounding may raise the error, which alone is no reason to stop.
             converged = fall < options.tolerance and options.tolerance > 0
             if record.add(problem.scale * error, fall, 0, converged):
                 break
@@ -485,14 +485,14 @@ def _least_squares(
 
 
 class _Fit(NamedTuple):
-    """A tensor as the methods see it: small numbers, and no slices without non-zeros.
+    """A tensor prepared for the methods: scaled, and without slices that have no non-zeros.
 
-    In such slices rows of zeros are best, so they are left out.  Values are divided by the power
-    of two that leaves the largest in [1, 2): no digit changes, and nothing overflows.
+    Rows of zeros are optimal for such slices.  Values are divided by the power of two that leaves
+    the largest in [1, 2): no digit changes, and nothing overflows.
     """
 
     layouts: tuple[ByMode, ...]
-    rows: tuple[Ints, ...]  # of the whole factors
+    rows: tuple[Ints, ...]  # of the factors with all rows
     shape: tuple[int, int, int]
     scale: float
 
@@ -517,9 +517,9 @@ class _Fit(NamedTuple):
         return _Fit(tuple(layouts), rows, tensor.shape, scale)
 
     def begin(self, start: Kruskal, order: int) -> tuple[Floats, list[Floats]]:
-        """Weights and factors of a start, each column with its norm in the weights.
+        """Weights and factors of a start, with the norms of columns moved to the weights.
 
-        The norm is that of whole columns, so that the first turns are those of the papers.
+        Norms are those of columns with all rows, so that the first turns are those of the papers.
         """
         weights = start.weights / self.scale
         factors: list[Floats] = []
@@ -532,14 +532,14 @@ class _Fit(NamedTuple):
     def result(self, weights: Floats, factors: Sequence[Floats], order: int) -> Kruskal:
         """Weights and factors with all rows, normalised."""
         whole = [np.zeros((size, len(weights))) for size in self.shape]
-        for factor, rows, own in zip(whole, self.rows, factors, strict=True):
-            factor[rows] = own
+        for factor, rows, reduced in zip(whole, self.rows, factors, strict=True):
+            factor[rows] = reduced
         first, second, third = whole
         return Kruskal(weights * self.scale, (first, second, third)).normalised(order)
 
 
 class _Record:
-    """What is noted after each iteration."""
+    """The figures of the iterations."""
 
     def __init__(self, options: CPOptions, progress: Progress | None) -> None:
         self._options, self._progress = options, progress
@@ -547,7 +547,7 @@ class _Record:
         self._stopped: Stopped = "iterations"
 
     def add(self, objective: float, violation: float, offset: int, converged: bool) -> bool:
-        """Note an iteration; returns whether it is the last."""
+        """Record an iteration; returns whether it is the last."""
         self._notes.append((objective, violation, offset))
         if self._progress:
             self._progress(STAGE, 1.0 if converged else len(self._notes) / self._options.iterations)
@@ -573,22 +573,22 @@ def _refuse_negative(tensor: SparseTensor) -> None:
         at = int(np.argmin(tensor.values))
         where = tuple(int(each) for each in tensor.subscripts[at])
         raise TensorError(
-            f"the value at {where} is {tensor.values[at]}; the method apr takes none that is "
-            "negative, als and hals do"
+            f"the value at {where} is {tensor.values[at]}; method apr requires non-negative values "
+            "(als and hals don't)"
         )
 
 
 def _check_start(tensor: SparseTensor, start: Kruskal, *, signed: bool) -> None:
     if start.shape != tensor.shape:
         raise ShapeError(
-            f"the start has shape {start.shape}, it must have the tensor's, {tensor.shape}"
+            f"the start has shape {start.shape}; it must have the tensor's, {tensor.shape}"
         )
     if not signed and min(each.min() for each in (start.weights, *start.factors)) < 0:
-        raise TensorError("the start holds a negative number; this method takes none")
+        raise TensorError("the start has a negative number; this method requires non-negative ones")
 
 
 def _columns(factor: Floats, order: int) -> tuple[Floats, Floats]:
-    """The norm of each column, and the columns divided by it; zeros stay."""
+    """The norm of each column, and the columns divided by it; columns of zeros stay zero."""
     norms = np.linalg.norm(factor, ord=order, axis=0)
     divided = np.zeros_like(factor, order="C")
     np.divide(factor, norms, out=divided, where=norms > 0)

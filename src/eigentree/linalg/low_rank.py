@@ -1,16 +1,15 @@
-"""A matrix as a product of two thin ones, which a vector is multiplied with in less time.
+"""Low-rank approximation: a matrix as a product of two thin ones, which multiplies vectors faster.
 
 ``svd``
-    The largest singular values with their vectors: nothing of this rank is closer in Frobenius
-    norm.  Numbers have any sign.
+    Truncated singular value decomposition, optimal in Frobenius norm.  Numbers have any sign.
 ``apr``, ``hals``
-    Numbers that are not negative.  A matrix is a tensor whose third mode has length 1, so these
-    are the methods of `eigentree.linalg.cp`: the least Kullback-Leibler divergence, which keeps
-    the sums of rows and columns, and the least squares that are found.
+    Non-negative numbers.  A matrix is a tensor whose third mode has length 1, so these are the
+    methods of `eigentree.linalg.cp`: ``apr`` minimises the Kullback-Leibler divergence, which
+    preserves the sums of rows and columns, ``hals`` the squared error.
 
-Rows may count differently: what is small is then the sum over rows of weight times the row's
-squared error, or its divergence.  So a row is multiplied with the root of its weight, or with the
-weight, before the factors are found, and divided by it afterwards.
+Rows may be weighted: the objective is then the sum over rows of weight times the row's squared
+error, or its divergence.  A row is multiplied by the root of its weight, or by the weight, before
+the decomposition, and divided by it afterwards.
 """
 
 from __future__ import annotations
@@ -37,33 +36,32 @@ def low_rank(
     weight: Floats | None = None,
     seed: int = 0,
 ) -> tuple[Floats, Floats]:
-    """Factors of a matrix, whose product left @ right is close to it.
+    """Two thin factors of a matrix; left @ right approximates it.
 
     Parameters
     ----------
     matrix : float64, axes (d0, d1)
     rank
-        Most columns of the left factor; from ``svd`` no more come than the matrix has rows or
-        columns.
+        Number of columns of the left factor; with ``svd`` at most the number of rows or columns of
+        the matrix.
     method
         ``svd``, ``apr`` or ``hals``; see above.
     weight : float64, axes (d0), optional
-        How much the error of each row counts, above 0; by default all the same.
+        Weight of the error of each row, above 0; equal by default.
     seed
-        Of the random start of ``apr`` and ``hals``.
+        Seed of the random start of ``apr`` and ``hals``.
 
     Returns
     -------
     left : float64, axes (d0, r)
     right : float64, axes (r, d1)
-        From ``svd`` the first rows, with as many columns of ``left``, are the factors of a lower
+        With ``svd`` its first rows, and the first columns of ``left``, are the factors of a lower
         rank.
 
     Raises
     ------
     TensorError
-        When a value is negative and the method is ``apr``, or none differs from 0 and it isn't
-        ``svd``.
+        When a value is negative and the method is ``apr``, or all are 0 and it isn't ``svd``.
 
     Cost
     ----
@@ -73,8 +71,8 @@ def low_rank(
         raise SettingsError(f"method is {method!r}; it must be one of {', '.join(METHODS)}")
     if rank < 1:
         raise SettingsError(f"rank is {rank}; it must be at least 1")
-    own = np.ones(len(matrix)) if weight is None else weight
-    scale = (own if method == "apr" else np.sqrt(own))[:, None]
+    weights = np.ones(len(matrix)) if weight is None else weight
+    scale = (weights if method == "apr" else np.sqrt(weights))[:, None]
     scaled = matrix * scale
     if method == "svd":
         u, values, v = linalg.svd(scaled, full_matrices=False)

@@ -4,12 +4,12 @@ A tensor in Kruskal form is a sum of r weighted outer products,
 
     K[i, j, l] = sum over k of weights[k] * A[i, k] * B[j, k] * C[l, k],
 
-with one factor for each mode.  Everything here visits the non-zeros of the sparse tensor and the
-rows of the factors, never the whole tensor: for the norm of K,
+with one factor for each mode.  All functions visit only the non-zeros of the sparse tensor and the
+rows of the factors, never the dense tensor: the norm of K is
 
     |K|^2 = weights' (A'A * B'B * C'C) weights,
 
-and for its distance from a sparse T, |T - K|^2 = |T|^2 - 2 <T, K> + |K|^2.  Modes count from 0.
+and its distance from a sparse T is |T - K|^2 = |T|^2 - 2 <T, K> + |K|^2.  Modes count from 0.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ class SparseTensor:
     Attributes
     ----------
     subscripts : int32, axes (nonzeros, 3)
-        In any order, without repetition, from 0.
+        Distinct, in any order, counted from 0.
     values : float64, axes (nonzeros)
-        Finite and not all 0; single zeros do no harm.
+        Finite and not all 0.
     shape
         Length of each mode.
 
@@ -47,8 +47,8 @@ class SparseTensor:
     ShapeError
         When arrays and shape don't agree.
     TensorError
-        When the tensor has no non-zeros, a value that is not finite, a subscript out of range
-        or one that stands twice.
+        When the tensor has no non-zeros, a value that is not finite, a subscript out of range,
+        or a duplicate subscript.
     """
 
     subscripts: Ints
@@ -77,7 +77,7 @@ class SparseTensor:
                 f"the value at {self._subscript(at)} is {self.values[at]}; values must be finite"
             )
         if not np.any(self.values):
-            raise TensorError("the tensor has no value that is not 0; it must have one at least")
+            raise TensorError("all values of the tensor are 0; at least one must be non-zero")
         outside = np.any((self.subscripts < 0) | (self.subscripts >= self.shape), axis=1)
         if outside.any():
             at = int(np.argmax(outside))
@@ -89,9 +89,7 @@ class SparseTensor:
         same = np.all(self.subscripts[order[1:]] == self.subscripts[order[:-1]], axis=1)
         if same.any():
             at = int(order[np.argmax(same)])
-            raise TensorError(
-                f"the subscript {self._subscript(at)} stands twice; add up its values first"
-            )
+            raise TensorError(f"duplicate subscript {self._subscript(at)}; add up its values first")
 
     def _subscript(self, at: int) -> tuple[int, ...]:
         return tuple(int(each) for each in self.subscripts[at])
@@ -102,7 +100,7 @@ class SparseTensor:
         return float(np.linalg.norm(self.values))
 
     def by_mode(self, mode: int) -> ByMode:
-        """The non-zeros sorted by one mode, then by the others; any given order gives the same."""
+        """The non-zeros sorted by one mode, then by the others."""
         low, high = others(mode)
         keys = self.subscripts
         order = np.lexsort((keys[:, high], keys[:, low], keys[:, mode]))
@@ -129,7 +127,7 @@ class Kruskal:
     Raises
     ------
     ShapeError
-        When they don't agree, or r is 0.
+        When the arrays don't agree, or r is 0.
     TensorError
         When a number is not finite.
     """
@@ -139,16 +137,16 @@ class Kruskal:
 
     def __post_init__(self) -> None:
         if len(self.factors) != 3:
-            raise ShapeError(f"Kruskal: there are {len(self.factors)} factors, there must be 3")
+            raise ShapeError(f"Kruskal: there are {len(self.factors)} factors; there must be 3")
         arrays = {"weights": (self.weights, "r")}
         arrays |= {f"factors[{mode}]": (self.factors[mode], f"d{mode} r") for mode in MODES}
         check_shapes("Kruskal", arrays)
         check_types("Kruskal", {name: (array, np.float64) for name, (array, _) in arrays.items()})
         if not len(self.weights):
-            raise ShapeError("Kruskal: there are no weights, there must be one at least")
+            raise ShapeError("Kruskal: there are no weights; at least 1 is needed")
         for name, (array, _) in arrays.items():
             if not np.isfinite(array).all():
-                raise TensorError(f"{name} holds a number that is not finite")
+                raise TensorError(f"{name} has a number that is not finite")
 
     @property
     def rank(self) -> int:
@@ -167,7 +165,7 @@ class Kruskal:
         gram = np.outer(self.weights, self.weights)
         for factor in self.factors:
             gram *= factor.T @ factor
-        # Rounding may leave less than nothing where outer products cancel.
+        # Rounding may make the sum negative where outer products cancel.
         return math.sqrt(max(0.0, float(gram.sum())))
 
     @property
@@ -179,7 +177,7 @@ class Kruskal:
         return float(sums.sum())
 
     def at(self, subscripts: Ints) -> Floats:
-        """Entries at some subscripts.
+        """Entries at given subscripts.
 
         Parameters
         ----------
@@ -213,22 +211,22 @@ class Kruskal:
     def divergence(self, tensor: SparseTensor) -> float:
         """The Kullback-Leibler objective, sum of K - sum of T log K over the non-zeros of T.
 
-        It is the negative log-likelihood of T under Poisson distributions with the entries of
-        K for means, less what does not depend on K, and least where K is T.  It is infinite if
-        K has no mass at a non-zero.
+        It is the negative log-likelihood of T under Poisson distributions whose means are the
+        entries of K, up to a constant, and minimal for K = T.  It is infinite if K is 0 at a
+        non-zero of T.
 
         References
         ----------
         chi-2012.
         """
-        own = tensor.values != 0
-        entries = self.at(tensor.subscripts[own])
+        nonzero = tensor.values != 0
+        entries = self.at(tensor.subscripts[nonzero])
         if np.any(entries <= 0.0):
             return math.inf
-        return self.total - float(tensor.values[own] @ np.log(entries))
+        return self.total - float(tensor.values[nonzero] @ np.log(entries))
 
     def without_dust(self, share: float) -> Kruskal:
-        """The same but for entries below a share of their column's largest, which become 0."""
+        """The form with entries below a fraction of their column's largest set to 0."""
         first, second, third = (
             np.where(np.abs(factor) < share * np.abs(factor).max(axis=0), 0.0, factor)
             for factor in self.factors
@@ -236,15 +234,15 @@ class Kruskal:
         return Kruskal(self.weights, (first, second, third))
 
     def normalised(self, order: int) -> Kruskal:
-        """The same tensor in the form that results have.
+        """The same tensor in the normal form of results.
 
-        Weights are not negative and fall.  Columns have norm 1, but those of outer products that
-        are 0, which are 0.  The largest entry of a column is positive in the first two factors.
+        Weights are non-negative and descending.  Columns have norm 1, or are 0 for an outer product
+        of weight 0.  The largest entry of a column is positive in the first two factors.
 
         Parameters
         ----------
         order
-            Of the norm: 1 for the sum of absolute values, 2 for the length.
+            Order of the norm: 1 for the sum of absolute values, 2 for the Euclidean norm.
         """
         weights = self.weights.copy()
         factors = [factor.copy() for factor in self.factors]
@@ -269,7 +267,7 @@ class Kruskal:
 
 
 def others(mode: int) -> tuple[int, int]:
-    """The two modes beside a mode, the lower first."""
+    """The other two modes, the lower first."""
     low, high = (each for each in MODES if each != mode)
     return low, high
 

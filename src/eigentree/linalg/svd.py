@@ -1,13 +1,13 @@
 """Truncated singular value decomposition of a cross-moment that is never formed.
 
-The cross-moment of sparse inside and outside features, A = L' W R / sum(W), has as many
-entries as there are pairs of features, but L and R have a handful of entries a row.  The
-randomised range finder (Halko, Martinsson and Tropp 2011, algorithms 4.4 and 5.1) only
-multiplies with A and its transpose: the range of A is sampled with a few more random
-vectors than the rank, sharpened by power iterations with re-orthogonalisation, and the
-small projected matrix is decomposed exactly.  Small matrices are decomposed directly.
+The cross-moment of sparse inside and outside features, A = L' W R / sum(W), has an entry for each
+pair of features, but L and R have only a few non-zeros per row.  The randomised range finder
+(Halko, Martinsson and Tropp 2011, algorithms 4.4 and 5.1) needs products with A and its transpose
+only: the range of A is sampled with a few more random vectors than the rank, sharpened by power
+iterations with re-orthogonalisation, and the small projected matrix is decomposed exactly.  Small
+matrices are decomposed directly.
 
-A matrix that is there, sparse or dense, is decomposed in the same way.
+A given matrix, sparse or dense, is decomposed in the same way.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OVERSAMPLING = 12
 POWER_ITERATIONS = 4
 # Matrices with fewer entries than this are formed and decomposed exactly.
 DENSE_ENTRIES = 40_000
-# Singular values below this part of the largest are rounding errors of zero.
+# Singular values below this fraction of the largest are rounding errors of zero.
 ROUNDING = 1e-9
 
 
@@ -35,11 +35,10 @@ class TruncatedSVD(NamedTuple):
     ----------
     left : float64, axes (D, K)
     values : float64, axes (K)
-        Singular values, from the largest down.
+        Singular values, descending.
     right : float64, axes (E, K)
     dropped : float64, axes (L)
-        The values below these, up to the rank asked for, that the cut took away; zeros are left
-        out.
+        Further singular values, up to the requested rank, that the cut dropped; without zeros.
     """
 
     left: Floats
@@ -62,16 +61,16 @@ def cross_moment_svd(
     Parameters
     ----------
     left, right : sparse, axes (n D), (n E)
-        Features of n samples, one row a sample.
+        Features of n samples, one sample per row.
     weight : float64, axes (n)
-        Positive.
+        Weights of the samples, positive.
     rank
-        Number of triples wanted; fewer come back when the matrix has lower rank.
+        Requested number of triples; fewer are returned when the matrix has lower rank.
     rng
-        Draws the random start vectors.
+        Generator of the random vectors.
     relative_cut
-        Triples with a singular value below this part of the largest are dropped: their
-        inverses would only magnify noise.
+        Triples with a singular value below this fraction of the largest are dropped: their
+        inverses would magnify noise.
 
     Returns
     -------
@@ -157,7 +156,7 @@ def _by_products(
     rank: int,
     rng: np.random.Generator,
 ) -> tuple[Floats, Floats, Floats]:
-    """The randomised range finder, and the exact decomposition of what it leaves."""
+    """The randomised range finder, and the exact decomposition of the projected matrix."""
     basis = _orthonormal(times(rng.standard_normal((n_right, rank + OVERSAMPLING))))
     for _ in range(POWER_ITERATIONS):
         basis = _orthonormal(times_transposed(basis))
@@ -167,7 +166,7 @@ def _by_products(
 
 
 def _cut(u: Floats, values: Floats, v: Floats, rank: int, relative_cut: float) -> TruncatedSVD:
-    """The triples that are kept, with fixed signs."""
+    """The leading triples, with fixed signs."""
     kept = min(rank, max(1, int(np.sum(values > relative_cut * values[0]))))
     dropped = values[kept:rank]
     dropped = dropped[dropped > ROUNDING * values[0]]

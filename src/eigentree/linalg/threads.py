@@ -1,4 +1,4 @@
-"""How many threads linear algebra may use."""
+"""Limits on the threads of linear algebra."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from threadpoolctl import threadpool_limits
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Let the libraries behind NumPy, SciPy and scikit-learn use one thread; also a decorator.
+    """Limit the libraries behind NumPy, SciPy and scikit-learn to one thread; also a decorator.
 
-    A product that is cut up for several threads adds its terms in another order, so its last
-    bits depend on how many there are.  Libraries that are loaded later are not limited.
+    A product that is split between threads adds its terms in a different order, so its last bits
+    depend on the number of threads.  Libraries loaded later are not limited.
     """
     with threadpool_limits(limits=1):
         yield
