@@ -1,11 +1,11 @@
-"""Train the models that come with the package, and write their cards.
+"""Train the bundled models and write their cards.
 
     python tools/train_models.py TREEBANKS [--only NAME]
 
 TREEBANKS is a folder with the folders craft, gum, ud_english_gum and ud_english_ewt, as their
-READMEs of the same names describe them; ``docs/models.md`` says where these treebanks come from.
-The same data give the same models, byte for byte; it takes some ten minutes on one core.  The
-models go to ``src/eigentree/models``, their cards into the models and into ``docs/models.md``.
+READMEs of the same names describe them; ``docs/models.md`` names their sources.  The same data
+give the same models, byte for byte; training takes about ten minutes on one core.  The models are
+written to ``src/eigentree/data/models``, their cards to the models and to ``docs/models.md``.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ GUM_GENRES = {
     "vlog": "CC BY 3.0",
     "voyage": "CC BY-SA 3.0",
 }
-# CRAFT has noun phrases within noun phrases and marks of where in an article a sentence stands;
-# GUM has neither, so sentences are brought to what both have.
+# Only CRAFT has noun phrases within noun phrases and labels for parts of an article, so they are
+# removed.
 NOT_IN_BOTH = {"NML", "CAPTION", "CIT", "HEADING", "TITLE"}
-# Every third of CRAFT's sentences: as many words then come from articles as from all else.
+# Every third sentence of CRAFT, so that half of the words are from articles.
 CRAFT_EVERY = 3
 # Small taggers and labellers, each at the cost of a third of a point or less.
 SPARSITY = 0.7
@@ -81,13 +81,13 @@ EWT_CREDIT = (
 
 
 class Part(NamedTuple):
-    """Trees of one source, with what the card says of them."""
+    """Trees of one source, with their row of the card."""
 
     name: str
     licence: str
     trees: list[Tree]
 
-    def told(self) -> dict[str, Any]:
+    def to_card(self) -> dict[str, Any]:
         words = sum(len(tree.words()) for tree in self.trees)
         return {
             "name": self.name,
@@ -98,19 +98,19 @@ class Part(NamedTuple):
 
 
 def without(tree: Tree, labels: set[str]) -> Tree:
-    """A clean tree without phrases of these labels, whose children go up to their parents."""
+    """A clean tree without phrases of these labels; their children move up to the parents."""
 
-    def settled(node: Tree) -> Iterator[Tree]:
+    def remaining(node: Tree) -> Iterator[Tree]:
         if node.is_preterminal:
             yield node
             return
-        children = [kept for child in node.children for kept in settled(child)]
+        children = [each for child in node.children for each in remaining(child)]
         if node.label in labels:
             yield from children
         else:
             yield Tree(node.label, children)
 
-    top = [*settled(tree)]
+    top = [*remaining(tree)]
     single = len(top) == 1 and not top[0].is_preterminal
     cleaned = clean(top[0] if single else Tree("FRAG", top))
     assert cleaned is not None
@@ -129,10 +129,10 @@ def gum(folder: Path, part: str) -> dict[str, list[Tree]]:
     for sentence in read_dependencies(folder / "ud_english_gum" / f"{part}.conllu").sentences:
         assert sentence.sent_id is not None
         genres.append(sentence.sent_id.split("_")[1].split("-")[0])
-    found: dict[str, list[Tree]] = {}
+    by_genre: dict[str, list[Tree]] = {}
     for genre, tree in zip(genres, trees, strict=True):
-        found.setdefault(genre, []).append(without(tree, NOT_IN_BOTH | {"ROOT"}))
-    return found
+        by_genre.setdefault(genre, []).append(without(tree, NOT_IN_BOTH | {"ROOT"}))
+    return by_genre
 
 
 def train_constituents(folder: Path) -> Parser:
@@ -167,12 +167,12 @@ def train_constituents(folder: Path) -> Parser:
             f1 = score(trees, [each.tree for each in parsed]).all.f1
             scores.append({"on": name, "from": given, "measure": "labelled F1", "value": f1})
     card = {
-        "about": "Constituents of English in the manner of the Penn Treebank, with a tagger: "
-        "articles of biomedicine, news, interviews, speeches, textbooks and more.  The trees of "
-        "GUM are themselves a parser's, from gold tags.",
+        "about": "English constituency trees in Penn Treebank style, with a tagger: biomedical "
+        "articles, news, interviews, speeches, textbooks and more.  GUM's constituency trees were "
+        "produced automatically from gold tags.",
         "language": "en",
         "licence": LICENCE,
-        "data": [part.told() for part in parts],
+        "data": [part.to_card() for part in parts],
         "scores": scores,
         "attribution": [CRAFT_CREDIT, GUM_CREDIT],
     }
@@ -199,7 +199,7 @@ def train_arcs(folder: Path) -> DependencyParser:
         for measure, value in (("UAS", result.all.uas), ("LAS", result.all.las)):
             scores.append({"on": "EWT test", "from": given, "measure": measure, "value": value})
     card = {
-        "about": "Universal Dependencies of English, with a tagger: weblogs, newsgroups, e-mail, "
+        "about": "English Universal Dependencies, with a tagger: weblogs, newsgroups, e-mail, "
         "reviews, answers.",
         "language": "en",
         "licence": LICENCE,
@@ -223,12 +223,12 @@ def parsed_like(
     """Gold sentences with the parser's heads and relations, from their tags or its own."""
     for sentence in gold:
         tags = tags_of(sentence, parser.tag_scheme) if tagged else None
-        found = parser.parse(sentence.forms(), tags)
-        yield sentence.with_heads(found.heads, found.relations)
+        result = parser.parse(sentence.forms(), tags)
+        yield sentence.with_heads(result.heads, result.relations)
 
 
 def page() -> str:
-    """What ``docs/models.md`` says after its introduction."""
+    """The part of ``docs/models.md`` after its introduction."""
     return "\n".join(in_markdown(model) for model in available_models())
 
 
