@@ -118,6 +118,7 @@ def check_session(block: Block, page: Path, names: dict[str, object]) -> None:
     assert report == [], "".join(report)
 
 
+@pytest.mark.slow
 @named
 def test_examples_of_a_page_run(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -239,6 +240,7 @@ def test_versions_agree():
     assert f"## {eigentree.__version__}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_the_demonstration_runs(tmp_path):
     command = Command(f"DEMO_OUTPUT='{tmp_path}' SENTENCE= sh '{ROOT / 'examples/demo.sh'}'", "")
     printed = run_command(command, tmp_path)

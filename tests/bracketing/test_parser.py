@@ -413,6 +413,7 @@ def test_what_the_verb_trains_is_what_python_trains(model):
     assert "parsing: top verbs, max_words 120" in shown[1]
 
 
+@pytest.mark.slow
 def test_the_verb_trains_taught_contexts_unless_told_otherwise(tmp_path):
     path = tmp_path / "taught.egt"
     given = ["--input-format", "trees", TREEBANK, "-o", path, "--clusters", "20"]
@@ -457,6 +458,7 @@ def test_the_verb_trains_contexts_from_a_pipe_too(tmp_path, monkeypatch):
     assert run_verb("inspect", path, "--measure")[0] == 2
 
 
+@pytest.mark.slow
 def test_a_line_out_for_each_line_in(model, tmp_path):
     path = tmp_path / "text"
     path.write_text("the_DT man_NN slept_VBD ._.\n\nno tags\ndogs/NNS bark/VBP\n", "utf-8")

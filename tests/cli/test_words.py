@@ -78,6 +78,7 @@ def test_brown_reads_trees():
     assert min(int(count) for _, _, count in rows) >= 3
 
 
+@pytest.mark.slow
 def test_cca_writes_what_the_library_learns(vectors, text, sentences, tmp_path):
     expected = learn_cca(sentences, CCAOptions(5))
     assert np.array_equal(read_vectors(vectors).matrix, expected.matrix)
@@ -118,6 +119,7 @@ def test_show_clusters(clusters):
     assert len(members.split(" ")) == 2
 
 
+@pytest.mark.slow
 def test_show_vectors(vectors, tmp_path, text):
     code, out, _ = run_verb("words", "show", vectors)
     assert (code, out.split(",")[1]) == (0, " 5 numbers each\n")
@@ -148,6 +150,7 @@ def test_sentences_that_can_not_be_read_leave_the_rest(text, tmp_path):
     assert out == run_verb("words", "brown", text, "--clusters", "8", "-q")[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("given", "why"),
     [

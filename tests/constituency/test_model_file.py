@@ -207,6 +207,7 @@ def test_the_small_parser_works(tmp_path):
     assert survives(tmp_path / "small.egt")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("name", ARRAYS)
 def test_forged_arrays_are_refused_or_harmless(tmp_path, name, change):
@@ -240,6 +241,7 @@ def test_counts_are_in_a_file_only_where_they_are_used(tmp_path):
     assert survives(tmp_path / "small.egt")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("name", [*COUNTED, "latent.n_samples"])
 def test_forged_counts_are_refused_or_harmless(tmp_path, name, change):
@@ -269,6 +271,7 @@ def test_a_missing_array_of_counts_is_named(tmp_path, name):
         ConstituencyParser.load(path)
 
 
+@pytest.mark.slow
 def test_a_parser_of_counts_comes_back_to_the_bit(tmp_path):
     trees = demo_trees()
     parser = ConstituencyParser.train(trees[:120], method="clustering", states=4)
@@ -433,6 +436,7 @@ def damaged(path) -> None:
     path.write_bytes(content)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("make", "message"),
     [

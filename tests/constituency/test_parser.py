@@ -103,6 +103,7 @@ def test_other_methods_parse_too(method, treebank):
     assert result.fallback is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_every_objective_of_a_probability_model(objective):
     parser = any_length_parser()
@@ -114,6 +115,7 @@ def test_every_objective_of_a_probability_model(objective):
         assert result.fallback is None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["pcfg", "clustering", "spectral"])
 def test_trees_without_rules_have_the_words_and_tags_of_any_grammar(method):
     parser = ConstituencyParser.train(demo_trees()[:200], method=method, states=2)
@@ -235,6 +237,7 @@ word_lists = st.lists(
 )
 
 
+@pytest.mark.slow
 @given(word_lists)
 def test_any_words_give_a_tree(words):
     check(demo_parser().parse(words), words)

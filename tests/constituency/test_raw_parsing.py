@@ -149,6 +149,7 @@ def test_wrapped_lines(tmp_path):
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_json_tells_where_words_stand(tmp_path, jobs):
     code, out, _ = parse(tmp_path, f"\n{TEXT}\n", "--output-format", "json", "-j", jobs)
@@ -238,6 +239,7 @@ def test_surprisal_of_raw_text(tmp_path):
     assert words == ["The", "dog", "slept", ".", ""]
 
 
+@pytest.mark.slow
 def test_sentences_come_out_before_the_next_line_goes_in(models):
     command = [sys.executable, "-c", "from eigentree.cli.app import main; main()", "parse", "-q"]
     with subprocess.Popen(

@@ -33,6 +33,7 @@ from tests.demo import TREEBANK, demo_parser, demo_trees
 # One seed, one model ----------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes(tmp_path):
     for name in ("first", "second"):
         ConstituencyParser.train(demo_trees()[:100], states=6, seed=7).save(tmp_path / name)
@@ -48,6 +49,7 @@ def test_the_seed_is_told():
     assert [parser.description["seed"] for parser in parsers] == [1, 2]
 
 
+@pytest.mark.slow
 def test_other_processes_and_threads_give_the_same_bytes(tmp_path):
     for threads in ("1", "2"):
         path = tmp_path / threads
@@ -104,6 +106,7 @@ def test_learning_runs_in_one_thread(monkeypatch):
     assert set(seen) == {1}
 
 
+@pytest.mark.slow
 def test_clustering_runs_in_one_thread():
     """In a process of its own, where scikit-learn is not loaded before it is needed."""
     script = """
@@ -213,6 +216,7 @@ def test_em_may_begin_with_clusters(monkeypatch):
     assert parser.parse(demo_trees()[0].words(), demo_trees()[0].tags()).tree is not None
 
 
+@pytest.mark.slow
 def test_em_from_clusters_of_spectral_projections(tmp_path):
     trees = demo_trees()[:80]
     settings = replace(EM, method="spectral+em")
@@ -476,6 +480,7 @@ SEARCH = TrainingOptions(
 )
 
 
+@pytest.mark.slow
 def test_states_are_searched_on_held_out_trees(tmp_path):
     trees = demo_trees()
     held_out = trees[80:110]

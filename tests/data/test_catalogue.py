@@ -74,6 +74,7 @@ def test_only_bare_names_are_names(path):
     assert resolve_model(path) == Path(path)
 
 
+@pytest.mark.slow
 def test_surprisal_needs_no_model_of_its_own():
     done = run("surprisal", "-q", input="The cat didn't sleep.\n")
     assert done.exit_code == 0

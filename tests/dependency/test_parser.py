@@ -120,6 +120,7 @@ def test_every_objective_finds_the_only_tree(objective):
     assert result.log_value == pytest.approx(np.log(0.4 * 0.1 * 0.7))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [0, 1, 2, 300])
 def test_any_length_is_parsed(n):
     parser = whole_parser()

@@ -83,5 +83,6 @@ def test_page_holds_its_trees_one_below_the_other():
     assert ElementTree.fromstring(draw_svg_page([]).encode()).get("width") == "48"
 
 
+@pytest.mark.slow
 def test_deep_trees_are_drawn_in_linear_size():
     assert len(draw_svg(deep(20_000))) < 20_000 * 500

@@ -119,6 +119,7 @@ def deep(size):
     return tree
 
 
+@pytest.mark.slow
 def test_deep_trees_have_lines_of_bounded_length():
     lines = draw_text(deep(100_000)).split("\n")
     assert len(lines) == 200_003

@@ -92,6 +92,7 @@ def agree(pairs, options, prm):
         assert close(ours.average_crossing or 0.0, total["average_crossing"], rtol=1e-12)
 
 
+@pytest.mark.slow
 @given(st.lists(pairs(), min_size=1, max_size=4))
 def test_equals_the_restated_program_with_its_collins_parameters(found):
     agree(found, LITERAL, evalb.COLLINS)
@@ -104,6 +105,7 @@ def has_adjacent_quotes(tree):
     return len(words) != len(tree.words()) and sum(marks) > 1
 
 
+@pytest.mark.slow
 @given(
     st.lists(
         pairs().filter(lambda pair: not any(map(has_adjacent_quotes, pair))),
@@ -345,6 +347,7 @@ def test_figures_without_brackets_are_none_and_not_a_division_by_zero():
     assert empty.counts().shape == (0, 3)
 
 
+@pytest.mark.slow
 def test_deep_towers_and_many_brackets_have_no_limit():
     tower = Tree("NN", word="ice")
     for level in range(20_000):

@@ -31,6 +31,7 @@ def test_there_and_back(tree):
     assert [tag for _, tag in to_nltk(tree).pos()] == tree.tags()
 
 
+@pytest.mark.slow
 def test_deep_trees_and_chains():
     tree = deep(20_000)
     assert from_nltk(to_nltk(tree)) == tree
@@ -146,6 +147,7 @@ def test_it_is_a_parser_of_nltk():
     assert len(several) == len({str(tree) for tree in several}) > 1
 
 
+@pytest.mark.slow
 def test_trees_are_those_of_the_k_best_list(plain):
     wanted = plain.parse(WORDS, kbest=7).alternatives
     found = NLTKParser(plain, most=7).parse_all(WORDS)

@@ -444,6 +444,7 @@ def test_zero_start_gives_zeros(rng: np.random.Generator, method: str):
 # Starts, processes, progress ---------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_number_of_processes_changes_nothing(rng: np.random.Generator, method: str):
     tensor = random_tensor(rng)

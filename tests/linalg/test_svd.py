@@ -56,6 +56,7 @@ def check(found: TruncatedSVD, exact: np.ndarray, rank: int, tolerance: float) -
     assert close(product, reference, rtol=0.0, atol=tolerance * largest)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", [1, 3, 5])
 @pytest.mark.parametrize("sizes", [(300, 250), (450, 100), (100, 450), (20, 30)])
 def test_leading_triples(rng: np.random.Generator, rank: int, sizes: tuple[int, int]):

@@ -99,6 +99,7 @@ def gold_of(folder: Path, part: str = "test"):
     return trees, [gold_bracketing(tree, punctuation=marks) for tree in trees]
 
 
+@pytest.mark.slow
 def test_a_model_has_a_run_for_each_combination_of_its_numbers(folder, result):
     made = study(folder)
     assert [run.name for run in made.runs()] == NAMES

@@ -217,6 +217,7 @@ def test_what_is_wrong_in_a_file_is_told_with_the_file(tmp_path):
 # What comes out -----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["dev", "test"])
 def test_members_are_scored_as_if_they_parsed_alone(result, files, part):
     gold, parsed = outputs(result, files, part)
@@ -311,6 +312,7 @@ def test_a_member_without_a_tree_is_held_to_a_flat_one(result):
     assert output.fallback == {"tree": False, "mrg": False, "both": False}
 
 
+@pytest.mark.slow
 def test_long_sentences_are_asked_in_pieces(files, tmp_path):
     study = study_of(files, parsing={"max_words": 5})
     (ensemble,) = run_study(study, tmp_path).figures["ensembles"]
@@ -325,6 +327,7 @@ def test_long_sentences_are_asked_in_pieces(files, tmp_path):
     assert scores["f1"] == pytest.approx(score(gold, parsed, EVALB_COLLINS).all.f1)
 
 
+@pytest.mark.slow
 def test_words_alone_are_tagged_by_the_ensemble(files, tmp_path):
     (ensemble,) = run_study(study_of(files, tags="own"), tmp_path).figures["ensembles"]
     assert 0 < ensemble["combinations"][-1]["scores"]["dev"]["tagging_accuracy"] < 1
@@ -344,6 +347,7 @@ def test_what_is_done_is_not_done_again(result, files, monkeypatch):
     assert list((result.report.parent / "checkpoints").iterdir()) == []
 
 
+@pytest.mark.slow
 def test_an_interrupted_ensemble_resumes_with_the_next_chunk(files, tmp_path, monkeypatch):
     monkeypatch.setattr(ensemble_evaluation, "CHUNK", 4)
     real, asked = ensemble_evaluation._Evaluator._parse_and_score, []
@@ -366,6 +370,7 @@ def test_an_interrupted_ensemble_resumes_with_the_next_chunk(files, tmp_path, mo
     assert once.figures["ensembles"][0]["training"]["whole"]
 
 
+@pytest.mark.slow
 def test_training_that_was_killed_is_not_said_to_be_whole(tmp_path):
     path = tmp_path / "times.json"
     path.write_text(json.dumps({"whole": True, "cpu_seconds": 1.5, "wall_seconds": 2.0,
@@ -376,6 +381,7 @@ def test_training_that_was_killed_is_not_said_to_be_whole(tmp_path):
     assert 1.5 <= times["cpu_seconds"] < 2.5
 
 
+@pytest.mark.slow
 def test_any_number_of_processes_gives_the_same(result, files, tmp_path):
     study = study_of(files, model=[{"method": "pcfg"}])
     two = run_study(study, tmp_path, jobs=2)
@@ -445,6 +451,7 @@ def test_names_cannot_become_markup(figures):
         assert not set(page) & set("\u202e\x00\x1b")
 
 
+@pytest.mark.slow
 def test_the_verb_trains_an_ensemble_with_a_reranker(files, tmp_path):
     """Beside no model at all; of one family."""
     (tmp_path / "small.toml").write_text(

@@ -74,6 +74,7 @@ def test_what_is_done_is_not_done_again(files, tmp_path, trainings):
     assert first.report.read_bytes() == again.report.read_bytes()
 
 
+@pytest.mark.slow
 def test_a_killed_study_goes_on_where_it_was(files, tmp_path, trainings, monkeypatch):
     real, left = constituency.run_model, [2]
 
@@ -123,6 +124,7 @@ def test_a_model_may_have_a_long_name(files, tmp_path, trainings):
     assert trainings == ["pcfg"]
 
 
+@pytest.mark.slow
 def test_settings_that_the_first_trees_cannot_take_are_trained(files, tmp_path):
     """Models are warmed up on a dozen trees, without all nonterminals and held-out trees."""
     first = demo_trees()[: model_runs.WARM_UP_TREES]
@@ -167,6 +169,7 @@ def test_a_failure_leaves_the_others_be(files, tmp_path, monkeypatch):
     assert run_study(study_of(files, states=[2]), tmp_path).failures == {}
 
 
+@pytest.mark.slow
 def test_any_number_of_processes_gives_the_same(files, tmp_path):
     study = study_of(files, states=[2], learning_curve={"sizes": [0.5], "models": ["pcfg"]})
     one = run_study(study, tmp_path / "one")
@@ -195,6 +198,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_a_worker_that_dies_fails_only_its_own_run(files, tmp_path):
     script = tmp_path / "killer.py"
     script.write_text(KILLER)
@@ -226,6 +230,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc").is_dir(), reason="looks for processes in /proc")
 def test_workers_end_with_a_parent_that_is_killed(files, tmp_path):
     script = tmp_path / "waiting.py"
@@ -475,6 +480,7 @@ def test_what_cannot_be_is_told_with_exit_code_2(arguments, message, tmp_path):
     assert message in err
 
 
+@pytest.mark.slow
 def test_the_verb_tells_of_compilation_when_there_is_work(files, tmp_path, monkeypatch):
     monkeypatch.setattr("eigentree._core.jit.needs_compiling", lambda _: True)
     arguments = ["experiment", "--train", files["train"], "--dev", files["dev"], "-o", tmp_path]

@@ -63,6 +63,7 @@ def test_spans_with_a_mark_inside_must_reach_from_mark_to_mark(n_words, data):
     assert not found[n_words]  # the whole sentence
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.sampled_from([*TAGS, "FOO"]), min_size=2, max_size=7),
     st.sampled_from([0.0, 1.0, 3.5]),

@@ -134,6 +134,7 @@ def test_a_sentence_has_as_many_tags_as_words():
         count_moments([(["w1"], ["N", "N"])], class_vectors(), AS_IT_IS, LARGEST)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vectors", [class_vectors(), dense_vectors()], ids=["class", "dense"])
 def test_processes_give_the_same_bits(vectors, monkeypatch):
     monkeypatch.setattr(tree_metric, "CHUNK", 50)

@@ -39,6 +39,7 @@ def parsed(folder: Path, *options: str | Path) -> tuple[str, str]:
     return out, err
 
 
+@pytest.mark.slow
 def test_the_table_tells_raw_and_calibrated_of_both_ways(folder):
     header, *rows = (folder / "table").read_text("utf-8").splitlines()
     assert header.split()[:2] == ["number", "confidence,"]
@@ -82,6 +83,7 @@ def test_what_is_not_calibrated_is_said_to_be(folder, options):
         assert out.startswith(f"{parser.parse(SENTENCES[0].split()).confidence:.4f}\t")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_the_least_sure_come_first_and_equals_in_their_order(folder, jobs):
     lines = parsed(folder, "-q")[0].split("\n")[:-1]
@@ -115,6 +117,7 @@ def table_of(path: Path) -> list[list[str]]:
     return [line.split("\t") for line in path.read_text("utf-8").splitlines()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_marginals_in_a_table(folder, tmp_path, jobs):
     path = tmp_path / "marginals.tsv"

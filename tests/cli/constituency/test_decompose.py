@@ -21,6 +21,7 @@ def model(tmp_path_factory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_a_model_is_decomposed_inspected_and_parses(model, tmp_path):
     path = tmp_path / "fast.egt"
     options = ("--rank", "40", "--restarts", "2", "--iterations", "30", "--seed", "4")
@@ -61,6 +62,7 @@ def test_a_model_may_take_the_place_of_its_own_input(model, tmp_path):
     assert path.read_bytes() == other.read_bytes()
 
 
+@pytest.mark.slow
 def test_jobs_change_nothing(model, tmp_path):
     written = []
     for jobs in ("1", "2"):
@@ -91,6 +93,7 @@ def test_one_component_is_called_one(model, tmp_path):
     assert "x.egt: 1 component, relative error 0.9" in err
 
 
+@pytest.mark.slow
 def test_forms_of_each_rule_are_inspected(tmp_path):
     trained, path = tmp_path / "em.egt", tmp_path / "each.egt"
     options = ("--method", "em", "--states", "3", "--iterations", "1", "--no-tagger", "-q")
@@ -113,6 +116,7 @@ def test_charts_shorter_than_a_tick_of_the_clock_are_measured(monkeypatch):
     assert len(charts) >= 400
 
 
+@pytest.mark.slow
 def test_what_cannot_be_decomposed_is_refused(tmp_path):
     spectral = tmp_path / "spectral.egt"
     options = ("--method", "spectral", "--states", "2", "--quiet")

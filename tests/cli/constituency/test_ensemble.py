@@ -111,6 +111,7 @@ def scores_of(told: str, tags: str) -> dict[str, float]:
     return {name: float(f1) for name, f1 in rows}
 
 
+@pytest.mark.slow
 def test_stages_and_a_summary_are_told(trained):
     stages = re.findall(r"^([a-z ]+): \d+\.\d CPU s$", trained.told, re.MULTILINE)
     assert stages == ["members", "reranker parser", "tagger"]
@@ -372,6 +373,7 @@ def records(trained, texts) -> str:
     return out
 
 
+@pytest.mark.slow
 def test_a_record_for_every_line(trained, texts, records):
     lines = texts.read_text("utf-8").split("\n")[:-1]
     found = [json.loads(line) for line in records.split("\n")[:-1]]
@@ -388,6 +390,7 @@ def test_a_record_for_every_line(trained, texts, records):
     assert found[0]["brackets"][-1]["label"] == "S"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [("--lean",), ("--jobs", "2"), ("--lean", "--jobs", "2")])
 def test_every_way_of_asking_gives_the_same(trained, texts, records, options):
     arguments = ("parse", "-m", trained.folder, texts, "--output-format", "json", *options, "-q")
@@ -419,6 +422,7 @@ def test_long_sentences_are_parsed_in_pieces(trained, tmp_path):
     assert "max_words is 1" in refused("parse", "-m", trained.folder, path, "--max-words", "1")
 
 
+@pytest.mark.slow
 def test_a_slow_pipe_is_not_waited_for(trained, texts):
     lines = texts.read_text("utf-8").split("\n")[:3]
     with subprocess.Popen(
@@ -456,6 +460,7 @@ def test_input_that_tells_nothing_is_read_on(monkeypatch):
         assert _parsing._more_to_read()
 
 
+@pytest.mark.slow
 def test_several_trees_of_an_ensemble(trained, texts):
     options = ("parse", "-q", "-m", trained.folder, texts)
     code, alone, _ = run_verb(*options)

@@ -44,6 +44,7 @@ def rows_of(out: str) -> list[list[str]]:
     return [row.split("\t") for row in rows]
 
 
+@pytest.mark.slow
 def test_a_row_for_every_word_and_every_end(model, tmp_path):
     path = tmp_path / "sentences.txt"
     path.write_text(f"{SENTENCE}\n\nThe dog\n", "utf-8")
@@ -88,11 +89,13 @@ def test_tags_count_only_when_asked_for(model):
     assert any(tagged < free for free, tagged in seen)
 
 
+@pytest.mark.slow
 def test_processes_give_the_same(model):
     asked = ["surprisal", "-m", model, "--input-format", "trees", "-q", HELD_OUT]
     assert run_verb(*asked) == run_verb(*asked, "--jobs", "2")
 
 
+@pytest.mark.slow
 def test_a_sentence_that_is_too_long_costs_no_other(model, tmp_path, monkeypatch):
     path = tmp_path / "sentences.txt"
     path.write_text(f"{SENTENCE}\n{'the ' * 300}\n{SENTENCE}\n", "utf-8")
@@ -150,6 +153,7 @@ def test_signed_models_are_told_of(tmp_path):
     assert len(rows_of(out)) == 8
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parser", [plain_parser, clustered_parser])
 def test_all_sentences_of_a_treebank_grammar_sum_to_one(parser):
     for tree in demo_trees()[:20]:

@@ -115,6 +115,7 @@ def test_json_has_everything(model, sentences):
     assert 0.0 < first["confidence"] <= 1.0
 
 
+@pytest.mark.slow
 def test_several_trees_in_brackets(model, sentences):
     options = ("-m", model, sentences, "--quiet", "--kbest", "4")
     code, out, _ = run_verb("parse", *options)
@@ -272,6 +273,7 @@ def test_several_files_stand_one_after_the_other(model, tmp_path):
     assert [parse_tree(line).words() for line in out.splitlines()] == [["The", "dog"], ["A", "cat"]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 @pytest.mark.parametrize(
     ("form", "text", "bad_line", "n_words"),
@@ -295,6 +297,7 @@ def test_the_rest_is_parsed_after_a_problem(model, tmp_path, form, text, bad_lin
 # parse: processes and pipes ---------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_two_processes_give_the_same(model, tmp_path):
     texts = [" ".join(tree.words()) for tree in demo_trees()[:90]] + SENTENCES
     random.Random(1).shuffle(texts)
@@ -317,6 +320,7 @@ def die(_lot: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_a_killed_worker_is_told_in_one_sentence(model, sentences, monkeypatch):
     monkeypatch.setattr("eigentree._core.batching._process", die)
     code, out, err = run_verb("parse", "-m", model, "-j", "2", "--quiet", sentences)
@@ -326,6 +330,7 @@ def test_a_killed_worker_is_told_in_one_sentence(model, sentences, monkeypatch):
     )
 
 
+@pytest.mark.slow
 def test_a_line_in_a_line_out(model):
     with subprocess.Popen(
         [*EIGENTREE, "parse", "-m", str(model), "-q"],
@@ -350,6 +355,7 @@ def test_a_line_in_a_line_out(model):
         assert process.wait(timeout=60) == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_reader_that_leaves_is_no_error(model, tmp_path, jobs):
     path = tmp_path / "input"
@@ -367,6 +373,7 @@ def test_a_reader_that_leaves_is_no_error(model, tmp_path, jobs):
         assert process.wait(timeout=120) == 141
 
 
+@pytest.mark.slow
 def test_output_is_utf_8_wherever_it_goes(model):
     done = subprocess.run(
         [*EIGENTREE, "parse", "-m", str(model), "-q"],
@@ -403,6 +410,7 @@ def test_no_model(tmp_path, content, message, verb):
     assert err.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -785,6 +793,7 @@ def test_a_byte_that_is_not_utf8_costs_one_sentence(model, tmp_path, form, piece
     assert "café" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", ["check", "inspect"])
 def test_a_reader_that_leaves_a_report_is_no_news(verb, model, treebank):
     file = str(model if verb == "inspect" else treebank)
@@ -830,6 +839,7 @@ def test_nothing_is_suggested_for_no_trees(tmp_path):
     assert json.loads(run_verb("check", empty, "--json")[1])["suggestions"] == []
 
 
+@pytest.mark.slow
 def test_trees_from_a_pipe(tmp_path):
     command = [*EIGENTREE, "train", "-", "-o", str(tmp_path / "model.egt"), "-q", "--no-tagger"]
     done = subprocess.run(command, input=TREES.encode(), capture_output=True)
@@ -905,6 +915,7 @@ def parts(tmp_path) -> tuple[Path, Path]:
     return paths
 
 
+@pytest.mark.slow
 def test_states_are_optimised_and_can_be_asked_for_again(parts, tmp_path):
     trees, dev = parts
     model = tmp_path / "model.egt"

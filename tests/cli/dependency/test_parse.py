@@ -150,6 +150,7 @@ def test_sentences_without_features_are_tagged_where_tags_have_some(folder):
 BAD = RICH + "1\tx\ttoo few columns\n\n" + RICH + "1\ty\t_\tNOUN\t_\t_\t_\t_\t_\t_\n3\tz\n\n" + RICH
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_malformed_sentences_are_told_and_the_others_come_out(jobs):
     done = parse("--jobs", jobs, input=BAD)
@@ -190,6 +191,7 @@ def test_json_has_an_object_a_line():
     assert last["heads"] == [0]
 
 
+@pytest.mark.slow
 def test_results_are_the_same_for_any_number_of_processes():
     text = text_of(treebank(70, 9))
     one, two = (parse("--jobs", jobs, "--confidence", input=text) for jobs in (1, 2))

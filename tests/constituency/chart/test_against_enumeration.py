@@ -89,6 +89,7 @@ def test_coarse_marginals(sentence: Sentence):
     assert close(pruned.log_value, math.log(oracle.total), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.slow
 @given(sentences())
 def test_forest_knows_words_and_roots(sentence: Sentence):
     backbone = sentence.grammar.backbone
@@ -163,6 +164,7 @@ def test_latent_marginals(sentence: Sentence):
     assert marginals.sign == (1 if oracle.total > 0 else -1)
 
 
+@pytest.mark.slow
 @given(sentences(), st.sampled_from([0.05, 0.3]))
 def test_marginals_of_a_pruned_forest(sentence: Sentence, threshold: float):
     pruned = prune(sentence.grammar.backbone, sentence.leaves, threshold=threshold)
@@ -225,6 +227,7 @@ def as_node(tree: BinaryTree, items: np.ndarray, oracle: Enumeration) -> Node:
 TIE_BREAK = {"brackets": 1e-6}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", [n for n in OBJECTIVES if n not in ("viterbi", "free")])
 @given(sentence=sentences())
 def test_decoders_find_the_best_tree(objective: str, sentence: Sentence):
@@ -336,6 +339,7 @@ def all_bracketings(start: int, end: int) -> list[list[tuple[int, int]]]:
     ]
 
 
+@pytest.mark.slow
 @given(sentence=sentences(grammars(signed=False, max_states=1)))
 def test_viterbi_finds_the_most_probable_tree(sentence: Sentence):
     grammar = one_state(sentence.grammar.backbone)
@@ -344,6 +348,7 @@ def test_viterbi_finds_the_most_probable_tree(sentence: Sentence):
     check_decoder("viterbi", sentence._replace(grammar=grammar), oracle)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counts", [0.0, 0.7])
 @given(data=st.data())
 def test_viterbi_reads_the_grammar_and_not_its_backbone(data: st.DataObject, counts: float):

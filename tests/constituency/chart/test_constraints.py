@@ -151,6 +151,7 @@ def test_every_single_constraint_of_a_sentence():
     assert sum(0.0 < share < 1.0 for share in shares) > 20
 
 
+@pytest.mark.slow
 @given(sentences(), st.data())
 def test_latent_marginals_are_conditional(each: Sentence, data: st.DataObject):
     constraints = data.draw(constraint_lists(each.n_words))
@@ -166,6 +167,7 @@ def test_latent_marginals_are_conditional(each: Sentence, data: st.DataObject):
     assert marginals.sign == (1 if oracle.total > 0 else -1)
 
 
+@pytest.mark.slow
 @given(sentences(), st.data(), st.sampled_from([1, 3, MANY]))
 def test_the_best_trees_keep_constraints(each: Sentence, data: st.DataObject, k: int):
     constraints = data.draw(constraint_lists(each.n_words))
@@ -200,6 +202,7 @@ def test_the_exhaustive_chart_finds_the_same(each: Sentence, data: st.DataObject
             assert np.array_equal(one, other)
 
 
+@pytest.mark.slow
 @given(
     sentences(grammars(max_states=1), max_words=4) | sentences(grammars(max_states=2), max_words=3),
     st.integers(0, 2**32 - 1),
@@ -248,6 +251,7 @@ class _EnumeratedWithin(Enumerated):
 # What pruning would have dropped ----------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_required_span_is_found_however_small_its_marginal():
     backbone = random_pcfg(np.random.default_rng(3), 3, 3, 8)
     grammar = one_state(backbone)

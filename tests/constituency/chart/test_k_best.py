@@ -132,6 +132,7 @@ def test_any_gains_at_all(each: Sentence, seed: int, k: int, ties: bool):
     assert close(found.sums(weight), sums, rtol=1e-9, atol=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", [n for n in OBJECTIVES if n not in ("viterbi", "free")])
 @given(each=sentences(), k=st.sampled_from([3, 10]))
 def test_decoders_give_the_best_of_all_trees(objective: str, each: Sentence, k: int):
@@ -142,6 +143,7 @@ def test_decoders_give_the_best_of_all_trees(objective: str, each: Sentence, k: 
     check_decoder(objective, each, oracle, k)
 
 
+@pytest.mark.slow
 @given(sentences(grammars(signed=False, max_states=1)))
 def test_viterbi_gives_the_most_probable_trees(each: Sentence):
     grammar = one_state(each.grammar.backbone)
@@ -211,6 +213,7 @@ def test_free_trees_are_the_best_of_all_bracketings(each: Sentence, k: int):
     assert found.sums(sizes)[0] == np.sum(first.items >= 0)
 
 
+@pytest.mark.slow
 @given(sentences())
 def test_trees_that_share_nodes_have_their_own_values(each: Sentence):
     pruned = prune(each.grammar.backbone, each.leaves, threshold=0.0)

@@ -180,6 +180,7 @@ def test_single_precision_is_near(given_sentence: Sentence, seed: int):
         assert close(near.log_value, found.log_value, rtol=1e-5, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most_dense", [0.0, 1.0])
 @pytest.mark.parametrize("kind", [np.float64, np.float32])
 @pytest.mark.parametrize("size", [1e-30, 1.0, 1e30])

@@ -161,6 +161,7 @@ def changed_basis(grammar: LPCFG, symbol: int, change: np.ndarray) -> LPCFG:
     return LPCFG(grammar.backbone, p._replace(**arrays), signed=True)
 
 
+@pytest.mark.slow
 @given(sentences(), st.integers(0, 2**16))
 def test_gauge(each: Sentence, seed: int):
     forest, marginals = tame(each)
@@ -193,6 +194,7 @@ def densified(grammar: LPCFG) -> LPCFG:
     )
 
 
+@pytest.mark.slow
 @given(sentences(grammars(samples=0.0, counts=1.0)))
 def test_counts_are_the_dense_tensor_in_disguise(each: Sentence):
     assert each.grammar.is_counted.all()

@@ -175,6 +175,7 @@ def in_other_bases(grammar: LPCFG, rng: np.random.Generator) -> LPCFG:
 seeds = st.integers(0, 2**32 - 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("states", [1, 3])
 def test_prefixes_are_sums_over_all_sentences_of_a_finite_language(seed: int, states: int):
@@ -277,6 +278,7 @@ def test_what_follows_sums_to_one(seed: int, states: int):
         assert close(next_words(corners, words), 1.0, rtol=1e-9)
 
 
+@pytest.mark.slow
 @given(seeds)
 def test_normalised_grammars_have_ones_below_and_one_in_all(seed: int):
     rng = np.random.default_rng(seed)
@@ -286,6 +288,7 @@ def test_normalised_grammars_have_ones_below_and_one_in_all(seed: int):
     assert close(surprisal(corners, ["y", "z"]).log_prefix[0], 0.0, rtol=0.0, atol=1e-9)
 
 
+@pytest.mark.slow
 @given(seeds)
 def test_another_basis_changes_nothing(seed: int):
     rng = np.random.default_rng(seed)
@@ -431,6 +434,7 @@ def example() -> list[float]:
     return [*found.log_prefix.tolist(), found.log_value]
 
 
+@pytest.mark.slow
 def test_kernels_give_the_same_as_plain_python():
     script = (
         "import json\nfrom tests.constituency.chart.test_prefix import example\n"

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from eigentree.bracketing.chart.minimum_evolution import minimum_evolution
 from eigentree.bracketing.learn._kernels_moments import count_pairs
@@ -69,6 +70,7 @@ def results() -> dict[str, object]:
     }
 
 
+@pytest.mark.slow
 def test_kernels_give_the_same_as_plain_python():
     script = (
         "import json, numba\n"

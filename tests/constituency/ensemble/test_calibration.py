@@ -17,6 +17,7 @@ from tests.constituency.ensemble.samples import sampled_trees
 from tests.demo import run_verb
 
 
+@pytest.mark.slow
 def test_an_ensemble_is_calibrated_in_its_folder(ensemble_folder, tmp_path):
     folder = tmp_path / "ensemble"
     copytree(ensemble_folder, folder)

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -232,6 +233,7 @@ def test_one_tree_comes_back(tree: Tree):
     assert found.value == len(found.confidences) / 2
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32 - 1), n_words=st.integers(1, 8))
 def test_evidence_may_come_in_any_parts_and_order(seed: int, n_words: int):
     rng = np.random.default_rng(seed)

@@ -233,6 +233,7 @@ def test_members_have_names_options_and_seeds():
     assert {member.seed(1) for member in members}.isdisjoint(member.seed(2) for member in members)
 
 
+@pytest.mark.slow
 def test_descriptions_of_many_members_take_no_longer_than_they_are_long():
     families = [{"name": f"family {number}", "copies": 8} for number in range(4_000)]
     given = {"family": [{**PLAIN, "copies": 1_000}, *families]}

@@ -391,6 +391,7 @@ def random_sentences(rng: np.random.Generator) -> list[list[Tree]]:
 OPTIONS = RerankerFeatureOptions(function_words=frozenset({"b"}))
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32 - 1))
 def test_candidates_have_the_features_of_their_trees_up_to_constants(seed):
     sentences = random_sentences(np.random.default_rng(seed))
@@ -423,6 +424,7 @@ def bounds(offsets) -> list[tuple[int, int]]:
     return list(zip(offsets[:-1].tolist(), offsets[1:].tolist(), strict=True))
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32 - 1))
 def test_names_and_keys_belong_to_one_another(seed):
     sentences = random_sentences(np.random.default_rng(seed))
@@ -430,6 +432,7 @@ def test_names_and_keys_belong_to_one_another(seed):
     assert len({name for name, _ in pairs}) == len({key for _, key in pairs}) == len(pairs)
 
 
+@pytest.mark.slow
 @given(seed=st.integers(0, 2**32 - 1), least=st.integers(1, 4), batch=st.integers(1, 6))
 def test_tables_keep_what_differs_often_enough_whatever_the_batch(seed, least, batch):
     sentences = random_sentences(np.random.default_rng(seed))

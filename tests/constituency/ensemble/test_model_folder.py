@@ -256,6 +256,7 @@ def test_packaged_head_tables_are_kept_by_name_and_others_by_their_lines(tmp_pat
         stored_heads("lost.heads")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("lines", ["* leftmost", "NP leftmost NP N\n* rightmost\n"])
 def test_a_head_table_of_ones_own_need_not_stay(tmp_path, monkeypatch, lines):
     monkeypatch.chdir(tmp_path)

@@ -121,6 +121,7 @@ def test_pieces_do_not_mix_with_other_sentences():
 # Order and lots ---------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tagged", [True, False])
 def test_neither_order_nor_lots_change_anything(ensemble, tagged):
     sentences = [(words, tags if tagged else None) for words, tags in SENTENCES]
@@ -171,6 +172,7 @@ def with_last(ensemble: EnsembleParser, name: str) -> EnsembleParser:
     return replace(ensemble, stacking=Stacking(described, ensemble.stacking.rerankers))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["trees", "marginals", "first", "second", "last"])
 def test_several_trees_are_those_of_the_last_combination(ensemble, name):
     part = with_last(ensemble, name)

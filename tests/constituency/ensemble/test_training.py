@@ -83,11 +83,13 @@ def noting(function: Callable[..., Any], record: list[str], what: str) -> Callab
 # One seed, one ensemble -------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_more_processes_write_the_same_bytes(tmp_path, ensemble_folder):
     train_ensemble(sampled_trees()[:60], described(), tmp_path / "two", wrapper="", seed=1, jobs=2)
     assert contents(tmp_path / "two") == contents(ensemble_folder)
 
 
+@pytest.mark.slow
 def test_members_tell_how_often_symbols_were_seen(small_folder):
     member = ConstituencyParser.load(small_folder / "members/additive-1-1.egt")
     symbols = member.grammar.backbone.symbols.symbols
@@ -117,6 +119,7 @@ def test_work_that_is_done_is_not_done_again(tmp_path, small_folder, learned):
     assert {stage for stage, _ in told} == {"members", "tagger"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("names", "expected"),
     [
@@ -151,6 +154,7 @@ def test_what_is_missing_or_damaged_is_done_again(
     assert contents(folder) == contents(small_folder)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("when", [3, 11])
 def test_work_that_was_stopped_goes_on(tmp_path, small_folder, when):
     calls = 0
@@ -185,6 +189,7 @@ OTHERS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("other", OTHERS)
 def test_work_for_another_ensemble_is_no_use(tmp_path, small_folder, other):
     folder = copytree(small_folder, tmp_path / "used")
@@ -201,6 +206,7 @@ def test_work_for_another_ensemble_is_no_use(tmp_path, small_folder, other):
     assert used["rerankers/two.egt"] != contents(small_folder)["rerankers/two.egt"]
 
 
+@pytest.mark.slow
 def test_rerankers_by_other_heads_are_others(tmp_path):
     """Heads are those of the first family, which a reranker need not choose from."""
     names = ["english", "leftmost"]
@@ -219,6 +225,7 @@ CHAIN = [
 ]
 
 
+@pytest.mark.slow
 def test_a_reranker_far_down_a_chain_is_trained_again(tmp_path):
     train_small(tmp_path, description=small(combination=CHAIN))
     expected = contents(tmp_path)
@@ -227,6 +234,7 @@ def test_a_reranker_far_down_a_chain_is_trained_again(tmp_path):
     assert contents(tmp_path) == expected
 
 
+@pytest.mark.slow
 def test_combinations_that_only_combinations_need(tmp_path):
     covers = [
         {"name": "trees", "how": "tree-coverage", "inputs": ["additive"]},
@@ -265,6 +273,7 @@ def stop_at_tagger(stage: str, _share: float) -> None:
         raise InterruptedError
 
 
+@pytest.mark.slow
 def test_an_ensemble_stays_until_something_of_it_is_overwritten(tmp_path, small_folder):
     folder = copytree(small_folder, tmp_path / "copy")
     sentence = TREES[0].words(), TREES[0].tags()
@@ -294,6 +303,7 @@ def test_an_ensemble_stays_until_something_of_it_is_overwritten(tmp_path, small_
         EnsembleParser.load(folder)
 
 
+@pytest.mark.slow
 def test_what_is_left_of_an_earlier_ensemble_goes_at_the_end(tmp_path, small_folder):
     folder = copytree(small_folder, tmp_path / "copy")
     for name in ("notes.txt", "members/notes.txt", "rerankers/one.txt"):
@@ -317,6 +327,7 @@ def test_what_is_left_of_an_earlier_ensemble_goes_at_the_end(tmp_path, small_fol
     }
 
 
+@pytest.mark.slow
 def test_progress_reaches_the_end_of_each_stage(tmp_path):
     told: list[tuple[str, float]] = []
     train_small(tmp_path, progress=lambda stage, share: told.append((stage, share)))
@@ -345,6 +356,7 @@ def with_own_words(trees: Sequence[Tree]) -> list[Tree]:
     return [fold(tree, renamed(number)) for number, tree in enumerate(trees)]
 
 
+@pytest.mark.slow
 def test_members_are_asked_about_each_tree_once_and_have_not_seen_it(tmp_path, monkeypatch):
     trees = with_own_words(TREES)
     seen: list[set[str]] = []
@@ -372,6 +384,7 @@ def test_members_are_asked_about_each_tree_once_and_have_not_seen_it(tmp_path, m
     assert len(seen) == 5
 
 
+@pytest.mark.slow
 def test_no_reranker_learns_from_answers_of_one_that_has_seen_the_sentence(tmp_path, monkeypatch):
     trees = with_own_words(TREES)
     first_word = {tree.words()[0]: tree for tree in trees}
@@ -403,6 +416,7 @@ def test_no_reranker_learns_from_answers_of_one_that_has_seen_the_sentence(tmp_p
     assert [len(known) for _, known in learned_from] == [45, 30, 30, 30, 45]
 
 
+@pytest.mark.slow
 def test_most_trees_that_members_are_asked_about(tmp_path):
     description = small(
         family=[*SMALL["family"], {**COARSE, "copies": 1}], jackknife={"folds": 3, "trees": 30}
@@ -419,6 +433,7 @@ def test_most_trees_that_members_are_asked_about(tmp_path):
     assert asked["additive"] == asked["coarse"]
 
 
+@pytest.mark.slow
 def test_sentences_that_are_cut_are_not_asked_about(tmp_path):
     longest = sorted(len(tree.words()) for tree in TREES)[-10]
     description = small(parsing={"max_words": longest})
@@ -430,6 +445,7 @@ def test_sentences_that_are_cut_are_not_asked_about(tmp_path):
     assert n_asked == sum(len(tree.words()) <= longest for tree in TREES) < len(TREES)
 
 
+@pytest.mark.slow
 def test_folds_that_nobody_is_asked_about(tmp_path):
     description = small(jackknife={"folds": 10, "trees": 12}, combination=SMALL["combination"][:1])
     train_small(tmp_path, description=description)
@@ -441,6 +457,7 @@ def test_folds_that_nobody_is_asked_about(tmp_path):
     assert sum(sizes) == 12
 
 
+@pytest.mark.slow
 def test_groups_of_many_members_are_joined(tmp_path, monkeypatch, small_folder):
     monkeypatch.setattr(training, "GROUP", 1)
     train_small(tmp_path)
@@ -494,6 +511,7 @@ def test_families_of_several_backbones(ensemble_folder):
     assert [each["backbone"] for each in entries] == [0] * 7 + [1] * 2
 
 
+@pytest.mark.slow
 def test_members_without_latent_states_among_others(tmp_path):
     """The plain grammar is a count of the treebank, without the rules that it lacks."""
     description = small(

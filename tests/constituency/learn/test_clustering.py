@@ -196,6 +196,7 @@ def test_one_state_is_state_zero():
     assert states.max() > 0
 
 
+@pytest.mark.slow
 def test_one_seed_gives_one_clustering():
     examples = Examples.of([binarise(tree, BinariseOptions()) for tree in demo_trees()])
     projections, sizes = projected(examples, 6), counts_of(examples, 6)
@@ -217,6 +218,7 @@ def test_symbols_with_fewer_kinds_of_nodes_than_states():
     assert states[examples.symbol == root].max() <= 1
 
 
+@pytest.mark.slow
 @given(st.lists(trees(max_leaves=8), min_size=1, max_size=8), st.integers(1, 5))
 def test_states_are_within_bounds(corpus: list[Tree], most: int):
     examples = Examples.of([binarise(tree, BinariseOptions()) for tree in corpus * 2], KNOW_ALL)
@@ -354,6 +356,7 @@ def test_unclear_posteriors_are_kept_in_parts():
     assert len(sparse_posterior(np.full((1, 50), 0.02))[0]) == 50
 
 
+@pytest.mark.slow
 @given(st.lists(trees(), min_size=1, max_size=4), st.sampled_from(["hard", "soft"]))
 def test_any_treebank_has_a_grammar_of_clusters(some: list[Tree], assignment: str):
     examples = Examples.of([binarise(tree) for tree in some * 2], KNOW_ALL)

@@ -104,6 +104,7 @@ def with_em(figures) -> dict:
     return figures
 
 
+@pytest.mark.slow
 def test_the_files_hold_the_same_figures(result):
     folder = result.report.parent
     text = (folder / "results.json").read_text("utf-8")
@@ -404,6 +405,7 @@ def timed(decomposed) -> dict:
     return figures
 
 
+@pytest.mark.slow
 def test_parsing_times_are_compared_with_the_same_symbols(timed):
     header, *rows = Page(as_html(timed)).tables["F1 and parsing time"]
     assert header == [
