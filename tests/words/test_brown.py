@@ -309,13 +309,13 @@ def test_texts_that_give_no_clusters():
 @pytest.mark.parametrize(
     ("changed", "error", "why"),
     [
-        ({"words": ("a", "b", "a")}, GrammarError, "two clusters"),
+        ({"words": ("a", "b", "a")}, GrammarError, "duplicate word"),
         ({"words": ("a", "b")}, ShapeError, "axis 0 of cluster"),
-        ({"cluster": np.zeros(3, np.int32)}, GrammarError, "all of 0 to 2"),
+        ({"cluster": np.zeros(3, np.int32)}, GrammarError, "exactly 0 to 2"),
         ({"cluster": np.zeros(3)}, ShapeError, "holds float64"),
-        ({"count": np.array([1, 1, -1])}, GrammarError, "below 0"),
-        ({"paths": ("0", "01", "1")}, GrammarError, "is the beginning of '01'"),
-        ({"paths": ("0", "10", "10")}, GrammarError, "is the beginning of '10'"),
+        ({"count": np.array([1, 1, -1])}, GrammarError, "negative count"),
+        ({"paths": ("0", "01", "1")}, GrammarError, "is a prefix of '01'"),
+        ({"paths": ("0", "10", "10")}, GrammarError, "is a prefix of '10'"),
         ({"paths": ("0", "10", "2")}, GrammarError, "bits 0 and 1"),
     ],
 )

@@ -46,11 +46,11 @@ def test_text_is_path_word_and_count_by_cluster(tmp_path):
         (["0 a 1"], "<input>:1: has 1 columns"),
         (["0\ta\t1", "", "12\tb\t1"], "<input>:3: '12' isn't a path"),
         (["\ta\t1"], "<input>:1: '' isn't a path"),
-        (["0\ta\t-1"], "<input>:1: '-1' isn't how often"),
-        (["0\ta\t99999999999999999999"], "isn't how often"),
+        (["0\ta\t-1"], "<input>:1: '-1' isn't a count"),
+        (["0\ta\t99999999999999999999"], "isn't a count"),
         (["0\ta\t1", "1\ta\t2"], "<input>:2: 'a' has a path in line 1 too"),
-        (["0\ta\t1", "01\tb\t2"], "<input>: the path '0' is the beginning of '01'"),
-        ([""], "<input>: holds no word"),
+        (["0\ta\t1", "01\tb\t2"], "<input>: the path '0' is a prefix of '01'"),
+        ([""], "<input>: has no word"),
     ],
 )
 def test_text_that_is_refused(lines, why):

@@ -183,7 +183,7 @@ def test_settings_without_meaning(settings, why):
 
 
 def test_texts_that_give_no_vectors():
-    with pytest.raises(SettingsError, match=r"dimensions is 50, and .* at most 3"):
+    with pytest.raises(SettingsError, match=r"dimensions is 50; .* at most 3"):
         learn_cca([["a", "b", "a", "c"]])
     with pytest.raises(TreebankFormatError, match="no word"):
         learn_cca([])

@@ -52,7 +52,7 @@ def trained(sentences: Sentences) -> Tagger:
 def word_by_word(sentences: Sentences) -> Tagger:
     """The same as `trained`, as if its five tags were many."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tagger_module, "MOST_CHAINED_TAGS", 4)
+        patch.setattr(tagger_module, "MAX_CHAINED_TAGS", 4)
         return Tagger.train(sentences)
 
 
@@ -243,7 +243,7 @@ def test_jackknife_is_each_fold_by_the_others(sentences: Sentences) -> None:
 
 @pytest.mark.parametrize("folds", [-1, 0, 1, 4])
 def test_folds_that_make_no_sense(folds: int, sentences: Sentences) -> None:
-    with pytest.raises(GrammarError, match="3 sentences can't be tagged in"):
+    with pytest.raises(GrammarError, match="3 sentences can't be split into"):
         jackknife(sentences[:3], folds=folds)
 
 

@@ -133,10 +133,10 @@ def test_compressed_text_is_read(tmp_path):
         (["a 1 x"], "<input>:1: 'x' in the vector of 'a' isn't a number"),
         (["a 1", "b 2", "a 3"], "<input>:3: 'a' has a vector in line 1 already"),
         (["a"], "<input>:1: 'a' has no numbers"),
-        ([], "<input>: holds no word"),
-        (["<unk> 1"], "<input>: holds no word"),
-        (["3 2", "a 1 2"], "<input>: has 1 words, where the first line promises 3"),
-        (["1 3", "a 1 2"], "<input>:2: has 2 numbers after its word, where the first line"),
+        ([], "<input>: has no word"),
+        (["<unk> 1"], "<input>: has no word"),
+        (["3 2", "a 1 2"], "<input>: has 1 words; the first line specifies 3"),
+        (["1 3", "a 1 2"], "<input>:2: has 2 numbers after its word; the first line"),
     ],
 )
 def test_text_that_is_refused(lines, why):
@@ -148,14 +148,14 @@ def test_text_that_is_refused(lines, why):
 def test_arrays_that_are_refused(tmp_path):
     path = tmp_path / "vectors.npz"
     np.savez(path, a=np.zeros(3))
-    with pytest.raises(ModelFileError, match="holds a; word vectors have words, matrix, unknown"):
+    with pytest.raises(ModelFileError, match="has a; expected words, matrix, unknown"):
         read_vectors(path)
     text = np.frombuffer(b"a\nb", dtype=np.uint8)
     for parts, why in (
         ({"words": np.array(["a", "b"])}, "aren't UTF-8 text"),
         ({"words": np.array([255], dtype=np.uint8)}, "isn't a file of word vectors"),
         ({"matrix": np.zeros((3, 2), np.float32)}, "axis 0 of matrix is V"),
-        ({"matrix": np.full((2, 2), np.nan, np.float32)}, "'a' holds a number that isn't finite"),
+        ({"matrix": np.full((2, 2), np.nan, np.float32)}, "'a' has a number that isn't finite"),
         ({"matrix": np.zeros((2, 2))}, "holds float64"),
         ({"matrix": np.array([object()])}, "isn't a file of word vectors"),
     ):
@@ -178,11 +178,11 @@ def test_words_that_text_can_not_hold(tmp_path):
 @pytest.mark.parametrize(
     ("changed", "error", "why"),
     [
-        ({"words": ("a", "a")}, GrammarError, "two vectors"),
-        ({"words": ("a", "<unk>")}, GrammarError, "<unk> is a word"),
+        ({"words": ("a", "a")}, GrammarError, "duplicate word"),
+        ({"words": ("a", "<unk>")}, GrammarError, "<unk> is reserved"),
         ({"words": ("a",)}, ShapeError, "axis 0 of matrix"),
         ({"unknown": row(1)}, ShapeError, "axis 0 of unknown"),
-        ({"unknown": row(1, np.nan)}, GrammarError, "'<unk>' holds"),
+        ({"unknown": row(1, np.nan)}, GrammarError, "'<unk>' has"),
         ({"matrix": np.ones((2, 2))}, ShapeError, "holds float64"),
         ({"words": (), "matrix": np.ones((0, 2), np.float32)}, GrammarError, "0 words"),
     ],

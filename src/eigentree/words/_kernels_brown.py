@@ -1,23 +1,23 @@
-"""Kernels of Brown clustering: the window of clusters in play, and what each merge would lose.
+"""Kernels of Brown clustering: the window of current clusters, and the loss of each merge.
 
 With n[a, b] the number of bigrams from cluster a to cluster b of the window, `full` a cluster's
 bigrams in the whole text and `seen` those with clusters of the window, T times the average mutual
-information is, up to terms that no merge changes,
+information is, up to terms that merges don't change,
 
     sum_ab g(n[a, b]) - sum_a (seen_0[a] log full_0[a] + seen_1[a] log full_1[a]),  g(n) = n log n,
 
-directions 0 and 1 being those of a's followers and of what stands before it.  A merge of a and b
+where direction 0 is that of the words after a and 1 that of the words before.  A merge of a and b
 adds their rows and their columns.  So it loses
 
     sum over both directions d and all x of  t(n_d[a, x], n_d[b, x])  (and a corner, see there),
     t(m, n) = g(m) + g(n) - g(m + n), which is 0 unless both m and n are positive,
 
-in the first sum, the table `cells`, and in the second what follows from `seen` and `full` at once.
-A new word or a merge changes only those cells whose two clusters both have a common
-neighbour with it; rare words have few neighbours, so most steps are cheap.
+in the first sum, the table `cells`; the loss in the second follows from `seen` and `full`.  A new
+word or a merge changes only the cells of two clusters that both have a common neighbour with it;
+rare words have few neighbours, so most steps are cheap.
 
-The numbers g(n) are integers, scaled by a power of two: what is added and taken away again
-leaves no rounding behind, however many words come and go.
+The numbers g(n) are integers, scaled by a power of two, so that additions and subtractions leave no
+rounding errors, however many words are added and removed.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def scaled(n: int, window: Window) -> int:
 
 @kernel
 def shared(m: int, n: int, window: Window) -> int:
-    """t(m, n), which is never positive."""
+    """t(m, n), which is at most 0."""
     if m == 0 or n == 0:
         return 0
     return scaled(m, window) + scaled(n, window) - scaled(m + n, window)
@@ -50,9 +50,9 @@ def shared(m: int, n: int, window: Window) -> int:
 
 @kernel
 def corner(a: int, b: int, window: Window) -> int:
-    """What the sum over x has wrong where rows and columns of a and b cross.
+    """The correction of the sum over x where rows and columns of a and b cross.
 
-    There the merge makes one number of four, and the sum over x has counted pairs of them.
+    There the merge adds four numbers, of which the sum over x has counted pairs.
     """
     aa, ab = window.counts[0, a, a], window.counts[0, a, b]
     ba, bb = window.counts[0, b, a], window.counts[0, b, b]
@@ -73,7 +73,7 @@ def find(parent: Longs, word: int) -> int:
 
 @kernel
 def fill(window: Window, k: int, word: int, bigrams: Bigrams, parent: Longs, slot: Longs) -> None:
-    """Put a word into the empty slot k, with its bigrams with clusters of the window."""
+    """Put a word into the empty slot k, with its bigrams with clusters in the window."""
     counts, seen = window.counts, window.seen
     for d in range(2):
         window.full[d, k] = bigrams.total[d, word]
@@ -94,7 +94,7 @@ def fill(window: Window, k: int, word: int, bigrams: Bigrams, parent: Longs, slo
 
 @kernel
 def clear(window: Window, k: int) -> None:
-    """Take a cluster that `fill` has put into slot k out again."""
+    """Remove a cluster from slot k, the inverse of `fill`."""
     counts, seen = window.counts, window.seen
     for d in range(2):
         for x in range(counts.shape[1]):
@@ -109,7 +109,7 @@ def clear(window: Window, k: int) -> None:
 
 @kernel
 def link(window: Window, k: int) -> None:
-    """Add to the cells of other clusters that slot k is now a neighbour of both."""
+    """Update the cells of pairs of clusters that both have slot k as a neighbour."""
     near = window.near
     for d in range(2):
         row = window.counts[d, k]
@@ -158,7 +158,7 @@ def fill_corners(window: Window, k: int) -> None:
 
 @kernel
 def prepare(window: Window) -> None:
-    """Note what each cluster adds to the second sum; free slots get what no merge can want."""
+    """Fill each cluster's part of the second sum; free slots get values that no merge chooses."""
     for a in range(len(window.rank)):
         window.own[a] = -math.inf
         if window.rank[a] >= 0:
@@ -169,7 +169,7 @@ def prepare(window: Window) -> None:
 
 @kernel
 def loss(window: Window, a: int, b: int) -> float:
-    """What merging two clusters would lose, in nats times bigrams, after `prepare`."""
+    """The loss of merging two clusters, in nats times bigrams, after `prepare`."""
     first = (window.seen[0, a] + window.seen[0, b]) * window.logs[0, a, b]
     second = (window.seen[1, a] + window.seen[1, b]) * window.logs[1, a, b]
     rows: float = first + second - window.own[a] - window.own[b]
@@ -179,7 +179,7 @@ def loss(window: Window, a: int, b: int) -> float:
 
 @kernel
 def cheapest(window: Window) -> tuple[int, int]:
-    """The two clusters whose merge loses least; of equals, those whose first words come first."""
+    """The two clusters with the smallest loss; of equals, those whose first words come first."""
     prepare(window)
     rank, row_least = window.rank, window.row_least
     least = math.inf
@@ -213,7 +213,7 @@ def merge(window: Window, i: int, j: int) -> None:
             cells[b, i] = cells[i, b]
     for d in range(2):
         merge_columns(window, counts[1 - d, i], counts[1 - d, j])
-    # Rows i and j as they are once columns are merged, then the merged table itself.
+    # Rows i and j with merged columns, then the merged table itself.
     for d in range(2):
         for x in range(size):
             rows[d, 0, x], rows[d, 1, x] = counts[d, i, x], counts[d, j, x]
@@ -247,7 +247,7 @@ def merge(window: Window, i: int, j: int) -> None:
 
 @kernel
 def merge_columns(window: Window, kept: Longs, gone: Longs) -> None:
-    """Change all cells for two columns of one direction that become one."""
+    """Update all cells for two columns of one direction that are merged."""
     cells, near = window.cells, window.near
     n_near = 0
     for b in range(len(kept)):
@@ -259,7 +259,7 @@ def merge_columns(window: Window, kept: Longs, gone: Longs) -> None:
             continue
         for at in range(n_near):
             b = near[at]
-            # Two clusters that both have the column that goes are met twice.
+            # Pairs of clusters that both have the removed column are visited twice.
             if b == a or (gone[b] > 0 and b > a):
                 continue
             change = shared(kept[a] + gone[a], kept[b] + gone[b], window)
@@ -272,7 +272,7 @@ def merge_columns(window: Window, kept: Longs, gone: Longs) -> None:
 def cluster_words(
     window: Window, first: int, last: int, bigrams: Bigrams, parent: Longs, slot: Longs
 ) -> None:
-    """Take the words ``first`` to ``last`` into the window; one merge for each beyond its size."""
+    """Add the words ``first`` to ``last`` to the window, with a merge for each beyond its size."""
     for word in range(first, last):
         k = 0
         while window.rank[k] >= 0:
@@ -289,7 +289,7 @@ def cluster_words(
 
 @kernel
 def join_clusters(window: Window, merges: Longs) -> None:
-    """Merge the clusters of the window until one is left; note the first words of each two."""
+    """Merge the clusters of the window until one is left; fill the first words of each pair."""
     for step in range(len(merges)):
         older, newer = cheapest(window)
         merges[step, 0], merges[step, 1] = window.rank[older], window.rank[newer]
@@ -300,7 +300,7 @@ def join_clusters(window: Window, merges: Longs) -> None:
 def losses_of_words(
     window: Window, words: Longs, bigrams: Bigrams, parent: Longs, slot: Longs, losses: Floats
 ) -> None:
-    """What each of some words would lose in each cluster, one word at a time in the last slot."""
+    """Fill the loss of merging each word with each cluster, one word at a time in the last slot."""
     k = len(window.rank) - 1
     for at in range(len(words)):
         fill(window, k, words[at], bigrams, parent, slot)

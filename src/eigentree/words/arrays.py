@@ -16,30 +16,30 @@ _BITS = 62
 
 
 class Window(NamedTuple):
-    """The clusters in play, one a slot of S, and all that kernels keep of them.
+    """The current clusters, in S slots, and the tables that kernels update.
 
     Attributes
     ----------
     counts : int64, axes (2, S, S)
         Bigrams from one cluster to another, and the same transposed.
     cells : int64, axes (S, S)
-        Symmetric; what merging two clusters loses in the sum of n log n, scaled.
+        Symmetric; the loss of merging two clusters in the sum of n log n, scaled.
     logs : float64, axes (2, S, S)
         Logarithms of ``full[d, a] + full[d, b]``; on the diagonal of ``full[d, a]``.
     seen, full : int64, axes (2, S)
-        Bigrams that begin (0) or end (1) in a cluster: those with clusters in play, and all.
+        Bigrams that begin (0) or end (1) in a cluster: those with current clusters, and all.
     rank : int64, axes (S)
         A cluster's first word; -1 for a free slot.
     table : int64
         n log n, scaled, for small n.
     unit : float
-        What 1 stands for in `cells` and `table`, a power of two.
+        The value of 1 in `cells` and `table`, a power of two.
     own, row_least : float64, axes (S)
-        Scratch of the search for a merge.
+        Buffers of the search for a merge.
     near : int64, axes (S)
-        Scratch.
+        Buffer.
     rows : int64, axes (2, 2, S)
-        Scratch.
+        Buffer.
     """
 
     counts: Longs
@@ -57,7 +57,7 @@ class Window(NamedTuple):
 
     @classmethod
     def empty(cls, n_slots: int, n_bigrams: int) -> Window:
-        """Free slots, for a text of so many bigrams."""
+        """Free slots, for a text of ``n_bigrams`` bigrams."""
         n = np.arange(min(n_bigrams, _TABLE - 1) + 1, dtype=np.float64)
         values = n * np.log(np.maximum(n, 1.0))
         largest = 4.0 * n_bigrams * np.log(n_bigrams + 2.0) + 4.0
@@ -79,16 +79,16 @@ class Window(NamedTuple):
 
 
 class Bigrams(NamedTuple):
-    """The bigrams of each word: followers (0), and what stands before it (1).
+    """The bigrams of each word: with the word after it (0), and before it (1).
 
     Attributes
     ----------
     start : int64, axes (2, V + 1)
-        Where a word's bigrams begin.
+        First bigram of each word.
     other, number : int64, axes (2, bigrams)
-        The other word of each, and how often they were seen.
+        The other word of each bigram, and its count.
     total : int64, axes (2, V)
-        Number of bigrams, repeated ones too.
+        Number of bigrams, including repetitions.
     """
 
     start: Longs
@@ -98,7 +98,7 @@ class Bigrams(NamedTuple):
 
     @classmethod
     def of(cls, counts: sparse.csr_array) -> Bigrams:
-        """Those of a table of counts, axes (V, V)."""
+        """The bigrams of a table of counts, axes (V, V)."""
         both = [counts, sparse.csr_array(counts.T)]
         return cls(
             start=np.stack([each.indptr for each in both]).astype(np.int64),

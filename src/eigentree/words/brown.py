@@ -1,25 +1,25 @@
-"""Brown clusters: classes of words that say most about each other's neighbours.
+"""Brown clusters: word classes that are most informative about the classes of neighbours.
 
-A bigram model of classes is the better, the larger the average mutual information of adjacent
-classes is,
+The likelihood of a class bigram model increases with the average mutual information of adjacent
+classes,
 
     I = sum over classes a, b of  p(a, b) log (p(a, b) / (p_0(a) p_1(b))),
 
-with p(a, b) the share of bigrams from a to b, p_0(a) of those that begin in a and p_1(b) of those
-that end in b.  Greedy merging finds classes (Brown et al. 1992):
+with p(a, b) the share of bigrams from a to b, p_0(a) the share of those that begin in a and p_1(b)
+of those that end in b.  Classes are found by greedy merging (Brown et al. 1992):
 
-1. the C most frequent words are a cluster each;
-2. the next most frequent word becomes cluster C + 1, and of all C + 1 the two are merged that lose
-   least information; so on until no word is left;
+1. each of the C most frequent words is a cluster;
+2. the next most frequent word becomes cluster C + 1, and the two clusters whose merge loses the
+   least information are merged; this is repeated for all words;
 3. the C clusters are merged in the same way until one is left.
 
-In step 2 the sum is over clusters in play; p_0 and p_1 are of the whole text.  The merges of
-step 3 are a binary tree.  The path from its root to a cluster is a string of bits: 0 for the side
-with the more frequent first word, 1 for the other.  Clusters whose paths begin alike are like.
+In step 2 the sum is over the current clusters; p_0 and p_1 are those of the whole text.  The merges
+of step 3 form a binary tree.  The path from its root to a cluster is a string of bits: 0 for the
+side with the more frequent first word, 1 for the other.  Clusters with a common prefix are similar.
 
-Bigrams are pairs of neighbours within a sentence.  Of merges that lose the same the one is taken
-whose clusters' first words come first, by frequency and then by first occurrence.  Since the tables
-hold numbers of bigrams, not probabilities, losses are exact up to the rounding of logarithms.
+Bigrams are pairs of neighbours within a sentence.  Among merges with equal loss, the one whose
+clusters' first words come first, by frequency and then by first occurrence, is chosen.  Since the
+tables have counts of bigrams, not probabilities, losses are exact up to the rounding of logarithms.
 
 References
 ----------
@@ -44,8 +44,8 @@ from eigentree.words.vocabulary import NumberedText, count_bigrams, number_words
 
 STAGE = "Brown clusters"
 
-# Words that a kernel takes in before progress is told.
-_LOT = 200
+# Words that a kernel processes between two reports of progress.
+_BATCH = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +55,10 @@ class BrownOptions:
     Attributes
     ----------
     clusters
-        Most clusters, C in the paper; a text of fewer words has as many as words.
+        Maximum number of clusters, C in the paper; a text with fewer words has one for each.
     min_count
-        Words seen less often get no cluster; they still count in p_0 and p_1 of their neighbours.
+        Minimum count of a word with a cluster; rarer words still count in p_0 and p_1 of their
+        neighbours.
     """
 
     clusters: int = 320
@@ -72,26 +73,26 @@ class BrownOptions:
 
 @dataclass(frozen=True, slots=True)
 class BrownClusters:
-    """Words and their clusters, C of them.
+    """Words and their C clusters.
 
     Attributes
     ----------
     words
-        Each once.
+        Distinct words.
     cluster : int32, axes (V)
-        Of each word; every cluster has one.
+        Cluster of each word; every cluster has at least one.
     count : int64, axes (V)
-        How often each word was seen.
+        Count of each word.
     paths
-        For each cluster its bits, 0 and 1, from the root of the tree down; no path is the
-        beginning of another.
+        The bits of each cluster, 0 and 1, from the root of the tree; no path is a prefix of
+        another.
 
     Raises
     ------
     ShapeError
-        When arrays don't agree.
+        When the arrays don't agree.
     GrammarError
-        When a word is there twice, a cluster is empty, or paths are no binary tree's leaves.
+        When a word occurs twice, a cluster is empty, or paths aren't the leaves of a binary tree.
     """
 
     words: tuple[str, ...]
@@ -111,20 +112,18 @@ class BrownClusters:
         numbers = {word: number for number, word in enumerate(self.words)}
         object.__setattr__(self, "_numbers", numbers)
         if len(numbers) < len(self.words):
-            raise GrammarError("a word has two clusters; it must have one")
+            raise GrammarError("duplicate word in the clusters")
         if not np.array_equal(np.unique(self.cluster), np.arange(len(self.paths))):
-            raise GrammarError(
-                f"the clusters of words must be all of 0 to {len(self.paths) - 1}, and no others"
-            )
+            raise GrammarError(f"the clusters of words must be exactly 0 to {len(self.paths) - 1}")
         if np.any(self.count < 0):
-            raise GrammarError("a word has a count below 0")
+            raise GrammarError("a word has a negative count")
         ordered = sorted(self.paths)
         for path, following in zip(ordered, [*ordered[1:], None], strict=True):
             if not set(path) <= {"0", "1"}:
                 raise GrammarError(f"the path {path!r} must consist of the bits 0 and 1")
             if following is not None and following.startswith(path):
                 raise GrammarError(
-                    f"the path {path!r} is the beginning of {following!r}; none may be"
+                    f"the path {path!r} is a prefix of {following!r}; paths must be prefix-free"
                 )
 
     def __len__(self) -> int:
@@ -148,8 +147,8 @@ class BrownClusters:
     def features(self) -> NDArray[np.float32]:
         """A vector for each cluster, axes (C, log2(C) + C).
 
-        The first log2(C), rounded up, are the first bits of the path, with zeros where it is
-        shorter; then comes a one at the cluster's own place.
+        The first log2(C) numbers, rounded up, are the first bits of the path, padded with zeros;
+        the others are an indicator of the cluster.
 
         References
         ----------
@@ -162,8 +161,7 @@ class BrownClusters:
     def vectors(self) -> WordVectors:
         """The features of each word's cluster as its vector.
 
-        An unknown word gets the mean of the words that were seen least often, which unknown
-        words are likest to.
+        An unknown word gets the mean of the rarest words, which are most similar to it.
         """
         matrix = self.features()[self.cluster]
         return WordVectors(self.words, matrix, mean_of_rarest(matrix, self.count))
@@ -180,26 +178,26 @@ def learn_brown(
     Parameters
     ----------
     sentences
-        Words.
+        Words of each sentence.
     options
-        Most clusters, and which words get one.
+        Number of clusters, and minimum count.
     progress
-        Called with the stage's name and the share of words that have a cluster, 0 to 1.
+        Called with the stage's name and the fraction of words that have a cluster, 0 to 1.
 
     Returns
     -------
     BrownClusters
-        Words in the order of their frequency; cluster 0 has the first.
+        Words sorted by frequency; cluster 0 has the most frequent.
 
     Raises
     ------
     SettingsError
-        When fewer than two words were seen often enough.
+        When fewer than two words reach the minimum count.
 
     Cost
     ----
-    O(V C^2) with a small factor for finding the merges, and O(C) for each neighbour among the
-    clusters that a new word or merged cluster has; memory O(C^2 + bigrams).
+    O(V C^2) with a small constant for finding the merges, and O(C) for each neighbouring cluster of
+    a new word or merged cluster; O(C^2 + bigrams) memory.
 
     References
     ----------
@@ -219,8 +217,8 @@ def learn_brown(
     window = Window.empty(n_clusters + 1, bigrams.n_bigrams)
     parent = np.arange(len(text.words), dtype=np.int64)
     slot = np.full(len(text.words), -1, dtype=np.int64)
-    for first in range(0, n_words, _LOT):
-        last = min(first + _LOT, n_words)
+    for first in range(0, n_words, _BATCH):
+        last = min(first + _BATCH, n_words)
         kernels.cluster_words(window, first, last, bigrams, parent, slot)
         if progress is not None:
             progress(STAGE, last / n_words)
@@ -237,7 +235,7 @@ def learn_brown(
 
 
 def _paths(firsts: Longs, merges: Longs) -> tuple[str, ...]:
-    """The bits of each cluster, from the merges read backwards."""
+    """The bits of each cluster, from the merges in reverse."""
     path = {int(firsts[0]): ""}
     for older, newer in merges[::-1].tolist():
         path[newer] = path[older] + "1"
@@ -248,25 +246,25 @@ def _paths(firsts: Longs, merges: Longs) -> tuple[str, ...]:
 def assign_words(
     clusters: BrownClusters, sentences: Iterable[Sequence[str]], *, min_count: int = 1
 ) -> BrownClusters:
-    """Put the words of a text that have no cluster yet into the clusters there are.
+    """Assign the words of a text that have no cluster yet to existing clusters.
 
-    Each new word is added to the clusters as if it were the only one, and merged with that which
-    loses least average mutual information, by the bigrams of this text.
+    Each new word is added to the clusters by itself, and merged with the cluster that loses the
+    least average mutual information, by the bigrams of this text.
 
     Parameters
     ----------
     clusters
-        Of known words; they are left as they are.
+        Clusters of known words, which don't change.
     sentences
-        A text with known words and new ones.
+        A text with known and new words.
     min_count
-        New words that are seen less often stay unknown.
+        New words that are rarer stay unknown.
 
     Returns
     -------
     BrownClusters
         With the new words after the known ones; new words without a known neighbour stay unknown.
-        Where several clusters lose the same, the one of the most tokens is taken.
+        Among clusters with equal loss, the one with the most tokens is chosen.
 
     Cost
     ----
@@ -275,7 +273,7 @@ def assign_words(
     text = number_words(sentences, known=clusters._numbers)
     n_known, n_clusters = len(clusters.words), len(clusters)
     n_new = len(text.words) - n_known
-    # Known words are their cluster now, and new words have the numbers after those of clusters.
+    # Known words get the number of their cluster, new words the numbers after those of clusters.
     number = np.concatenate([clusters.cluster, n_clusters + np.arange(n_new, dtype=np.int32)])
     counts = count_bigrams(number[text.tokens], text.starts, n_clusters + n_new)
     beside = counts[n_clusters:, :n_clusters].sum(axis=1)
@@ -307,7 +305,7 @@ def assign_words(
 def mutual_information(clusters: BrownClusters, sentences: Iterable[Sequence[str]]) -> float:
     """Average mutual information of adjacent clusters in a text, in nats.
 
-    Words without a cluster count in p_0 and p_1 of their neighbours and have no terms.
+    Words without a cluster count in p_0 and p_1 of their neighbours but have no terms of their own.
 
     Raises
     ------

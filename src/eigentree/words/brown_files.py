@@ -1,8 +1,8 @@
-"""Files of Brown clusters: the common text of paths, and model files.
+"""Files of Brown clusters: the common text format, and model files.
 
-The text has a line a word, with tabs between path, word and count, and the words of a
-cluster together; other programs for Brown clustering write and read it.  A model file, with a name
-that ends in ``.egt``, keeps the order of words as well.
+The text has a word per line, with path, word and count separated by tabs, sorted by cluster; other
+programs for Brown clustering read and write it.  A model file, with a name that ends in ``.egt``,
+also keeps the order of words.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ _COLUMNS = 3
 
 
 def write_clusters(clusters: BrownClusters, path: str | Path) -> None:
-    """Write clusters: a model file where the path ends in ``.egt``, and text otherwise.
+    """Write clusters: a model file if the path ends in ``.egt``, otherwise text.
 
     Raises
     ------
     EigentreeError
-        When the file can't be written, or a word has a tab or an end of line in it.
+        When the file can't be written, or a word contains a tab or a line end.
     """
     for word in clusters.words:
         if not word or any(mark in word for mark in "\t\r\n"):
@@ -43,17 +43,17 @@ def write_clusters(clusters: BrownClusters, path: str | Path) -> None:
         for number in sorted(range(len(clusters)), key=lambda each: clusters.paths[each]):
             at = np.flatnonzero(clusters.cluster == number)
             for word in at[np.argsort(-clusters.count[at], kind="stable")].tolist():
-                own = clusters.paths[number], clusters.words[word], str(clusters.count[word])
-                lines.write("\t".join(own) + "\n")
+                row = clusters.paths[number], clusters.words[word], str(clusters.count[word])
+                lines.write("\t".join(row) + "\n")
 
 
 def read_clusters(path: str | Path) -> BrownClusters:
-    """Read clusters from text or a model file; the content tells which.
+    """Read clusters from text or a model file, detected by content.
 
     Parameters
     ----------
     path
-        A file; text may also be compressed by gzip or, as ``-``, standard input.
+        A file; text may be gzipped, and ``-`` is standard input.
 
     Raises
     ------
@@ -79,9 +79,9 @@ def parse_clusters(lines: Iterable[str], *, name: str = "<input>") -> BrownClust
     Parameters
     ----------
     lines
-        With or without their ends; empty ones are passed over.
+        With or without line ends; empty lines are skipped.
     name
-        What messages call the text.
+        Name of the text in messages.
     """
     rows: dict[str, tuple[str, int]] = {}
     line_of: dict[str, int] = {}
@@ -93,19 +93,18 @@ def parse_clusters(lines: Iterable[str], *, name: str = "<input>") -> BrownClust
         where = f"{name}:{number}"
         if len(fields) != _COLUMNS:
             raise TreebankFormatError(
-                f"{where}: has {len(fields)} columns; path, word and count must stand there, with "
-                "tabs between them"
+                f"{where}: has {len(fields)} columns; expected path, word and count (tabs)"
             )
         path, word, count = fields
         if not is_path(path):
-            raise TreebankFormatError(f"{where}: {path!r} isn't a path of 0 and 1")
+            raise TreebankFormatError(f"{where}: {path!r} isn't a path of bits 0 and 1")
         if not is_count(count):
-            raise TreebankFormatError(f"{where}: {count!r} isn't how often a word was seen")
+            raise TreebankFormatError(f"{where}: {count!r} isn't a count")
         if word in rows:
             raise TreebankFormatError(f"{where}: {word!r} has a path in line {line_of[word]} too")
         rows[word], line_of[word] = (path, int(count)), number
     if not rows:
-        raise TreebankFormatError(f"{name}: holds no word with a path; at least one is needed")
+        raise TreebankFormatError(f"{name}: has no word with a path; at least one is needed")
     ordered = sorted(rows, key=lambda word: -rows[word][1])
     numbers: dict[str, int] = {}
     cluster = [numbers.setdefault(rows[word][0], len(numbers)) for word in ordered]
@@ -127,7 +126,7 @@ def is_path(text: str) -> bool:
 
 
 def is_count(text: str) -> bool:
-    """Whether a text is a count that can be kept."""
+    """Whether a text is a count below 2^62."""
     return text.isascii() and text.isdigit() and int(text) < 2**62
 
 
@@ -137,7 +136,7 @@ def _read_model(path: Path) -> BrownClusters:
         words = tuple(model.blobs["words"].decode("utf-8").split("\n"))
         paths = model.header["paths"]
         if not isinstance(paths, list) or not all(isinstance(each, str) for each in paths):
-            raise ModelFileError("its paths aren't a list of texts")
+            raise ModelFileError("its paths aren't a list of strings")
         return BrownClusters(words, model.arrays["cluster"], model.arrays["count"], tuple(paths))
     except KeyError as error:
         raise ModelFileError(f"{path}: lacks {error}, which clusters have") from error

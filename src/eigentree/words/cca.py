@@ -1,9 +1,9 @@
 """Word vectors by canonical correlation analysis between words and their contexts.
 
-A token is its word, a row of the indicator matrix W, and its context: the words at distances 1 to h
-before it, L, and after it, R, each distance with columns of its own.  Canonical correlation
-analysis finds directions of two views that are most correlated.  With views X and Y it is the
-singular value decomposition of
+A token has two views: its word, a row of the indicator matrix W, and its context, the words at
+distances 1 to h before it, L, and after it, R, with separate columns for each distance.  Canonical
+correlation analysis finds the most correlated directions of two views X and Y, by the singular
+value decomposition of
 
     (X'X)^(-1/2) X'Y (Y'Y)^(-1/2) = U diag(s) V',
 
@@ -11,19 +11,18 @@ and the directions of X are (X'X)^(-1/2) U (Dhillon et al. 2012):
 
 - one step (OSCCA): words against contexts, X = W and Y = [L R];
 - two steps (TSCCA): left against right contexts first, X = L and Y = R, with directions A and B;
-  then words against what these make of contexts, X = W and Y = [L A, R B].
+  then words against the projected contexts, X = W and Y = [L A, R B].
 
-W'W is diagonal.  For contexts X'X is taken for diagonal too, as in the paper: exact for h = 1,
-where each side has one word, and otherwise neglecting that words of one context depend
-on each other.  In the second step [L A, R B] has few columns, and is whitened exactly.  Nothing is
-centred, since indicators are rare; so the first direction tells little but how frequent a word is.
+W'W is diagonal.  For contexts X'X is approximated by its diagonal, as in the paper.  That is exact
+for h = 1; otherwise it neglects the dependence between words of a context.  In the second step
+[L A, R B] has few columns, and is whitened exactly.  Views are not centred, since indicators are
+sparse; so the first direction mainly reflects the frequency of a word.
 
-Words outside the vocabulary are one word, whose vector is that of unknown words.  Beyond
-the ends of a sentence stands a mark of its own.
+Words outside the vocabulary are treated as one word, whose vector is that of unknown words.  A
+separate symbol represents positions beyond the ends of a sentence.
 
-With `square_root` each count is replaced by its square root, of pairs and of single words alike,
-where indicators are counted against each other: it keeps frequent pairs from deciding alone.
-The second of two steps has no such counts.
+With `square_root` the counts of pairs and of single words are replaced by their square roots, which
+keeps frequent pairs from dominating.  The second of two steps has no such counts.
 
 References
 ----------
@@ -58,15 +57,15 @@ class CCAOptions:
     Attributes
     ----------
     dimensions
-        Numbers in a vector.
+        Length of a vector.
     window
-        Words on either side that are context, h in the paper.
+        Context words on either side, h in the paper.
     vocabulary
-        How many words, the most frequent, get a vector of their own.
+        Number of words, the most frequent, with a vector of their own.
     method
         ``one-step`` for OSCCA, ``two-step`` for TSCCA.
     square_root
-        Whether counts are replaced by their square roots; not so in the paper.
+        Whether counts are replaced by their square roots; the paper uses counts.
     """
 
     dimensions: int = 50
@@ -95,19 +94,19 @@ def learn_cca(
     Parameters
     ----------
     sentences
-        Words.  ``<unk>`` counts as a word outside the vocabulary.
+        Words of each sentence; ``<unk>`` is a word outside the vocabulary.
     options
-        Size of vectors, contexts, one step or two.
+        Length of vectors, contexts, one step or two.
     seed
-        Of the start of decompositions.
+        Seed of the decompositions.
     progress
-        Called with the stage's name and the share done, 0 to 1.
+        Called with the stage's name and the fraction done, 0 to 1.
 
     Returns
     -------
     WordVectors
-        Words in the order of their frequency.  Over the tokens of the text coordinates are
-        uncorrelated and have the mean square 1, but for one step with square roots.  Signs are
+        Words sorted by frequency.  Over the tokens of the text coordinates are uncorrelated with
+        mean square 1, except for one step with square roots.  Signs are
         fixed.  Without words outside the vocabulary, unknown words get the mean of the rarest.
 
     Raises
@@ -145,8 +144,7 @@ def learn_cca(
     found = truncated_svd(correlation, options.dimensions, rng)
     if len(found.values) < options.dimensions:
         raise SettingsError(
-            f"dimensions is {options.dimensions}, and the text gives vectors of at most "
-            f"{len(found.values)}"
+            f"dimensions is {options.dimensions}; this text allows at most {len(found.values)}"
         )
     rooted = options.square_root and options.method == "one-step"
     matrix = _directions(found.left, count, rooted).astype(np.float32)
@@ -173,7 +171,7 @@ def _contexts(
     tokens: Ints, text: NumberedText, size: int, step: int, window: int
 ) -> sparse.csr_array:
     """Indicators of the words before (step -1) or after (1) each token, axes (n, h (size + 1))."""
-    width = size + 1  # the last column of each distance is for what isn't in the sentence
+    width = size + 1  # the last column of each distance is for positions outside the sentence
     columns = np.full((len(tokens), window), size, dtype=np.int32)
     for distance in range(1, window + 1):
         first = pairs_within(text.starts, len(tokens), distance)
@@ -209,7 +207,7 @@ def _second_step(
     options: CCAOptions,
     rng: np.random.Generator,
 ) -> Floats:
-    """What is decomposed in the second step, axes (words, 2 D)."""
+    """The matrix to be decomposed in the second step, axes (words, 2 D)."""
     left, right = sides
     first = truncated_svd(_scaled(left, right, options.square_root), options.dimensions, rng)
     made: list[Any] = [
@@ -222,7 +220,7 @@ def _second_step(
     kept = values > ROUNDING * values[-1]
     whitening = vectors[:, kept] / np.sqrt(values[kept])
     # ... and with words.
-    products = np.hstack([(word.T @ side) @ own for side, own in zip(sides, made, strict=True)])
+    products = np.hstack([(word.T @ side) @ each for side, each in zip(sides, made, strict=True)])
     count = _column_sums(word)
     inverse = np.divide(1.0, np.sqrt(count), out=np.zeros(len(count)), where=count > 0)
     return np.asarray(inverse[:, None] * (products @ whitening))

@@ -1,17 +1,16 @@
 """The check of a CRFsuite model before CRFsuite reads it.
 
-CRFsuite follows every offset and number in a model without looking whether it stays inside,
-so a forged model could make it read foreign memory.  The layout, little-endian 32-bit numbers
-throughout:
+CRFsuite follows every offset and number in a model without a bounds check, so a forged model could
+make it read beyond its memory.  The layout has little-endian 32-bit numbers throughout:
 
 - the head: ``lCRF``, size, ``FOMC``, version, a number that is always 0, the numbers of labels
-  and attributes, and where the five parts below begin;
+  and attributes, and the offsets of the five parts below;
 - ``FEAT``: features of 20 bytes (type, source, target label, weight as a 64-bit float);
-- ``CQDB`` twice, the names of labels and of attributes: 256 hash tables of (hash, place of a
-  record), records of number, length and name with a zero at its end, and the place of each
-  number's record; places count from the beginning of the part;
-- ``LFRF`` and ``AFRF``: for each label and attribute the place of a list, which is its length
-  and the numbers of features.
+- ``CQDB`` twice, the names of labels and of attributes: 256 hash tables of (hash, offset of a
+  record), records of number, length and zero-terminated name, and the offset of each number's
+  record; offsets count from the beginning of the part;
+- ``LFRF`` and ``AFRF``: for each label and attribute the offset of a list: its length and the
+  numbers of features.
 
 References
 ----------
@@ -34,7 +33,7 @@ _CHUNK = struct.Struct("<4s2I")
 _NAMES = struct.Struct("<4s5I")
 _BYTE_ORDER = 0x62445371
 _N_TABLES = 256
-# A table of transitions between more labels than this would fill the memory.
+# A table of transitions between more labels than this would exhaust memory.
 _MOST_LABELS = 10_000
 _FEATURE = np.dtype([("type", "<u4"), ("source", "<u4"), ("target", "<u4"), ("weight", "<f8")])
 _BUCKET = np.dtype([("hash", "<u4"), ("place", "<u4")])
@@ -50,7 +49,7 @@ class _Parts(NamedTuple):
 
 
 def check_model(model: bytes) -> None:
-    """Refuse a model in which something points outside its place.
+    """Refuse a model that contains invalid offsets or numbers.
 
     Raises
     ------
@@ -77,7 +76,7 @@ def check_model(model: bytes) -> None:
 
 def _require(holds: bool, part: str) -> None:
     if not holds:
-        raise ModelFileError(f"the tagger's {part} can't be right; train the parser again")
+        raise ModelFileError(f"the tagger is damaged ({part}); train the parser again")
 
 
 def _chunk(model: bytes, place: int, mark: bytes) -> tuple[int]:
@@ -100,7 +99,7 @@ def _numbers(model: bytes, place: int, number: int, part: str) -> Longs:
 
 
 def _at(model: NDArray[np.uint8], places: Longs) -> Longs:
-    """The 32-bit numbers that stand at some places, which need not be aligned."""
+    """The 32-bit numbers at given offsets, which need not be aligned."""
     columns = model[places[:, None] + np.arange(4)].astype(np.int64)
     return np.asarray(columns @ (1 << np.array([0, 8, 16, 24])))
 

@@ -1,17 +1,17 @@
 """Tags for words: a conditional random field over features of the word and its neighbours.
 
-The tagger is trained on the trees that the parser is trained on, so its tags are the
-parser's tags.  It knows nothing about any language: spelling, shape and neighbours are all
-it sees, and every word, seen or not, gets one of the tags of the training data.
+The tagger is trained on the parser's trees, so both have the same tags.  It has no knowledge of any
+language: its features are spelling, shape and neighbours, and every word, known or not, gets one of
+the tags of the training data.
 
-Up to `MOST_CHAINED_TAGS` tags, neighbouring tags depend on each other (a linear chain).
-Training a chain costs the square of the number of tags, so larger tag sets, in which a tag
-says much about its word's form, are predicted word by word from the same features.
+With up to `MAX_CHAINED_TAGS` tags, neighbouring tags depend on each other (a linear chain).
+Training a chain is quadratic in the number of tags, so larger tag sets, whose tags largely follow
+from the word's form, are predicted word by word from the same features.
 
 References
 ----------
 Lafferty, McCallum and Pereira 2001 for conditional random fields; Okazaki 2007 for CRFsuite,
-which does the arithmetic.
+which implements them.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from eigentree.errors import GrammarError, ModelFileError, SettingsError
 from eigentree.treebank.tree import FORBIDDEN_IN_LABEL
 from eigentree.words.crfsuite_check import check_model
 
-MOST_CHAINED_TAGS = 100
+MAX_CHAINED_TAGS = 100
 
 _ITERATIONS = 60
 _SETTINGS = {"c2": 0.01, "max_iterations": _ITERATIONS}
@@ -50,13 +50,13 @@ class TagProbability(NamedTuple):
 
 
 class Tagger:
-    """A trained tagger; it never changes and may be shared between threads.
+    """A trained tagger, immutable and safe to share between threads.
 
-    Made by `Tagger.train` and `Tagger.from_bytes`.
+    Created by `Tagger.train` and `Tagger.from_bytes`.
     """
 
     def __init__(self, model: bytes, *, is_chain: bool) -> None:
-        self._model = model  # CRFsuite works in these bytes and doesn't keep them alive
+        self._model = model  # CRFsuite refers to these bytes and doesn't keep them alive
         self._is_chain = is_chain
         self._crf = pycrfsuite.Tagger()
         self._crf.open_inmemory(model)
@@ -64,7 +64,7 @@ class Tagger:
         self.tagset: tuple[str, ...] = tuple(self._crf.labels())
 
     def __reduce__(self) -> tuple[Callable[[bytes], Tagger], tuple[bytes]]:
-        # CRFsuite's own object can't be sent to another process.
+        # A CRFsuite object can't be sent to another process.
         return Tagger.from_bytes, (self.to_bytes(),)
 
     @classmethod
@@ -75,20 +75,20 @@ class Tagger:
         sparsity: float = 0.1,
         progress: IterationProgress | None = None,
     ) -> Tagger:
-        """Train on sentences whose tags are known.
+        """Train on tagged sentences.
 
-        Chance plays no part: the same sentences in the same order give the same tagger.
+        Training is deterministic: the same sentences in the same order give the same tagger.
 
         Parameters
         ----------
         sentences
             Pairs of words and their tags.
         sparsity
-            Weight of the sum of absolute weights, which makes most of them zero: with 0.5 a
-            tagger takes half the room of one with 0.1, and with 1 a quarter, at the cost of a tenth
-            and a third of a point.
+            L1 regularisation, which makes most weights zero: with 0.5 a tagger has half the size of
+            one with 0.1, and with 1 a quarter, at the cost of a tenth and a third of a point of
+            accuracy.
         progress
-            Called with the number of iterations done and the most there will be.
+            Called with the number of iterations done and the maximum.
 
         Raises
         ------
@@ -103,20 +103,20 @@ class Tagger:
         about 20 s for 76,000 words and 45 tags on one core.
         """
         if not 0.0 <= sparsity < math.inf:
-            raise SettingsError(f"sparsity is {sparsity}; it must be a number from 0 on")
-        kept = [(words, tags) for words, tags in sentences if words or tags]
-        for number, (words, tags) in enumerate(kept, start=1):
+            raise SettingsError(f"sparsity is {sparsity}; it must be a finite number of at least 0")
+        examples = [(words, tags) for words, tags in sentences if words or tags]
+        for number, (words, tags) in enumerate(examples, start=1):
             if len(words) != len(tags):
                 raise GrammarError(
                     f"sentence {number} of the tagger's training data has {len(words)} words and "
-                    f"{len(tags)} tags; it must have one tag a word"
+                    f"{len(tags)} tags; there must be one tag per word"
                 )
-        tagset = {tag for _, tags in kept for tag in tags}
+        tagset = {tag for _, tags in examples for tag in tags}
         if not tagset:
-            raise GrammarError("there is no tagged word to train a tagger on")
-        is_chain = len(tagset) <= MOST_CHAINED_TAGS
+            raise GrammarError("there are no tagged words to train a tagger on")
+        is_chain = len(tagset) <= MAX_CHAINED_TAGS
         trainer = _Trainer(sparsity, progress)
-        for words, tags in kept:
+        for words, tags in examples:
             for piece, piece_tags in _pieces(_features(words), tags, is_chain):
                 trainer.append(piece, piece_tags)
         with tempfile.TemporaryDirectory() as folder:
@@ -136,13 +136,13 @@ class Tagger:
     def marginals(
         self, words: Sequence[str], *, minimum: float = 0.01
     ) -> list[list[TagProbability]]:
-        """For each word the tags it may have in this sentence, the most probable first.
+        """The possible tags of each word in this sentence, the most probable first.
 
         Parameters
         ----------
         minimum
-            Tags of a lower probability are left out, but never the most probable one.
-            With 0 the probabilities of each word sum to 1.
+            Tags with a lower probability are left out, except the most probable one.  With 0 the
+            probabilities of each word sum to 1.
         """
         features = _features(words)
         found: list[list[TagProbability]] = []
@@ -168,8 +168,8 @@ class Tagger:
         Raises
         ------
         ModelFileError
-            When the bytes are no tagger, are cut off or point outside themselves.  Other
-            changes are not noticed here: the model file's digest is for that.
+            When the bytes are no tagger, are truncated or contain invalid offsets.  Other changes
+            are detected by the digest of the model file only.
         """
         for is_chain, magic in _MAGIC.items():
             model = content[len(magic) :]
@@ -193,7 +193,7 @@ class Tagger:
                 return tagger
         except (RuntimeError, ValueError):  # CRFsuite's, and names that are no UTF-8
             pass
-        raise ModelFileError("the tagger's tags can't be right; train the parser again")
+        raise ModelFileError("the tagger is damaged (tags); train the parser again")
 
 
 def jackknife(
@@ -204,15 +204,15 @@ def jackknife(
 ) -> list[list[str]]:
     """Tag training sentences as if they were new.
 
-    The sentences are cut into `folds` runs of neighbours, since neighbours share their
-    topic; each run is tagged by a tagger trained on all the others.
+    The sentences are split into `folds` contiguous folds, since neighbours share their topic; each
+    fold is tagged by a tagger trained on all the others.
 
     Parameters
     ----------
     sentences
         Pairs of words and their tags.
     progress
-        Called with the number of runs done and `folds`.
+        Called with the number of folds done and `folds`.
 
     Returns
     -------
@@ -226,8 +226,8 @@ def jackknife(
     """
     if not 2 <= folds <= len(sentences):
         raise GrammarError(
-            f"{len(sentences)} sentences can't be tagged in {folds} folds; from 2 folds to one "
-            "fold a sentence are possible"
+            f"{len(sentences)} sentences can't be split into {folds} folds; there must be at "
+            "least 2 folds, and a sentence for each"
         )
     tagged: list[list[str]] = []
     for fold in range(folds):
@@ -240,10 +240,10 @@ def jackknife(
 
 
 class _Trainer(pycrfsuite.Trainer):  # type: ignore[misc]  # the base class has no types
-    """CRFsuite's trainer, telling a callback how far it is."""
+    """CRFsuite's trainer, with reports of progress."""
 
     def __new__(cls, sparsity: float, progress: IterationProgress | None) -> _Trainer:
-        del sparsity, progress  # the compiled base class would take them for its own
+        del sparsity, progress  # the compiled base class would read them as its own
         trainer: _Trainer = super().__new__(cls)
         return trainer
 
@@ -263,7 +263,7 @@ class _Trainer(pycrfsuite.Trainer):  # type: ignore[misc]  # the base class has 
 def _pieces(
     features: list[list[str]], tags: Sequence[object], is_chain: bool
 ) -> Iterator[tuple[list[list[str]], Sequence[object]]]:
-    """What CRFsuite is to see as one sequence: the sentence, or each word by itself."""
+    """The sequences for CRFsuite: the sentence, or each word by itself."""
     if is_chain:
         yield features, tags
     else:
@@ -301,7 +301,7 @@ def _features(words: Sequence[str]) -> list[list[str]]:
 
 @lru_cache(maxsize=1 << 16)
 def _word_features(word: str) -> tuple[str, ...]:
-    """What a word's own characters tell; the lower-case form serves sentence beginnings."""
+    """Features of a word's characters; the lower-case form helps at the beginning of sentences."""
     lower = word.lower()
     features = [f"w={word}", f"l={lower}", f"c={_shape(word)}"]
     for length in range(1, min(_LONGEST_AFFIX, len(lower) - 1) + 1):

@@ -1,9 +1,9 @@
-"""Vectors of words, made here or elsewhere, and the files that hold them.
+"""Word vectors, and the files that store them.
 
-Files are text as word2vec and GloVe write it, a word and its numbers a line, with or without a
-first line that tells how many of each there are; or ``.npz``, which is smaller and read faster.
-A row named ``<unk>`` or ``*UNKNOWN*`` is the vector of all words that have none.  Words separate
-from numbers at spaces and tabs only.
+Files are text in the format of word2vec and GloVe, a word and its numbers per line, with or without
+a first line with the numbers of words and dimensions; or ``.npz``, which is smaller and faster to
+read.  A row named ``<unk>`` or ``*UNKNOWN*`` is the vector of all words without one.  Words and
+numbers are separated by spaces and tabs only.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _ZIP_MAGIC = b"PK"
 
 
 class Neighbour(NamedTuple):
-    """A word and the cosine of its angle with another."""
+    """A word and the cosine of the angle between its vector and another."""
 
     word: str
     cosine: float
@@ -42,7 +42,7 @@ class WordVectors:
     Attributes
     ----------
     words
-        Each once; ``<unk>`` is none of them.
+        Distinct words, without ``<unk>``.
     matrix : float32, axes (V, D)
         A row a word.
     unknown : float32, axes (D)
@@ -51,9 +51,9 @@ class WordVectors:
     Raises
     ------
     ShapeError
-        When arrays don't agree.
+        When the arrays don't agree.
     GrammarError
-        When a number isn't finite, there is no word or no dimension, or a word is there twice.
+        When a number isn't finite, there is no word or no dimension, or a word occurs twice.
     """
 
     words: tuple[str, ...]
@@ -74,13 +74,13 @@ class WordVectors:
                 "at least one of each"
             )
         if len(numbers) < len(self.words):
-            raise GrammarError("a word has two vectors; it must have one")
+            raise GrammarError("duplicate word in the word vectors")
         if UNKNOWN in numbers:
-            raise GrammarError(f"{UNKNOWN} is a word; it must stand for words that are unknown")
+            raise GrammarError(f"{UNKNOWN} is reserved for unknown words")
         bad = [UNKNOWN] if not np.isfinite(self.unknown).all() else []
         bad += [self.words[at] for at in np.flatnonzero(~np.isfinite(self.matrix).all(axis=1))]
         if bad:
-            raise GrammarError(f"the vector of {bad[0]!r} holds a number that isn't finite")
+            raise GrammarError(f"the vector of {bad[0]!r} has a number that isn't finite")
 
     @property
     def dimensions(self) -> int:
@@ -93,8 +93,7 @@ class WordVectors:
     def lookup(self, words: Sequence[str]) -> Singles:
         """The vectors of a sentence's words, axes (n, D).
 
-        A word that is not there gets the vector of its lower-case form; without one, that of
-        unknown words.
+        A word without a vector gets that of its lower-case form, or else that of unknown words.
 
         Raises
         ------
@@ -110,33 +109,33 @@ class WordVectors:
         return found
 
     def nearest(self, word: str, number: int = 10) -> list[Neighbour]:
-        """The words whose vectors point most nearly the way of a word's, in O(V D).
+        """The words whose vectors have the largest cosine with that of a word, in O(V D).
 
         A zero vector has the cosine 0 with all others.
         """
-        own = self.number(word)
-        vector = (self.unknown if own is None else self.matrix[own]).astype(np.float64)
+        row = self.number(word)
+        vector = (self.unknown if row is None else self.matrix[row]).astype(np.float64)
         lengths = np.linalg.norm(self.matrix.astype(np.float64), axis=1) * np.linalg.norm(vector)
         products = self.matrix @ vector
         cosine = np.divide(products, lengths, out=np.zeros(len(lengths)), where=lengths > 0)
         order = np.argsort(-cosine, kind="stable")
-        others = [each for each in order[: number + 1].tolist() if each != own]
+        others = [each for each in order[: number + 1].tolist() if each != row]
         return [Neighbour(self.words[each], float(cosine[each])) for each in others[:number]]
 
 
 def mean_of_rarest(matrix: Singles, count: NDArray[np.int64]) -> Singles:
-    """The mean vector of the words that were seen least often, which stands for unknown ones."""
+    """The mean vector of the rarest words, which represents unknown words."""
     rows = matrix[count == count.min()]
     return np.asarray(rows.mean(axis=0, dtype=np.float64), dtype=np.float32)
 
 
 def read_vectors(path: str | Path) -> WordVectors:
-    """Read word vectors, from text or ``.npz``; the content tells which.
+    """Read word vectors from text or ``.npz``, detected by content.
 
     Parameters
     ----------
     path
-        A file; text may also be compressed by gzip or, as ``-``, standard input.  Without a row
+        A file; text may be gzipped, and ``-`` is standard input.  Without a row
         for unknown words, these get the mean of all vectors.
 
     Raises
@@ -163,32 +162,32 @@ def parse_vectors(lines: Iterable[str], *, name: str = "<input>") -> WordVectors
     Parameters
     ----------
     lines
-        With or without their ends; empty ones are passed over.
+        With or without line ends; empty lines are skipped.
     name
-        What messages call the text.
+        Name of the text in messages.
     """
     rows = _Rows(name)
-    promised: tuple[int, int] | None = None
+    header: tuple[int, int] | None = None
     for number, line in enumerate(lines, start=1):
         fields = line.rstrip("\r\n \t").replace("\t", " ").split(" ")
         fields = [each for each in fields if each]
         if not fields:
             continue
         if not rows.lines:
-            if promised is None and _is_header(fields):
-                promised = int(fields[0]), int(fields[1])
+            if header is None and _is_header(fields):
+                header = int(fields[0]), int(fields[1])
                 continue
-            if promised is not None and len(fields) != promised[1] + 1:
+            if header is not None and len(fields) != header[1] + 1:
                 raise TreebankFormatError(
-                    f"{name}:{number}: has {len(fields) - 1} numbers after its word, where the "
-                    f"first line promises {promised[1]}"
+                    f"{name}:{number}: has {len(fields) - 1} numbers after its word; the "
+                    f"first line specifies {header[1]}"
                 )
         rows.add(number, fields)
     if not rows.lines.keys() - set(_UNKNOWN_ROWS):
-        raise TreebankFormatError(f"{name}: holds no word with a vector; at least one is needed")
-    if promised is not None and promised[0] != len(rows.lines):
+        raise TreebankFormatError(f"{name}: has no word with a vector; at least one is needed")
+    if header is not None and header[0] != len(rows.lines):
         raise TreebankFormatError(
-            f"{name}: has {len(rows.lines)} words, where the first line promises {promised[0]}"
+            f"{name}: has {len(rows.lines)} words; the first line specifies {header[0]}"
         )
     return rows.vectors()
 
@@ -257,14 +256,14 @@ def _is_number(text: str) -> bool:
 
 
 def write_vectors(vectors: WordVectors, path: str | Path) -> None:
-    """Write word vectors: ``.npz`` where the path ends so, and text with a first line otherwise.
+    """Write word vectors: ``.npz`` if the path ends so, otherwise text with a header line.
 
-    Both give back the same numbers.  The row of unknown words comes first.
+    Both preserve the numbers exactly.  The row of unknown words comes first.
 
     Raises
     ------
     EigentreeError
-        When the file can't be written, or a word has white space in it.
+        When the file can't be written, or a word contains white space.
     """
     for word in vectors.words:
         if not word or any(mark in word for mark in " \t\r\n"):
@@ -278,7 +277,7 @@ def write_vectors(vectors: WordVectors, path: str | Path) -> None:
         lines.write(f"{len(vectors.words) + 1} {vectors.dimensions}\n")
         rows = zip((UNKNOWN, *vectors.words), (vectors.unknown, *vectors.matrix), strict=True)
         for word, row in rows:
-            # Nine digits give a number of single precision back.
+            # Nine digits determine a single-precision number.
             lines.write(f"{word} {' '.join(f'{number:.9g}' for number in row.tolist())}\n")
 
 
@@ -287,7 +286,7 @@ def _read_npz(path: Path) -> WordVectors:
         with path.open("rb") as file, np.load(file, allow_pickle=False) as parts:
             if sorted(parts.files) != sorted(_PARTS):
                 raise ModelFileError(
-                    f"{path}: holds {', '.join(parts.files) or 'nothing'}; word vectors have "
+                    f"{path}: has {', '.join(parts.files) or 'nothing'}; expected "
                     f"{', '.join(_PARTS)}"
                 )
             text, matrix, unknown = (parts[name] for name in _PARTS)

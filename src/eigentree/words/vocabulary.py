@@ -1,7 +1,7 @@
-"""A text as numbers: words in the order of their frequency, and who stands beside whom.
+"""A text as numbers: words numbered by frequency, and counts of bigrams.
 
-Words are numbered from the most frequent down; those seen equally often, by where they are
-first seen.  So the same text always has the same numbers.
+The most frequent word has number 0; words of equal frequency are numbered by first occurrence.  So
+the same text always has the same numbers.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ class NumberedText(NamedTuple):
     Attributes
     ----------
     words
-        Each word once, by number.
+        Distinct words, by number.
     seen : int64, axes (V)
-        How often each was seen, never rising.
+        Count of each word, descending.
     tokens : int32, axes (n)
         The number of each token's word.
     starts : int64, axes (sentences + 1)
@@ -47,10 +47,10 @@ def number_words(
     Parameters
     ----------
     sentences
-        Words; sentences without any are left out.
+        Words of each sentence; empty sentences are skipped.
     known
-        Words whose numbers, from 0, are given; new words get those that follow.  The counts
-        are then no longer in order between known words and new ones.
+        Words with given numbers from 0; new words get the numbers after them.  Counts are then
+        sorted among the new words only.
 
     Raises
     ------
@@ -69,7 +69,7 @@ def number_words(
             tokens.extend(numbers.setdefault(word, len(numbers)) for word in sentence)
             starts.append(len(tokens))
     if not tokens:
-        raise TreebankFormatError("there is no word in the text; at least one is needed")
+        raise TreebankFormatError("the text has no words; at least one is needed")
     numbered = np.asarray(tokens, dtype=np.int32)
     seen = np.bincount(numbered, minlength=len(numbers)).astype(np.int64)
     order = np.arange(len(numbers))
@@ -86,7 +86,7 @@ def number_words(
 
 
 def pairs_within(starts: Longs, n_tokens: int, distance: int) -> NDArray[np.intp]:
-    """The tokens that have another one, so many tokens later, in their sentence."""
+    """The tokens that have another one ``distance`` tokens later in their sentence."""
     end = np.repeat(starts[1:], np.diff(starts))
     return np.flatnonzero(np.arange(n_tokens) + distance < end)
 
@@ -97,7 +97,7 @@ def count_bigrams(numbers: Ints, starts: Longs, size: int) -> sparse.csr_array:
     Parameters
     ----------
     numbers : int32, axes (n)
-        Of tokens, below `size`.
+        Numbers of tokens, below `size`.
     starts : int64, axes (sentences + 1)
         As in `NumberedText`.
     size
@@ -106,7 +106,7 @@ def count_bigrams(numbers: Ints, starts: Longs, size: int) -> sparse.csr_array:
     Returns
     -------
     sparse int64, axes (size, size)
-        Row: the first of the two.  Each pair is there once, in order.
+        The row is the first of the two.  Entries are distinct and sorted.
     """
     first = pairs_within(starts, len(numbers), 1)
     ones = np.ones(len(first), dtype=np.int64)
