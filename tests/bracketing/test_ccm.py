@@ -89,7 +89,7 @@ def test_the_position_of_the_root_split_may_be_given(seed, tags):
     free = max(model.best_tree(tags, top).weight for top in range(1, n))
     assert close([model.best_tree(tags).weight], [free], rtol=1e-9, atol=1e-12)
     for top in (0, n):
-        with pytest.raises(GrammarError, match="can't split"):
+        with pytest.raises(GrammarError, match="cannot split"):
             model.best_tree(tags, top)
 
 
@@ -173,8 +173,8 @@ def test_arrays_give_the_model_back():
         ({"yield_log_odds": np.zeros(2)}, ShapeError, "yield_log_odds"),
         ({"context_log_odds": np.full((4, 4), np.nan)}, GrammarError, "context_log_odds"),
         ({"unseen_log_odds": np.inf}, GrammarError, "unseen_log_odds"),
-        ({"yield_keys": np.array([0, 2, 1])}, GrammarError, "must rise"),
-        ({"yield_keys": np.array([-1, 0, 1])}, GrammarError, "must rise"),
+        ({"yield_keys": np.array([0, 2, 1])}, GrammarError, "must increase"),
+        ({"yield_keys": np.array([-1, 0, 1])}, GrammarError, "must increase"),
         ({"yield_keys": np.array([0, 1, 11])}, GrammarError, "after its parent"),
         ({"yield_keys": np.array([0, 1, 2], dtype=np.int32)}, ShapeError, "int32"),
     ],

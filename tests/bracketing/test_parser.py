@@ -284,7 +284,7 @@ def test_models_of_other_kinds_are_not_saved(tmp_path):
     class Other:
         tag_map = tag_map("penn")
 
-    with pytest.raises(GrammarError, match="type Other can't be saved"):
+    with pytest.raises(GrammarError, match="type Other cannot be saved"):
         BracketingParser(Other()).save(tmp_path / "a.egt")
 
 
@@ -367,7 +367,7 @@ def test_parsers_score_themselves_and_can_not_be_changed():
         lengths=[10],
     )
     assert result == expected
-    with pytest.raises(SettingsError, match="needs gold tags"):
+    with pytest.raises(SettingsError, match="requires gold tags"):
         learned().evaluate(gold, gold_tags=False)
     assert isinstance(hash(learned()), int)
     with pytest.raises(TypeError):

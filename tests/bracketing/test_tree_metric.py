@@ -32,7 +32,7 @@ def test_distances_are_looked_up_by_tags_and_places():
     [
         (("a",), np.zeros((3, 3, 1)), ShapeError, "S"),
         (("a",), np.zeros((2, 2, 0)), GrammarError, "no distances"),
-        (("a",), np.full((2, 2, 1), np.inf), GrammarError, "isn't finite"),
+        (("a",), np.full((2, 2, 1), np.inf), GrammarError, "is not finite"),
         (("a", "a"), np.zeros((3, 3, 1)), GrammarError, "twice"),
         (("a",), np.zeros((2, 2, 1), dtype=np.float32), ShapeError, "float32"),
     ],

@@ -270,7 +270,7 @@ def test_parts_must_fit():
     parser = plain_parser()
     with pytest.raises(GrammarError, match="must have the same symbols"):
         DependencyParser(EXACT, EXACT)
-    with pytest.raises(SettingsError, match="objective viterbi is for automata of probabilities"):
+    with pytest.raises(SettingsError, match="objective viterbi requires probability automata"):
         replace(parser, options=DependencyOptions("viterbi"))
     with pytest.raises(SettingsError, match="lexical_alone is set for a parser without"):
         replace(parser, options=DependencyOptions(lexical_alone=True))

@@ -40,9 +40,9 @@ def test_nothing_to_learn_from():
     with pytest.raises(GrammarError, match="of 1 dependency tree none is left"):
         train_dependencies([CROSSING], skipping)
     untagged = [sentence("a/_ b/_", [0, 1])]
-    with pytest.raises(GrammarError, match="no word has a tag by upos or xpos, and automata learn"):
+    with pytest.raises(GrammarError, match="no word has a tag in upos or xpos; automata are"):
         train_dependencies(untagged, options())
-    with pytest.raises(GrammarError, match="no word has a tag by xpos"):
+    with pytest.raises(GrammarError, match="no word has a tag in xpos"):
         train_dependencies(treebank(3), replace(options(), tag_scheme="xpos"))
 
 
@@ -195,7 +195,7 @@ def test_the_objective_asked_for_is_kept():
     parsing = DependencyOptions("product", several_roots=True)
     parser = train_dependencies(treebank(20), options(parsing=parsing))
     assert parser.options == parsing
-    with pytest.raises(SettingsError, match="viterbi is for automata of probabilities"):
+    with pytest.raises(SettingsError, match="viterbi requires probability automata"):
         train_dependencies(treebank(20), options(parsing=DependencyOptions("viterbi")))
     counted = train_dependencies(treebank(20), options("det", parsing=DependencyOptions("viterbi")))
     assert counted.options.objective == "viterbi"

@@ -124,7 +124,7 @@ def test_a_failure_leaves_the_others_be(folder):  # noqa: ARG001
     models = [{"method": "spectral", "objective": "viterbi", "name": "bad"}, {"method": "det"}]
     result = run_study(study(*models), "out")
     assert list(result.failures) == ["bad, 6 states"]
-    assert "viterbi is for automata of probabilities" in result.failures["bad, 6 states"]
+    assert "viterbi requires probability automata" in result.failures["bad, 6 states"]
     assert [each["name"] for each in result.figures["records"]] == ["det"]
     assert "bad, 6 states" in result.report.read_text()
 

@@ -1,19 +1,19 @@
 """The constituent-context model: which spans of tags are constituents, by yield and context.
 
-Each span of a sentence, empty ones included, gives its yield, the tags in it, and its context,
-the tag before it and the one after it.  A sentence and a binary tree have the probability
+Each span of a sentence, including empty ones, has a yield, the tags in it, and a context,
+the tags immediately before and after it.  A sentence and a binary tree have the probability
 
     product over all spans of P(yield | b) P(context | b),    b = 1 for a constituent, else 0,
 
-where words are constituents and empty spans aren't, whatever the tree, and all binary trees are
-as likely.  All trees have as many constituents, so P(b | yield) and P(b | context) serve as
-well, and the probability of a tree given the sentence is proportional to the product over its
-spans of
+where words are always constituents, empty spans never are, and all binary trees are
+equally likely.  All trees have the same number of constituents, so P(b | yield) and P(b | context)
+can be used instead, and the probability of a tree given the sentence is proportional to the product
+over its spans of
 
     odds(yield) odds(context),    odds(x) = P(b = 1 | x) / P(b = 0 | x).
 
-Yields are kept in a trie: all beginnings of a yield are yields.  Node 0 is the empty yield;
-nodes come in order of (parent, last tag), so that a binary search finds the next one.
+Yields are stored in a trie: all prefixes of a yield are yields.  Node 0 is the empty yield;
+nodes are sorted by (parent, last tag), so that a child is found by binary search.
 
 References
 ----------
@@ -48,12 +48,12 @@ class Spans(NamedTuple):
     n_words : int64, axes (sentence)
         At least 1 each.
     first : int64, axes (sentence)
-        Place of each sentence's first span; the spans of one, ``start <= end``, come in order
-        of start and, within, of end.
+        Index of each sentence's first span; spans of a sentence, ``start <= end``, are sorted by
+        start, then by end.
     yields : int64, axes (span)
         Nodes of the trie, -1 for unknown yields.
     contexts : int64, axes (span)
-        Places in the flat table of contexts.
+        Indices into the flattened table of contexts.
     width : int64, axes (span)
         Number of words.
     """
@@ -66,10 +66,10 @@ class Spans(NamedTuple):
 
 
 class Positions(NamedTuple):
-    """The boundaries between words of some sentences one after the other, both ends included.
+    """The boundaries between words of concatenated sentences, including both ends of each.
 
-    ``after`` and ``before`` have the tag on either side, that of the edge at the ends; ``room``
-    is the number of words that follow, ``row`` the place of the empty span.
+    ``after`` and ``before`` are the tags on either side, or the edge's number at the ends; ``room``
+    is the number of words that follow, ``row`` the index of the empty span.
     """
 
     after: Longs
@@ -79,38 +79,38 @@ class Positions(NamedTuple):
 
 
 def positions_of(sentences: Sequence[Longs], edge: int) -> Positions:
-    """Boundaries of sentences of tags by number; ``edge`` is the number beyond their ends."""
+    """Boundaries of sentences of tag numbers; ``edge`` is the number beyond their ends."""
     after = np.concatenate([np.append(tags, edge) for tags in sentences])
     room = np.concatenate([np.arange(len(tags), -1, -1) for tags in sentences])
     return Positions(after, np.roll(after, 1), room, np.cumsum(room + 1) - (room + 1))
 
 
 def trie_of(positions: Positions, n_tags: int) -> Longs:
-    """Keys of the trie of all yields, in order: parent times the number of tags, plus last tag."""
+    """Sorted keys of the trie of all yields: parent times the number of tags, plus last tag."""
     keys: list[Longs] = []
     n_nodes = 1
     at = np.flatnonzero(positions.room > 0)
     nodes = np.zeros(len(at), dtype=np.int64)
     for width in range(1, int(positions.room.max()) + 1):
-        level, found = np.unique(
+        level, number = np.unique(
             nodes * n_tags + positions.after[at + width - 1], return_inverse=True
         )
         keys.append(level)
         longer = positions.room[at] > width
-        at, nodes = at[longer], n_nodes + found[longer]
+        at, nodes = at[longer], n_nodes + number[longer]
         n_nodes += len(level)
     return np.concatenate(keys)
 
 
 def spans_of(sentences: Sequence[Longs], keys: Longs, n_tags: int) -> Spans:
-    """All spans of sentences of tags by number, where ``n_tags + 1`` is an unknown tag.
+    """All spans of sentences of tag numbers; ``n_tags + 1`` is an unknown tag.
 
     Parameters
     ----------
     sentences
-        One word or more each.
+        At least one word each.
     keys
-        Of the trie that knows the yields.
+        Keys of the trie of known yields.
     n_tags
         Number of known tags.
     """
@@ -135,30 +135,30 @@ def spans_of(sentences: Sequence[Longs], keys: Longs, n_tags: int) -> Spans:
 
 
 def _children(nodes: Longs, tags: Longs, keys: Longs, n_tags: int) -> Longs:
-    """The node for each yield with one tag more."""
-    wanted = np.where((nodes == UNSEEN) | (tags >= n_tags), -1, nodes * n_tags + tags)
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.where(keys[place] == wanted, place + 1, UNSEEN)
+    """The node of each yield extended by one tag."""
+    child_keys = np.where((nodes == UNSEEN) | (tags >= n_tags), -1, nodes * n_tags + tags)
+    place = np.minimum(np.searchsorted(keys, child_keys), len(keys) - 1)
+    return np.where(keys[place] == child_keys, place + 1, UNSEEN)
 
 
 def indicators_of(trees: Sequence[frozenset[Pair]], spans: Spans) -> Floats:
     """Axes (span): 1 for single words and the spans of each sentence's tree, else 0."""
-    found: Floats = (spans.width == 1).astype(np.float64)
+    indicators: Floats = (spans.width == 1).astype(np.float64)
     for tree, n_words, first in zip(trees, spans.n_words, spans.first, strict=True):
         for start, end in tree:
-            found[first + row_of(start, n_words) + end - start] = 1.0
-    return found
+            indicators[first + row_of(start, n_words) + end - start] = 1.0
+    return indicators
 
 
 def crosses_marks(n_words: int, marks: Sequence[int]) -> NDArray[np.bool_]:
-    """Axes (span): whether a span has a mark inside without reaching from mark to mark.
+    """Axes (span): whether a span has a mark inside and is not delimited by marks.
 
     Parameters
     ----------
     n_words
-        Of the sentence without punctuation.
+        Number of words without punctuation.
     marks
-        Positions between these words where punctuation stood; the ends of the sentence count, too.
+        Positions of punctuation between these words; the ends of the sentence count as marks.
     """
     is_mark = np.zeros(n_words + 1, dtype=bool)
     is_mark[[0, *marks, n_words]] = True
@@ -175,23 +175,23 @@ class ConstituentContextModel:
     Attributes
     ----------
     tags
-        Names, of T tags.
+        Names of the T tags.
     yield_keys : int64, axes (Y - 1)
         The trie of yields without its root: for each node, in order, the number of its parent
         times T, plus its last tag.
     yield_log_odds : float64, axes (Y)
-        Of being a constituent, by yield, in nats; the empty yield comes first.
+        Log-odds of being a constituent, by yield, in nats; the empty yield is first.
     context_log_odds : float64, axes (T + 1, T + 1)
-        By the tags before and after, the last number standing for the edge of a sentence.
+        The same by the tags before and after; the last index is the edge of a sentence.
     unseen_log_odds
-        Of yields, and of contexts with a tag, that aren't known.
+        The same for unknown yields, and for contexts with an unknown tag.
 
     Raises
     ------
     ShapeError
-        When arrays don't agree.
+        When the shapes of arrays do not agree.
     GrammarError
-        When log-odds aren't finite, a tag has two numbers, or keys are those of no trie.
+        When log-odds are not finite, a tag is repeated, or the keys are not those of a trie.
     """
 
     tags: tuple[str, ...]
@@ -216,17 +216,17 @@ class ConstituentContextModel:
         check_types(where, {"yield_keys": (keys, np.int64)})
         check_types(where, {name: (array, np.float64) for name, array in arrays.items()})
         if len(set(self.tags)) < len(self.tags) or not self.tags:
-            raise GrammarError("a constituent-context model needs tags, each of them once")
+            raise GrammarError("a constituent-context model needs at least one tag, none repeated")
         for name, array in arrays.items():
             if not np.all(np.isfinite(array)):
-                raise GrammarError(f"{name} of a constituent-context model holds what isn't finite")
+                raise GrammarError(f"{name} of a constituent-context model must be finite")
         parents = keys // len(self.tags)
         rising = np.all(keys >= 0) and np.all(np.diff(keys) > 0)
         if not rising or np.any(parents > np.arange(len(keys))):
-            raise GrammarError("keys of yields must rise, and every yield stand after its parent")
+            raise GrammarError("keys of yields must increase, and parents precede their children")
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """All but the tags as arrays by name, as `from_arrays` reads them."""
+        """Everything but the tags as arrays by name, for `from_arrays`."""
         return {
             "yield_keys": self.yield_keys,
             "yield_log_odds": self.yield_log_odds,
@@ -238,7 +238,7 @@ class ConstituentContextModel:
     def from_arrays(
         cls, tags: Sequence[str], arrays: Mapping[str, NDArray[Any]]
     ) -> ConstituentContextModel:
-        """The model of such tags and arrays; KeyError where one of them is missing."""
+        """A model from tags and arrays; raises KeyError if an array is missing."""
         unseen = arrays["unseen_log_odds"]
         check_shapes("ConstituentContextModel", {"unseen_log_odds": (unseen, "O")}, O=1)
         return cls(
@@ -261,15 +261,15 @@ class ConstituentContextModel:
         Parameters
         ----------
         tags
-            Of the words; unknown ones are allowed.
+            Tags of the words; unknown ones are allowed.
         top
-            The root parts words before this position from the rest; None for wherever the tree is
-            most probable.
+            Position at which the root splits the words; None for the position with the most
+            probable tree.
 
         Raises
         ------
         GrammarError
-            When there are words on one side only.
+            When one side of the root would have no words.
 
         Cost
         ----
@@ -285,14 +285,14 @@ class ConstituentContextModel:
         return table
 
     def log_odds(self, tags: Sequence[str]) -> Floats:
-        """Of each span of a sentence, in order of start and, within, of end; in nats."""
+        """Log-odds of each span of a sentence, sorted by start, then by end; in nats."""
         unknown = len(self.tags) + 1
         numbers = np.array([self._number.get(tag, unknown) for tag in tags], dtype=np.int64)
         return self.span_log_odds(spans_of([numbers], self.yield_keys, len(self.tags)))
 
     def span_log_odds(self, spans: Spans) -> Floats:
-        """Axes (span): of spans by the numbers of this model's yields and contexts."""
-        of_yields = np.append(self.yield_log_odds, self.unseen_log_odds)  # which is at UNSEEN
+        """Axes (span): log-odds of spans with the numbers of this model's yields and contexts."""
+        of_yields = np.append(self.yield_log_odds, self.unseen_log_odds)  # the last is at UNSEEN
         contexts = np.pad(self.context_log_odds, (0, 1), constant_values=self.unseen_log_odds)
         return np.asarray(of_yields[spans.yields] + contexts.ravel()[spans.contexts])
 

@@ -39,10 +39,10 @@ class _BracketingHeader(BaseModel):
 
 
 def _to_parts(parser: BracketingParser) -> Parts:
-    own, arrays = _parts(parser.model)
+    entries, arrays = _parts(parser.model)
     tag_map = parser.model.tag_map
     header = {
-        **own,
+        **entries,
         "tag_map": {
             "name": tag_map.name,
             "patterns": [list(pattern) for pattern in tag_map.patterns],
@@ -55,32 +55,35 @@ def _to_parts(parser: BracketingParser) -> Parts:
 
 
 def _parts(model: BracketingModel) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """The entries of the header about a model, and its arrays."""
+    """A model's header entries and arrays."""
     if isinstance(model, MetricModel):
-        own = {
+        entries = {
             "method": "metric",
             "tags": list(model.metric.tags),
             "least_squares": model.least_squares,
         }
-        return own, {"metric.table": model.metric.table}
+        return entries, {"metric.table": model.metric.table}
     if isinstance(model, ContextModel):
         return (
             {"method": "constituent-context", "tags": list(model.constituents.tags)},
             _named("constituents", model.constituents),
         )
     if isinstance(model, ContextPairModel):
-        own = {
+        entries = {
             "method": "taught-contexts",
             "tags": list(model.own.tags),
             "universal_tags": list(model.universal.tags),
             "charge": model.charge,
         }
-        return own, {**_named("constituents", model.own), **_named("universal", model.universal)}
-    raise GrammarError(f"a bracketing model of type {type(model).__name__} can't be saved")
+        return entries, {
+            **_named("constituents", model.own),
+            **_named("universal", model.universal),
+        }
+    raise GrammarError(f"bracketing models of type {type(model).__name__} cannot be saved")
 
 
 def _named(name: str, model: ConstituentContextModel) -> dict[str, NDArray[Any]]:
-    """The arrays of a constituent-context model, with names that begin with `name`."""
+    """The arrays of a constituent-context model, with names prefixed by `name`."""
     return {f"{name}.{part}": array for part, array in model.to_arrays().items()}
 
 
@@ -89,30 +92,30 @@ def _from_parts(header: _BracketingHeader, file: ModelFile) -> BracketingParser:
 
 
 def _model(header: _BracketingHeader, arrays: Mapping[str, NDArray[Any]]) -> BracketingModel:
-    given = header.tag_map
-    tag_map = TagMap(given.name, tuple(given.patterns), frozenset(given.participles))
+    stored_map = header.tag_map
+    tag_map = TagMap(stored_map.name, tuple(stored_map.patterns), frozenset(stored_map.participles))
     tags = tuple(header.tags)
     if header.method == "metric":
         metric = TreeMetric(tags, tag_map, np.array(arrays["metric.table"]))
         return MetricModel(metric, header.least_squares)
-    own = _contexts("constituents", tags, arrays)
+    constituents = _contexts("constituents", tags, arrays)
     if header.method == "constituent-context":
-        return ContextModel(own, tag_map)
+        return ContextModel(constituents, tag_map)
     universal = _contexts("universal", tuple(header.universal_tags), arrays)
-    return ContextPairModel(own, universal, tag_map, header.charge)
+    return ContextPairModel(constituents, universal, tag_map, header.charge)
 
 
 def _contexts(
     name: str, tags: tuple[str, ...], arrays: Mapping[str, NDArray[Any]]
 ) -> ConstituentContextModel:
-    """The constituent-context model whose arrays have names that begin with `name`."""
+    """The constituent-context model whose array names are prefixed by `name`."""
     prefix = f"{name}."
-    own = {
+    own_arrays = {
         part.removeprefix(prefix): np.array(array)
         for part, array in arrays.items()
         if part.startswith(prefix)
     }
-    return ConstituentContextModel.from_arrays(tags, own)
+    return ConstituentContextModel.from_arrays(tags, own_arrays)
 
 
 CODEC = Codec("bracketing parser", _BracketingHeader, _to_parts, _from_parts)

@@ -29,9 +29,9 @@ from eigentree.treebank.universal_tags import TagMap
 class BestTree(NamedTuple):
     """The best binary tree of a sentence under a model.
 
-    ``spans`` are half-open, of two words or more, and include the whole sentence; ``top`` is
-    where the root parts it, 0 for less than two words; ``score`` is the larger the better, in
-    the model's own unit.
+    ``spans`` are half-open, have two or more words, and include the whole sentence; ``top`` is
+    the position at which the root splits it, 0 for fewer than two words; ``score`` is in the
+    model's own unit, higher is better.
     """
 
     spans: frozenset[Pair]
@@ -40,11 +40,11 @@ class BestTree(NamedTuple):
 
 
 class BracketingModel(Protocol):
-    """What a bracketing parser asks of a model."""
+    """The interface that a bracketing parser requires of a model."""
 
     @property
     def tag_map(self) -> TagMap:
-        """Tells punctuation, and verbs for the rule of the top bracket."""
+        """Identifies punctuation, and verbs for the rule of the root split."""
 
     def brackets(self, tags: Sequence[str], top: int = 0, marks: Sequence[int] = ()) -> BestTree:
         """The best tree of a sentence.
@@ -52,29 +52,29 @@ class BracketingModel(Protocol):
         Parameters
         ----------
         tags
-            Of the words without punctuation, before the map; unknown ones are allowed.
+            Tags of the words without punctuation, before the map; unknown ones are allowed.
         top
-            Where the root must part them; 0 for anywhere.
+            Position at which the root must split them; 0 for any.
         marks
-            Positions between them where punctuation stood.
+            Positions between them where punctuation was removed.
 
         Raises
         ------
         GrammarError
-            When `top` lies outside the sentence.
+            When `top` is outside the sentence.
         """
 
 
 @dataclass(frozen=True, slots=True)
 class MetricModel:
-    """Distances between words; the score is the length of the tree, with a minus.
+    """Distances between words; the score is minus the length of the tree.
 
     Attributes
     ----------
     metric
         The distances.
     least_squares
-        Whether edges have the lengths of least squares; see
+        Whether edge lengths are estimated by least squares; see
         `eigentree.bracketing.chart.minimum_evolution`.
     """
 
@@ -89,7 +89,7 @@ class MetricModel:
         self,
         tags: Sequence[str],
         top: int = 0,
-        marks: Sequence[int] = (),  # noqa: ARG002 - only some models look
+        marks: Sequence[int] = (),  # noqa: ARG002 - only some models use it
     ) -> BestTree:
         """The shortest tree of a sentence; see `BracketingModel`."""
         distances = self.metric.distances(tags)
@@ -100,14 +100,14 @@ class MetricModel:
 
 @dataclass(frozen=True, slots=True)
 class ContextModel:
-    """A constituent-context model of tags as they are; the score is the sum of log-odds in nats.
+    """A constituent-context model of unmapped tags; the score is the sum of log-odds in nats.
 
     Attributes
     ----------
     constituents
         The constituent-context model.
     tag_map
-        For punctuation and verbs alone.
+        Used for punctuation and verbs only.
     """
 
     constituents: ConstituentContextModel
@@ -117,7 +117,7 @@ class ContextModel:
         self,
         tags: Sequence[str],
         top: int = 0,
-        marks: Sequence[int] = (),  # noqa: ARG002 - only some models look
+        marks: Sequence[int] = (),  # noqa: ARG002 - only some models use it
     ) -> BestTree:
         """The most probable tree of a sentence; see `BracketingModel`."""
         best = self.constituents.best_tree(tags, top or None)
@@ -129,18 +129,19 @@ class ContextPairModel:
     """Two constituent-context models, initialised by the trees of a metric.
 
     Each gives every span a marginal, from its log-odds less a penalty where it crosses punctuation.
-    The best tree has the greatest sum of the means of both, and that is its score: the expected
-    number of correct spans of two words or more.  See `eigentree.bracketing.learn.ccm_from_metric`.
+    The best tree has the greatest sum of both models' mean marginals, which is its score: the
+    expected number of correct spans of two or more words.  See
+    `eigentree.bracketing.learn.ccm_from_metric`.
 
     Attributes
     ----------
     own
-        Of tags as they are.
+        The model of unmapped tags.
     universal
-        Of universal tags.
+        The model of universal tags.
     tag_map
     charge
-        Of a span that has a mark inside and doesn't reach from mark to mark, in nats.
+        Penalty of a span that has a mark inside and is not delimited by marks, in nats.
 
     Raises
     ------
@@ -158,7 +159,7 @@ class ContextPairModel:
             raise GrammarError(f"charge is {self.charge}; it must be 0 or more")
 
     def brackets(self, tags: Sequence[str], top: int = 0, marks: Sequence[int] = ()) -> BestTree:
-        """The tree of the greatest coverage; see `BracketingModel`."""
+        """The tree with the greatest expected number of correct spans; see `BracketingModel`."""
         n = len(tags)
         charges = self.charge * crosses_marks(n, marks)
         universal = [self.tag_map(tag) for tag in tags]

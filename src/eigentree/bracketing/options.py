@@ -1,4 +1,4 @@
-"""Options of parsing with, and of training, bracketing parsers."""
+"""Options for parsing with, and training, bracketing parsers."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ class BracketingOptions:
     Attributes
     ----------
     top
-        Where the root splits a sentence: by the rule for verbs and punctuation, or wherever the
-        tree is best; see `eigentree.bracketing.root_split`.  The shortest tree has its root at the
-        first word.
+        How the root splits a sentence: by the rule for verbs and punctuation, or at the position
+        with the best tree; see `eigentree.bracketing.root_split`.  The shortest tree has its root
+        at the first word.
     max_words
-        Longer sentences are parsed in pieces of at most this many words.
+        Longer sentences are parsed in segments of at most this many words.
     label
-        Of all phrases.
+        Label of all phrases.
     """
 
     top: TopRule = "verbs"
@@ -43,7 +43,7 @@ class BracketingOptions:
         if self.max_words < 2:
             raise SettingsError(f"max_words is {self.max_words}; it must be at least 2")
         if not self.label or not FORBIDDEN_IN_LABEL.isdisjoint(self.label):
-            raise SettingsError(f"label is {self.label!r}; it must be without blanks and brackets")
+            raise SettingsError(f"label is {self.label!r}; it must have no white space or brackets")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +61,13 @@ class BracketingTrainingOptions:
     contexts
         How constituent-context models are learned; None for the method's default.
     least_squares
-        With ``metric``, whether edges have the lengths of least squares; see
+        With ``metric``, whether edge lengths are estimated by least squares; see
         `eigentree.bracketing.chart.minimum_evolution`.
     charge
         With ``taught-contexts``, the penalty of a span that has punctuation inside and is not
         delimited by it, in nats.
     clusters
-        Number of Brown clusters that are learned where no word vectors are given.
+        Number of Brown clusters to learn if no word vectors are given.
     parsing
         How sentences are parsed; None for the method's default: the root split by verbs with
         ``metric``, free with the others.
@@ -91,7 +91,7 @@ class BracketingTrainingOptions:
             raise SettingsError(f"clusters is {self.clusters}; it must be at least 2")
 
     def with_method(self, method: BracketingMethod | None) -> BracketingTrainingOptions:
-        """The settings with another method; None for the same."""
+        """The settings with another method; unchanged for None."""
         return self if method is None else replace(self, method=method)
 
     def parsing_options(self) -> BracketingOptions:

@@ -1,16 +1,16 @@
 """The parser for languages without a treebank: tagged words in, brackets without labels out.
 
-A `BracketingParser` is trained on tagged text alone.  It leaves out the punctuation of a sentence,
-decides where the root splits the other words and finds the best tree under its model (see
+A `BracketingParser` is trained on tagged text only.  It removes the punctuation of a sentence,
+decides where the root splits the other words, and finds the best tree under its model (see
 `eigentree.bracketing.models`).  Then punctuation is inserted: a mark is a child of the smallest
-phrase that has words on both sides of it, and of the whole sentence at either end, so that no
-phrase except the whole begins or ends with a mark.
+phrase that has words on both sides of it, or of the root at either end of the sentence, so that no
+phrase except the root begins or ends with a mark.
 
-It always gives a tree.  What was given up is in `BracketingResult.fallback`:
+It always returns a tree.  `BracketingResult.fallback` reports what was given up:
 
 ``split``
-    the sentence is longer than ``max_words``, or than memory allows, and was parsed in pieces
-    under one root, cut after punctuation where possible;
+    the sentence is longer than ``max_words``, or too long for memory, and was parsed in segments
+    under one root, split after punctuation where possible;
 ``empty``
     there are no words, and no tree.
 """
@@ -100,7 +100,7 @@ class BracketingParser(SentenceParser[BracketingResult]):
         Parameters
         ----------
         data, settings, dev, seed, jobs, checkpoint, progress, vectors, tag_map
-            As of `eigentree.bracketing.training.train_bracketing`, which lists errors and cost too.
+            As in `eigentree.bracketing.training.train_bracketing`, which lists errors and cost.
         method
             Shortcut for the method in `settings`; ``taught-contexts`` if neither is given.
         """
@@ -122,17 +122,17 @@ class BracketingParser(SentenceParser[BracketingResult]):
         tags
             One for each word, unless they are in `words`.
         top
-            Where the root splits the words that are not punctuation, 1 to their number less 1; 0
-            for wherever the tree is best, None for what the options specify.  Ignored where a
-            sentence is parsed in pieces.
+            Position at which the root splits the words other than punctuation, 1 to their number
+            less 1; 0 for the position with the best tree, None for the rule of the options.
+            Ignored if a sentence is parsed in segments.
 
         Raises
         ------
         TypeError
-            When tags are one string, or not all words and tags are strings.
+            When tags are a single string, or not all words and tags are strings.
         SettingsError
-            When there are no tags, or more or fewer than words; when one can't be part of a tree,
-            or `top` is outside the sentence.
+            When tags are missing or their number differs from that of words, when one cannot be
+            part of a tree, or `top` is outside the sentence.
         """
         raw = normalise(words, tags, lambda: self.tokenisation)
         sentence = prepare(raw.words, raw.tags, None)
@@ -162,10 +162,9 @@ class BracketingParser(SentenceParser[BracketingResult]):
         Parameters
         ----------
         gold
-            Trees, whose labels are ignored.
+            Trees; labels are ignored.
         settings
-            Numbers of words: each gives figures over the sentences of at most that length.  None
-            for 10, 20, 30 and 40.
+            Maximum sentence lengths; scores are reported for each.  None for 10, 20, 30 and 40.
         gold_tags
             Must be True: there is no tagger.
         jobs
@@ -175,7 +174,7 @@ class BracketingParser(SentenceParser[BracketingResult]):
         from eigentree.treebank.io.unlabelled import bracketing_of
 
         if not gold_tags:
-            raise SettingsError("a bracketing parser needs gold tags; it has no tagger")
+            raise SettingsError("a bracketing parser requires gold tags; it has no tagger")
         tags = {tag for tree in gold for tag in tree.tags()}
         marks = {tag for tag in tags if self.model.tag_map.is_punctuation(tag)}
         results = self.parse_many(((tree.words(), tree.tags()) for tree in gold), jobs=jobs)
@@ -194,25 +193,25 @@ class BracketingParser(SentenceParser[BracketingResult]):
         }
 
     def _whole(self, sentence: PreparedSentence, top: int | None) -> BracketingResult:
-        """A sentence that is parsed whole."""
+        """Parse a sentence as a whole."""
         words, tags = sentence.words, sentence.tags or []
         tag_map = self.model.tag_map
-        kept = [at for at, tag in enumerate(tags) if not tag_map.is_punctuation(tag)]
-        marks = [at for at in range(1, len(kept)) if kept[at] > kept[at - 1] + 1]
+        positions = [at for at, tag in enumerate(tags) if not tag_map.is_punctuation(tag)]
+        marks = [at for at in range(1, len(positions)) if positions[at] > positions[at - 1] + 1]
         if top is None:
             top = RULES[self.options.top](words, tags, tag_map)
         try:
-            best = self.model.brackets([tags[at] for at in kept], top, marks)
+            best = self.model.brackets([tags[at] for at in positions], top, marks)
         except GrammarError as error:
             raise SettingsError(str(error)) from error
-        # In the tokens of the sentence; the root has those at its ends as well.
-        inner = best.spans - {(0, len(kept))}
-        spans = [(kept[start], kept[end - 1] + 1) for start, end in inner]
+        # In tokens of the sentence; the root includes marks at its ends.
+        inner = best.spans - {(0, len(positions))}
+        spans = [(positions[start], positions[end - 1] + 1) for start, end in inner]
         tree = _tree(words, tags, [(0, len(words)), *spans], self.options.label)
         return BracketingResult(words, tags, tree, best.score, best.top)
 
     def _joined(self, pieces: Sequence[BracketingResult]) -> BracketingResult:
-        """One result of those of consecutive pieces."""
+        """One result from those of consecutive pieces."""
         return BracketingResult(
             [word for piece in pieces for word in piece.words],
             [tag for piece in pieces for tag in piece.tags],

@@ -9,7 +9,7 @@ from eigentree._core.display import NotebookDisplay
 from eigentree.treebank.io.brackets import format_tree
 from eigentree.treebank.tree import Tree
 
-# What may be given up for a tree, see `eigentree.bracketing.parser`.
+# Kinds of fall-back, see `eigentree.bracketing.parser`.
 BracketingFallback = Literal["split", "empty"]
 
 
@@ -22,20 +22,20 @@ class BracketingResult(NotebookDisplay):
     words, tags
         As given.
     tree
-        Phrases with the same label over the given tags; binary except for punctuation.  None for
-        no words.
+        Phrases with one label over the given tags; binary except for punctuation.  None without
+        words.
     score
-        Of the tree under the model, or the sum of those of its pieces; larger is better.  For
+        Score of the tree under the model, or the sum over its pieces; higher is better.  For
         a tree metric it is minus the sum of the lengths of all edges; for the
         constituent-context model the sum of the log-odds of all spans, in nats; for
         ``taught-contexts`` the expected number of correct spans.
     top
-        Where the root splits the words that are not punctuation; 0 for fewer than two words and
-        for pieces.
+        Position at which the root splits the words other than punctuation; 0 for fewer than two
+        words and for pieces.
     fallback
         What was given up; None for an ordinary parse.
     offsets
-        The characters of each word, half-open, for a sentence given as text; None otherwise.
+        The character range of each word, half-open, for a sentence given as text; None otherwise.
     """
 
     words: list[str]
@@ -47,7 +47,7 @@ class BracketingResult(NotebookDisplay):
     offsets: tuple[tuple[int, int], ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The result in types that JSON has."""
+        """The result as JSON types."""
         return {
             "words": self.words,
             "tags": self.tags,

@@ -34,7 +34,7 @@ from eigentree.types import Progress
 from eigentree.words.brown import BrownOptions, learn_brown
 from eigentree.words.vectors import WordVectors
 
-# Sentences from which the tag map is chosen, and that measure how tree-like distances are.
+# Sentences for choosing the tag map and for measuring how tree-like distances are.
 _SAMPLE = 1000
 _MEASURED = 100
 _MAX_MEASURED_LENGTH = 20
@@ -58,8 +58,8 @@ def train_bracketing(
     Parameters
     ----------
     data
-        Words and tags of each sentence.  They are read once and may be of any number with
-        ``vectors`` or ``constituent-context``; to learn clusters they are kept in memory.
+        Words and tags of each sentence.  They are read once, in any number, with ``vectors`` or
+        ``constituent-context``; to learn clusters they are kept in memory.
     settings
         None for the defaults.
     method
@@ -69,25 +69,25 @@ def train_bracketing(
     checkpoint
         Must be None: training is too short to be resumed.
     seed
-        Of a random start of ``constituent-context``; 0 for that in `settings`.
+        Seed of a random start of ``constituent-context``; 0 for that in `settings`.
     jobs
-        Number of processes that count; the result is the same.
+        Number of processes for counting; the result is the same for any number.
     progress
-        Called with the stage and the fraction of it that is done, 0 to 1.
+        Called with the stage and the fraction of it done, 0 to 1.
     vectors
-        Word vectors, such as `eigentree.words.brown.BrownClusters.vectors` gives.  None: Brown
+        Word vectors, such as those of `eigentree.words.brown.BrownClusters.vectors`.  None: Brown
         clusters of the lower-cased words of `data`.  Unused by ``constituent-context``.
     tag_map
-        Maps tags to universal tags, and identifies punctuation and verbs.  None: the packaged one
-        that fits the first sentences, or tags as they are.
+        Maps tags to universal tags, and identifies punctuation and verbs.  None: the packaged map
+        that fits the first sentences, or no mapping.
 
     Raises
     ------
     GrammarError
         When there is no sentence to learn from, or no word of the first sentences has a vector.
     SettingsError
-        When moments would need too much memory, there are vectors for tags alone, or a
-        `checkpoint` is given.
+        When moments would need too much memory, vectors are given with a method that uses tags
+        alone, or a `checkpoint` is given.
 
     Cost
     ----
@@ -129,7 +129,7 @@ def _train_metric(
     if first and all(vectors.number(word) is None for words, _ in first for word in words):
         raise GrammarError(
             f"no word of the first {counted(len(first), 'sentence')} has a vector; vectors "
-            "must be of the text's language and spelling"
+            "must match the text's language and spelling"
         )
     moments = count_moments(
         chain(first, rest), vectors, tag_map, metric.largest_distance, jobs=jobs
@@ -161,9 +161,9 @@ def _train_contexts(
     first, rest, tag_map = _sampled(data, tag_map)
     used: list[list[str]] = []
     for _, tags in chain(first, rest):
-        kept = [tag for tag in tags if not tag_map.is_punctuation(tag)]
-        if _fits(kept, contexts.lengths[-1]):
-            used.append(kept)
+        remaining = [tag for tag in tags if not tag_map.is_punctuation(tag)]
+        if _fits(remaining, contexts.lengths[-1]):
+            used.append(remaining)
     n_steps, n_done = contexts.iterations * len(contexts.lengths), 0
 
     def after_step(_: Any) -> None:
@@ -210,14 +210,14 @@ def _train_from_metric(
     )
     teacher = _train_metric(recorded(), vectors, teaching, tag_map, jobs, _ignore)
     assert isinstance(teacher.model, MetricModel)
-    own, universal = learn_ccm_from_metric(used, teacher.model.metric, contexts)
+    tag_model, universal = learn_ccm_from_metric(used, teacher.model.metric, contexts)
     description = {
         **teacher.description,
         "method": "taught-contexts",
         "sentences": len(used),
         "constituent_context": _listed(contexts),
     }
-    model = ContextPairModel(own, universal, tag_map, options.charge)
+    model = ContextPairModel(tag_model, universal, tag_map, options.charge)
     return BracketingParser(model, options.parsing_options(), description)
 
 
@@ -237,7 +237,7 @@ def _counted(data: Iterable[Tagged], stage: str, report: Progress) -> Iterator[T
 def _sampled(
     sentences: Iterable[Tagged], tag_map: TagMap | None
 ) -> tuple[list[Tagged], Iterator[Tagged], TagMap]:
-    """The first sentences, the rest, and the map that was given or fits the first."""
+    """The first sentences, the rest, and the given map or the one that fits the first."""
     rest = iter(sentences)
     first = list(islice(rest, _SAMPLE))
     if tag_map is None:
@@ -246,17 +246,17 @@ def _sampled(
 
 
 def _fits(tags: Sequence[str], max_words: int | None) -> bool:
-    """Whether a sentence without punctuation has two words or more, and no more than allowed."""
+    """Whether a sentence without punctuation has at least two words, and not too many."""
     return len(tags) > 1 and (max_words is None or len(tags) <= max_words)
 
 
 def _mean_excess(metric: TreeMetric, sentences: Sequence[Tagged]) -> float | None:
-    """How far the distances of some sentences are from those of trees; None for no sentence."""
+    """Mean `quartet_excess` of some sentences' distances; None without sentences."""
     values: list[float] = []
     for _, tags in sentences:
-        kept = [tag for tag in tags if not metric.tag_map.is_punctuation(tag)]
-        if 4 <= len(kept) <= _MAX_MEASURED_LENGTH and len(values) < _MEASURED:
-            values.append(quartet_excess(metric.distances(kept)))
+        remaining = [tag for tag in tags if not metric.tag_map.is_punctuation(tag)]
+        if 4 <= len(remaining) <= _MAX_MEASURED_LENGTH and len(values) < _MEASURED:
+            values.append(quartet_excess(metric.distances(remaining)))
     return float(np.mean(values)) if values else None
 
 

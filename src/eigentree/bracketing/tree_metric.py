@@ -1,10 +1,9 @@
-"""A tree metric: how far words are from each other, by their tags and their places.
+"""A tree metric: distances between words, by their tags and positions.
 
 The distance of two words is looked up by the tag of the first, the tag of the second and the
-number of words from the one to the other, punctuation left out.  It estimates a distance along
-the edges of the sentence's tree; see `eigentree.bracketing.learn.tree_metric` for where it comes
-from, and
-`eigentree.bracketing.chart.minimum_evolution` for the tree.
+number of words from one to the other, without punctuation.  It estimates a distance along
+the edges of the sentence's tree; `eigentree.bracketing.learn.tree_metric` describes the estimation,
+`eigentree.bracketing.chart.minimum_evolution` the tree.
 """
 
 from __future__ import annotations
@@ -23,25 +22,25 @@ from eigentree.types import Floats
 
 @dataclass(frozen=True, slots=True)
 class TreeMetric:
-    """Distances between words by tags and places.
+    """Distances between words by tags and positions.
 
     Attributes
     ----------
     tags
         Known tags, after the map.
     tag_map
-        What becomes of the tags of sentences.
+        Maps the tags of sentences.
     table : float64, axes (T + 1, T + 1, delta)
-        ``table[s, t, d - 1]`` is the distance of a word with tag s from one with tag t that is d
-        places to the right.  The last tag stands for unknown ones, the last place for all
-        places further away.  There is a finite number everywhere.
+        ``table[s, t, d - 1]`` is the distance between a word with tag s and a word with tag t that
+        is d words to the right.  The last tag index is for unknown tags, the last d for all larger
+        ones.  All entries are finite.
 
     Raises
     ------
     ShapeError
-        When the table doesn't fit the tags.
+        When the table does not match the tags.
     GrammarError
-        When a distance isn't finite, a tag is there twice, or there are no distances.
+        When a distance is not finite, a tag is repeated, or there are no distances.
     """
 
     tags: tuple[str, ...]
@@ -56,13 +55,13 @@ class TreeMetric:
         number = {tag: at for at, tag in enumerate(self.tags)}
         object.__setattr__(self, "_number", number)
         if len(number) < len(self.tags):
-            raise GrammarError("a tag of a tree metric is there twice")
+            raise GrammarError("a tree metric has a tag twice; tags must be distinct")
         if not self.table.size or not np.all(np.isfinite(self.table)):
-            raise GrammarError("a tree metric has no distances, or one that isn't finite")
+            raise GrammarError("a tree metric has no distances, or one that is not finite")
 
     @property
     def largest_distance(self) -> int:
-        """Number of places that are told apart."""
+        """The largest distance in words with its own entries."""
         return int(self.table.shape[2])
 
     def distances(self, tags: Sequence[str]) -> Floats:
@@ -71,7 +70,7 @@ class TreeMetric:
         Parameters
         ----------
         tags
-            Of the words without punctuation, before the map.
+            Tags of the words without punctuation, before the map.
         """
         n, unknown = len(tags), len(self.tags)
         numbers = np.array(
@@ -85,17 +84,17 @@ class TreeMetric:
 
 
 def quartet_excess(distances: Floats) -> float:
-    """How far distances are from any tree's, from 0 to 1.
+    """The mean deviation of distances from those of any tree, from 0 to 1.
 
-    For four words the distances pair up to three sums, of which the two larger ones are equal in
+    Four words have three sums of paired distances, of which the two largest are equal in
     every tree.  The difference of these as a share of that between the largest and the smallest,
-    averaged over all quartets, is 0 for a tree; for random numbers it is about 1/2.  Numbers added
-    to all distances of a word don't matter.
+    averaged over all quartets, is 0 for a tree; for random numbers it is about 1/2.  Constants
+    added to all distances of a word have no effect.
 
     Returns
     -------
     float
-        NaN for less than four words.
+        NaN for fewer than four words.
 
     Cost
     ----

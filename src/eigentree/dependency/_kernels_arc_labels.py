@@ -17,30 +17,30 @@ def add_weights(
     weight: NDArray[np.float32],
     scores: NDArray[np.float64],
 ) -> None:
-    """Add the weights of the features that arcs have.
+    """Add the weights of each arc's features to its scores.
 
     Parameters
     ----------
     keys : uint64, axes (n, D)
-        Features of each arc; those that the model lacks add nothing.
+        Features of each arc; those unknown to the model are ignored.
     feature : uint64, axes (F)
-        The model's, rising.
+        Features of the model, increasing.
     start : int64, axes (F + 1)
-        Where the weights of each feature begin.
+        Start of the weights of each feature.
     label : int32, weight : float32, axes (W)
     scores : float64, axes (n, L)
-        Added to.
+        Updated in place.
     """
     for arc in range(keys.shape[0]):
         for which in range(keys.shape[1]):
-            wanted = keys[arc, which]
+            key = keys[arc, which]
             low, high = 0, len(feature)
             while low < high:
                 middle = (low + high) // 2
-                if feature[middle] < wanted:
+                if feature[middle] < key:
                     low = middle + 1
                 else:
                     high = middle
-            if low < len(feature) and feature[low] == wanted:
+            if low < len(feature) and feature[low] == key:
                 for at in range(start[low], start[low + 1]):
                     scores[arc, label[at]] += weight[at]

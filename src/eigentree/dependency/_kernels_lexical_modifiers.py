@@ -1,4 +1,4 @@
-"""Kernel of `eigentree.dependency.lexical_modifiers`; the theory stands there."""
+"""Kernel of `eigentree.dependency.lexical_modifiers`, which describes the model."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from eigentree.types import Floats, Longs
 
 
 @kernel
-def place(numbers: NDArray[np.integer], start: int, end: int, wanted: int) -> int:
-    """Where a number stands in a rising part of an array; -1 if it doesn't."""
+def place(numbers: NDArray[np.integer], start: int, end: int, number: int) -> int:
+    """The index of a number in a sorted range of an array; -1 if it is missing."""
     low, high = start, end
     while low < high:
         middle = (low + high) // 2
-        if numbers[middle] < wanted:
+        if numbers[middle] < number:
             low = middle + 1
         else:
             high = middle
-    if low < end and numbers[low] == wanted:
+    if low < end and numbers[low] == number:
         return low
     return -1
 
@@ -48,7 +48,7 @@ def fill_probabilities(
     step: Floats,
     stop: Floats,
 ) -> None:
-    """Probabilities of all modifiers of all heads of a sentence, and of no further one.
+    """Fill the probabilities of all modifiers of all heads of a sentence, and of stopping.
 
     Cost: O(n^2 S) binary searches in short rows.
 
@@ -57,17 +57,17 @@ def fill_probabilities(
     word, tag : int64, axes (n + 1)
         Of each position; position 0 is the root.
     by_word, by_tag, by_nothing
-        The three tables.
+        The counts at three levels of detail.
     n_states, n_tags, n_words
-        S, outcomes that are tags, T + 2 with the end, and entries V of the lexicon.
+        S, T + 2 tag outcomes including the end, and V entries of the lexicon.
     diversity
         The factor of back-off.
     base : float64, axes (n + 1)
-        Filled with p(word | tag).
+        Receives p(word | tag).
     step : float64, axes (n + 1, n + 1, S)
-        Filled for head, modifier and state; what is no arc stays as it is.
+        Receives values for head, modifier and state; entries that are not arcs are unchanged.
     stop : float64, axes (n + 1, 2, S)
-        Filled for head, direction and state.
+        Receives values for head, direction and state.
     """
     n = len(word)
     key_w, start_w, tag_w, count_w, inner_w, word_w, uses_w = by_word
@@ -107,7 +107,7 @@ def fill_probabilities(
                     total_t += count_t[at]
                 distinct = high_w - low_w
 
-                # The end of the sequence is the last of the outcomes.
+                # The end of the sequence is the last outcome.
                 count = 0.0
                 if high_t > low_t and tag_t[high_t - 1] == end:
                     count = count_t[high_t - 1]

@@ -1,12 +1,12 @@
 """Labels for the arcs of dependency trees: a log-linear model over features of each arc.
 
-The tree is known, so an arc is described by its ends, by what stands beside them and by what
-hangs on them.  Each label has a weight for each feature, and the label with the highest sum
-is chosen.  In Universal Dependencies ``root`` is the label of arcs of the root and of no others;
-which labels are allowed where is part of the model.
+The tree is given, so an arc is described by its ends, their neighbours in the sentence and their
+other modifiers.  Each label has a weight for each feature, and the label with the highest sum
+is chosen.  In Universal Dependencies ``root`` is the label of the root's arcs and of no others;
+the model includes which labels are allowed for which arcs.
 
-A feature is a combination of words, tags and small numbers, and is known by a hash of 64 bits
-alone: two of a million features share one with a probability of 3 in 10^8.
+A feature is a combination of words, tags and small numbers, represented by a 64-bit hash only:
+among a million features, the probability of a collision is 3 in 10^8.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ Headed = tuple[Sequence[str], Sequence[str], Sequence[int]]
 
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
-_ROOT = "ROOT "  # no word or tag holds a blank
+_ROOT = "ROOT "  # words and tags have no blanks
 _FARTHEST = 7
 _MOST_CHILDREN = 4
 
@@ -42,25 +42,25 @@ class ArcLabels:
     Attributes
     ----------
     labels
-        Names.
+        Names of the labels.
     allowed : bool, axes (2, L)
-        Which labels may stand over words that are no roots, and over roots.
+        Which labels are allowed for arcs from words, and for arcs from the root.
     bias : float32, axes (L)
     feature : uint64, axes (F)
-        Hashes, rising.
+        Hashes, increasing.
     start : int64, axes (F + 1)
-        Where the weights of each feature begin.
+        Start of the weights of each feature.
     label : int32, axes (W)
-        Of each weight.
+        The label of each weight.
     weight : float32, axes (W)
 
     Raises
     ------
     ShapeError
-        When arrays don't agree.
+        When the shapes of arrays do not agree.
     GrammarError
-        When no label is allowed for one kind of arc, features don't rise, a label isn't there or
-        a number is not finite.
+        When no label is allowed for one kind of arc, features do not increase, a label number is
+        out of range or a number is not finite.
     """
 
     labels: tuple[str, ...]
@@ -90,13 +90,13 @@ class ArcLabels:
         if self.start[-1] != sizes["W"]:
             raise GrammarError(f"start of arc labels ends with {self.start[-1]}, not {sizes['W']}")
         if len(set(self.labels)) < n_labels:
-            raise GrammarError("the labels of arcs must differ")
+            raise GrammarError("arc labels must be distinct")
         if not self.allowed.any(axis=1).all():
-            raise GrammarError("there must be a label for arcs of the root, and one for others")
+            raise GrammarError("arc labels must include one for the root's arcs and one for others")
         if np.any(self.feature[1:] <= self.feature[:-1]):
-            raise GrammarError("the features of arc labels must rise")
+            raise GrammarError("the features of arc labels must increase")
         if np.any(self.label < 0) or np.any(self.label >= n_labels):
-            raise GrammarError(f"a weight belongs to none of the {n_labels} labels of arcs")
+            raise GrammarError(f"a weight has none of the {n_labels} arc labels")
         if not np.all(np.isfinite(self.bias)) or not np.all(np.isfinite(self.weight)):
             raise GrammarError("a weight of arc labels is not finite")
 
@@ -108,14 +108,14 @@ class ArcLabels:
         Parameters
         ----------
         words, tags
-            One of each for each word; unknown ones are allowed.
+            One for each word; unknown ones are allowed.
         heads
             The head of each word: words count from 1, 0 is the root.
 
         Raises
         ------
         GrammarError
-            When there are not as many tags and heads as words, or a head is no word.
+            When the numbers of words, tags and heads differ, or a head is out of range.
         """
         scores = np.tile(self.bias.astype(np.float64), (len(words), 1))
         keys = arc_features([(words, tags, heads)])
@@ -130,21 +130,21 @@ class ArcLabels:
         return [self.labels[number] for number in best]
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """The numbers, as `from_arrays` reads them."""
+        """The arrays of the model, for `from_arrays`."""
         return {f"arc_labels.{name}": getattr(self, name) for name in _ARRAYS}
 
     @classmethod
     def from_arrays(cls, labels: tuple[str, ...], arrays: Mapping[str, NDArray[Any]]) -> ArcLabels:
-        """A model from the arrays of a file, among others.
+        """A model from the arrays of a file; other arrays are ignored.
 
         Raises
         ------
         KeyError
             When an array is missing.
         ShapeError, GrammarError
-            When an array can't be what it should be.
+            When an array is invalid.
         """
-        # Copies: kernels would be compiled once more for arrays that can't be written to.
+        # Copies: kernels would be compiled again for read-only arrays.
         return cls(labels, *(np.array(arrays[f"arc_labels.{name}"]) for name in _ARRAYS))
 
 
@@ -157,14 +157,14 @@ def arc_features(sentences: Sequence[Headed]) -> Keys:
     Raises
     ------
     GrammarError
-        When a sentence hasn't one tag and one head a word, or a head is none of its words.
+        When a sentence does not have one tag and one head for each word, or a head is out of range.
 
     Cost
     ----
     O(n D + n log n).
     """
     words, tags, heads = _in_a_row(sentences)
-    # In a row stand, for each sentence, its root, its words, and nobody; also before the first.
+    # All sentences in one row: for each its root, its words and an empty position, also before it.
     word = _hashes(words)
     tag = _hashes(tags)
     ending = _hashes([text if text in _NO_WORD else text[-3:] for text in words])
@@ -195,7 +195,7 @@ def arc_features(sentences: Sequence[Headed]) -> Keys:
         _mix(pair, tag[m + 1]),
         _mix(pair, tag[m - 1], tag[m + 1]),
         _mix(pair, tag[h - 1], tag[h + 1]),
-        # What hangs on the modifier: its first word often is an adposition or a subordinator.
+        # Modifiers of the modifier: the first is often an adposition or a subordinator.
         _mix(pair, tag[tree.leftmost[m]], tag[tree.rightmost[m]]),
         _mix(pair, first_word[m]),
         _mix(pair, first_word[m], ending[m]),
@@ -208,12 +208,12 @@ def arc_features(sentences: Sequence[Headed]) -> Keys:
         _mix(pair, tag[tree.inner], tag[tree.outer]),
         _mix(pair, word[tree.inner]),
         _mix(pair, word[tree.outer]),
-        # What else hangs on the head, such as the auxiliary of a passive.
+        # Other modifiers of the head, such as the auxiliary of a passive.
         _mix(pair, word[tree.before[h]], ending[h]),
         _mix(pair, word[tree.before[h]], word[tree.after[h]]),
         _mix(pair, tag[tree.leftmost[h]], tag[tree.rightmost[h]]),
         _mix(pair, first_word[h]),
-        # And where the head hangs.
+        # The head's own head.
         _mix(pair, tag[heads[h]]),
         _mix(pair, tag[heads[h]], first_word[m]),
     ]
@@ -225,9 +225,9 @@ _NO_WORD = (_ROOT, _NOBODY)
 
 
 def _in_a_row(sentences: Sequence[Headed]) -> tuple[list[str], list[str], Longs]:
-    """Words in lower case, tags, and places of heads.
+    """Words in lower case, tags, and positions of heads.
 
-    Where there is no head, it is -1: the last place, at which nobody stands.
+    A missing head is -1: the last position, which is empty.
     """
     words, tags, heads = [_NOBODY], [_NOBODY], [np.array([-1])]
     for number, (own_words, own_tags, own_heads) in enumerate(sentences, start=1):
@@ -244,22 +244,22 @@ def _in_a_row(sentences: Sequence[Headed]) -> tuple[list[str], list[str], Longs]
 
 
 class _Tree:
-    """Neighbours in trees; -1 where there is none.
+    """Neighbours in trees; -1 if there is none.
 
     Attributes
     ----------
     n_children, leftmost, rightmost, before, after : axes (places)
-        Of each place: its modifiers, the first and last of them in the sentence, and the
+        For each position: its modifiers, the first and last of them in the sentence, and the
         closest on either side.
     inner, outer : axes (n)
-        Of each word: the next modifier of its head towards the head on the same side, and
+        For each word: the next modifier of its head on the same side towards the head, and
         away from it.
     """
 
     def __init__(self, m: Longs, h: Longs, n_places: int) -> None:
         self.n_children = np.bincount(h, minlength=n_places)
         self.leftmost, self.rightmost, self.before, self.after = np.full((4, n_places), -1)
-        # What is written last stays.
+        # Later assignments overwrite earlier ones.
         self.rightmost[h] = m
         self.leftmost[h[::-1]] = m[::-1]
         is_right = m > h
@@ -279,12 +279,12 @@ def _hash(text: str) -> int:
 
 
 def _hashes(texts: Sequence[str]) -> Keys:
-    """Axes (texts): hashes that are the same everywhere."""
+    """Axes (texts): hashes that are the same on all machines."""
     return np.array([*map(_hash, texts)], dtype=np.uint64)
 
 
 def _mix(first: Any, *others: Any) -> Keys:
-    """One hash of several, in their order."""
+    """One hash of several, dependent on their order."""
     mixed = np.asarray(first, dtype=np.uint64)
     with np.errstate(over="ignore"):
         for other in others:

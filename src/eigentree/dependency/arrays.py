@@ -8,21 +8,21 @@ from eigentree.types import Ints, Longs
 
 
 class ModifierCounts(NamedTuple):
-    """How often tags, and words with these tags, were seen in contexts.
+    """Counts of tags, and of words with these tags, in contexts.
 
     Attributes
     ----------
     context : int64, axes (C)
-        Numbers of contexts, rising.
+        Numbers of contexts, increasing.
     tag_start : int64, axes (C + 1)
-        Where the tags of each context begin.
+        Start of the tags of each context.
     tag : int32, axes (E)
-        Rising in each context; the end of a sequence is the highest number.
+        Increasing within each context; the end of a sequence is the highest number.
     tag_count : int32, axes (E)
     word_start : int64, axes (E + 1)
-        Where the words of each tag begin; the end of a sequence has none.
+        Start of the words of each tag; the end of a sequence has none.
     word : int32, axes (W)
-        Rising for each tag.
+        Increasing within each tag.
     word_count : int32, axes (W)
     """
 

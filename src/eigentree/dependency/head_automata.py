@@ -1,13 +1,13 @@
 """Split head-automata: for each head and each direction, an automaton over its modifiers.
 
-A dependency tree is, for each of its words, the sequence of modifiers to the left and the
+A dependency tree consists, for each of its words, of the sequence of modifiers to the left and the
 sequence to the right, both read from the head outwards.  In a split head-automata grammar
 (Eisner 2000) all these sequences are independent given their heads, so the value of a tree is
-the product of what the automata give them; the root is a head whose modifiers all stand to its
-right.  An automaton is an operator model (`eigentree.automata.model`): deterministic, with
-hidden states, or spectral and then signed (Luque et al. 2012).
+the product of the automata's values; the root is a head with modifiers to its right only.
+An automaton is an operator model (`eigentree.automata.model`): deterministic, with
+hidden states, or spectral and therefore signed (Luque et al. 2012).
 
-Symbols are what the automata read, such as the tags of the words.
+The symbols read by the automata are, for example, the tags of the words.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from eigentree.automata.model import OperatorModel
 from eigentree.errors import GrammarError
 from eigentree.types import Floats, Longs
 
-# What the root is called among heads; no symbol has an empty name.
+# Name of the root among heads; no symbol has an empty name.
 ROOT = ""
 LEFT, RIGHT = 0, 1
 DIRECTIONS = ("left", "right")
@@ -35,26 +35,26 @@ class HeadAutomata:
     """One automaton for each head symbol and direction, and one for the root.
 
     The automaton of head symbol h in direction d has number 2 h + d, where d is `LEFT` or
-    `RIGHT`, and the root's h is the number of symbols V.  The left one of the root has no states.
+    `RIGHT`; for the root, h is the number of symbols V.  The root's left automaton has no states.
 
     Attributes
     ----------
     symbols
-        Names, none of them empty.
+        Names; none may be empty.
     n_states : int64, axes (A), where A = 2 (V + 1)
-        Of each automaton.
+        Number of states of each automaton.
     initial, final : float64, axes (A, K)
-        K is the largest number of states; what an automaton doesn't need is 0.
+        K is the largest number of states; unused entries are 0.
     operators : float64, axes (A, V, K, K)
         ``operators[a, m, i, j]``: to state i from state j, reading modifier symbol m.
 
     Raises
     ------
     ShapeError
-        When arrays don't agree.
+        When the shapes of arrays do not agree.
     GrammarError
-        When a symbol is empty or twice there, a number is not finite, an automaton lacks states,
-        or a state that it hasn't got a number other than 0.
+        When a symbol is empty or repeated, a number is not finite, an automaton lacks states,
+        or an entry of a missing state is not 0.
     """
 
     symbols: tuple[str, ...]
@@ -73,9 +73,9 @@ class HeadAutomata:
         check_types(where, {"n_states": (self.n_states, np.int64)})
         check_types(where, {name: (array, np.float64) for name, (array, _) in arrays.items()})
         if len(set(self.symbols)) < n_symbols or ROOT in self.symbols:
-            raise GrammarError("the symbols of head-automata must differ, and none may be empty")
+            raise GrammarError("the symbols of head-automata must be distinct and not empty")
         if self.n_states[2 * n_symbols] != 0:
-            raise GrammarError("the root must have no automaton to its left")
+            raise GrammarError("the root must not have an automaton to its left")
         others = np.delete(self.n_states, 2 * n_symbols)
         if np.any(others < 1) or np.any(others > size):
             raise GrammarError(
@@ -86,28 +86,28 @@ class HeadAutomata:
         absent_from = (absent[:, :, None] | absent[:, None, :])[:, None]
         for name, (array, _) in arrays.items():
             if not np.all(np.isfinite(array)):
-                raise GrammarError(f"{name} of head-automata holds a value that is not finite")
+                raise GrammarError(f"{name} of head-automata has a value that is not finite")
             missing = absent_from if name == "operators" else absent
             if np.any((array != 0.0) & missing):
-                raise GrammarError(f"{name} has a number other than 0 for a state that isn't there")
+                raise GrammarError(f"{name} has a nonzero number for a missing state")
 
     @classmethod
     def make(cls, automata: Mapping[tuple[str, int], OperatorModel]) -> HeadAutomata:
-        """Head-automata of operator models.
+        """Head-automata from operator models.
 
         Parameters
         ----------
         automata
-            For each head symbol and both directions the model, and one for `ROOT` to the right.
-            All have the same symbols, in the same order, and each of these is a head.
+            The model of each head symbol in both directions, and one for `ROOT` to the right.
+            All must have the same symbols in the same order, and each of these must be a head.
 
         Raises
         ------
         GrammarError
-            When one is missing or too many, or their symbols differ.
+            When one is missing or superfluous, or their symbols differ.
         """
         if (ROOT, RIGHT) not in automata:
-            raise GrammarError("there is no automaton for the modifiers of the root")
+            raise GrammarError("the automaton for the modifiers of the root is missing")
         symbols = automata[ROOT, RIGHT].symbols
         keys = [(head, direction) for head in symbols for direction in (LEFT, RIGHT)]
         keys.append((ROOT, RIGHT))
@@ -118,12 +118,12 @@ class HeadAutomata:
             if (head, direction) not in keys:
                 raise GrammarError(
                     f"there is an automaton for head {head!r} to the {_name(direction)}, "
-                    "which is none of the symbols that the root's reads"
+                    "which is not a symbol of the root's automaton"
                 )
             if model.symbols != symbols:
                 raise GrammarError(
-                    f"the automaton of head {head!r} to the {_name(direction)} reads other symbols "
-                    "than that of the root; all must read the same, in the same order"
+                    f"the automaton of head {head!r} to the {_name(direction)} has other symbols "
+                    "than the root's; all must have the same, in the same order"
                 )
         size = max(len(model.initial) for model in automata.values())
         n_automata = 2 * (len(symbols) + 1)
@@ -140,7 +140,7 @@ class HeadAutomata:
 
     @property
     def n_parameters(self) -> int:
-        """Numbers that are not 0."""
+        """Number of nonzero numbers."""
         parts = (self.initial, self.final, self.operators)
         return sum(int(np.count_nonzero(part)) for part in parts)
 
@@ -171,10 +171,10 @@ class HeadAutomata:
         try:
             return np.array([number[symbol] for symbol in symbols], dtype=np.int64)
         except KeyError as error:
-            raise GrammarError(f"the automata know no symbol {error}") from None
+            raise GrammarError(f"unknown symbol {error}") from None
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """The numbers without those of states that aren't there, as `from_arrays` reads them."""
+        """The numbers without those of missing states, for `from_arrays`."""
         vectors, matrices = self._present(self.n_states, self.initial.shape[1])
         return {
             "automata.n_states": self.n_states,
@@ -187,14 +187,14 @@ class HeadAutomata:
     def from_arrays(
         cls, symbols: tuple[str, ...], arrays: Mapping[str, NDArray[Any]]
     ) -> HeadAutomata:
-        """Head-automata from the arrays of a file, among others.
+        """Head-automata from the arrays of a file; other arrays are ignored.
 
         Raises
         ------
         KeyError
             When an array is missing.
         ShapeError, GrammarError
-            When an array can't be what it should be.
+            When an array is invalid.
         """
         where, n_automata = "HeadAutomata", 2 * (len(symbols) + 1)
         n_states = np.array(arrays["automata.n_states"])
@@ -204,7 +204,7 @@ class HeadAutomata:
         # In floating point, since forged sizes could overflow integers.
         needed = n_states.astype(np.float64)
         if np.any(n_states < 0) or needed.sum() != len(stored["initial"]):
-            raise GrammarError("the vectors of head-automata don't fit their numbers of states")
+            raise GrammarError("the vectors of head-automata do not match their numbers of states")
         check_shapes(
             where,
             {
@@ -226,7 +226,7 @@ class HeadAutomata:
 
     @staticmethod
     def _present(n_states: Longs, size: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Axes (A, K) and (A, K, K): which entries of vectors and matrices belong to states."""
+        """Axes (A, K) and (A, K, K): which entries of vectors and matrices are used by states."""
         vectors = np.arange(size) < n_states[:, None]
         return vectors, vectors[:, :, None] & vectors[:, None, :]
 

@@ -1,26 +1,26 @@
 """Deterministic models of modifiers over words, with back-off to tags.
 
-The modifiers of head h in direction d, read from the head outwards, are drawn one by one, and
+The modifiers of head h in direction d, read from the head outwards, are generated one by one, and
 then the end.  A modifier a with tag t_a and word w_a has the probability
 
     p(a | h, d, s) = p(t_a | h, d, s) p(w_a | t_a, h, d, s),                           (1)
 
-where the state s depends on the previous modifier's tag alone (Luque et al. 2012, section 5.2).
+where the state s depends on the previous modifier's tag only (Luque et al. 2012, section 5.2).
 The end is one of the outcomes of the first factor.  Both are mixtures of relative frequencies,
 from fine to coarse conditions:
 
     first factor    {w_h, t_h, d, s}           {t_h, d, s}
     second factor   {t_a, w_h, t_h, d, s}      {t_a, t_h, d, s}      {t_a}
 
-A level seen c times with u distinct outcomes has the weight c / (c + 5 u) (Collins 1999), so
+A level with count c and u distinct outcomes has the weight c / (c + 5 u) (Collins 1999), so
 
     p = (count + 5 u p_coarser) / (c + 5 u).
 
-The paper writes the finest condition as w_h alone.  A head is a word with its tag there, and
-so it is here: each level then refines the next, as Collins's do.  The coarsest level of each
-factor has seen one more outcome, spread evenly over all that there are, the unknown ones
-among them, so that no probability is 0.  The lexicon stands classes of words in for rare and
-unknown words.
+The paper gives the finest condition as w_h only, where a head is a word with its tag; the same is
+done here, so that each level refines the next, as in Collins.  The coarsest level of each
+factor has one more count, spread evenly over all outcomes including unknown ones,
+so that no probability is 0.  The lexicon replaces rare and unknown words by classes of
+words.
 """
 
 from __future__ import annotations
@@ -43,13 +43,13 @@ LEVELS = ("by_word", "by_tag", "by_nothing")
 
 
 class SentenceModifiers(NamedTuple):
-    """What a model says of all pairs of words of a sentence; position 0 is the root.
+    """A model's values for all pairs of words of a sentence; position 0 is the root.
 
     Attributes
     ----------
     step : float64, axes (n + 1, n + 1, S)
-        Probability of a modifier, given its head and the state: ``step[h, m, s]``.  0 for what
-        is no arc.
+        Probability of a modifier, given its head and the state: ``step[h, m, s]``.  0 for pairs
+        that are not arcs.
     stop : float64, axes (n + 1, 2, S)
         Probability that no further modifier follows, given head, direction and state.
     after : int64, axes (n + 1)
@@ -65,29 +65,29 @@ class SentenceModifiers(NamedTuple):
 class LexicalModifiers:
     """A deterministic model of modifiers over words.
 
-    Tags are numbered 0 to T - 1; T is any other tag, T + 1 the end and, among heads, the root.
+    Tags are numbered 0 to T - 1; T is any other tag, T + 1 the end and, as a head, the root.
     Words have the numbers of the lexicon; the root is V.
 
     Attributes
     ----------
     tags
-        Names.
+        Names of the tags.
     lexicon
-        Known words and classes of others.
+        Known words, and classes of other words.
     after : int64, axes (T + 1)
         State after a modifier with each tag, below S; the first state is 0.
     by_word, by_tag, by_nothing
         Counts for the three kinds of context: number ((w_h (T + 2) + t_h) 2 + d) S + s, the
         same without w_h, and 0 alone.
     diversity
-        How many times the distinct outcomes weigh against the count of a level, above 0.
+        Factor of the number of distinct outcomes against the count of a level, above 0.
 
     Raises
     ------
     ShapeError
-        When arrays don't agree.
+        When the shapes of arrays do not agree.
     GrammarError
-        When numbers are out of order or of range, counts don't add up, or the factor isn't
+        When numbers are unsorted or out of range, counts do not add up, or the factor is not
         positive.
     """
 
@@ -106,7 +106,7 @@ class LexicalModifiers:
         check_shapes(where, {"after": (self.after, "tags")}, tags=n_tags + 1)
         check_types(where, {"after": (self.after, np.int64)})
         if len(self._tag_numbers) < n_tags:
-            raise GrammarError("the tags of a model of modifiers must differ")
+            raise GrammarError("the tags of a model of modifiers must be distinct")
         if np.any(self.after < 0):
             raise GrammarError("a state after a modifier has a number below 0")
         if not 0.0 < self.diversity < np.inf:
@@ -127,7 +127,7 @@ class LexicalModifiers:
 
     @property
     def n_parameters(self) -> int:
-        """Counts that are stored."""
+        """Number of stored counts."""
         levels = (getattr(self, level) for level in LEVELS)
         return sum(len(level.tag_count) + len(level.word_count) for level in levels)
 
@@ -137,12 +137,12 @@ class LexicalModifiers:
         Parameters
         ----------
         words, tags
-            One of each for each word; unknown ones are allowed.
+            One of each per word; unknown ones are allowed.
 
         Raises
         ------
         GrammarError
-            When there are more or fewer tags than words.
+            When the numbers of words and tags differ.
 
         Cost
         ----
@@ -171,7 +171,7 @@ class LexicalModifiers:
         return SentenceModifiers(step, stop, after)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """The numbers, as `from_arrays` reads them."""
+        """The arrays of the model, for `from_arrays`."""
         arrays: dict[str, NDArray[Any]] = {"modifiers.after": self.after}
         for level in LEVELS:
             counts = getattr(self, level)._asdict()
@@ -186,16 +186,16 @@ class LexicalModifiers:
         diversity: float,
         arrays: Mapping[str, NDArray[Any]],
     ) -> LexicalModifiers:
-        """A model from the arrays of a file, among others.
+        """A model from the arrays of a file; other arrays are ignored.
 
         Raises
         ------
         KeyError
             When an array is missing.
         ShapeError, GrammarError
-            When an array can't be what it should be.
+            When an array is invalid.
         """
-        # Copies: kernels would be compiled once more for arrays that can't be written to.
+        # Copies: kernels would be compiled again for read-only arrays.
         by_word, by_tag, by_nothing = (
             ModifierCounts(
                 *(np.array(arrays[f"modifiers.{level}.{name}"]) for name in ModifierCounts._fields)
@@ -214,11 +214,11 @@ def sentence_numbers(
     Raises
     ------
     GrammarError
-        When there are more or fewer tags than words.
+        When the numbers of words and tags differ.
     """
     if len(words) != len(tags):
         raise GrammarError(
-            f"a sentence has {len(words)} words and {len(tags)} tags; it must have one tag a word"
+            f"a sentence has {len(words)} words and {len(tags)} tags; it must have one tag per word"
         )
     unknown = len(tag_numbers)
     word = np.array([len(lexicon), *lexicon.ids(words)], dtype=np.int64)
@@ -255,14 +255,14 @@ def _check_counts(
     for name, (start, size) in ends.items():
         numbers = getattr(counts, name)
         if np.any(numbers < 0) or np.any(numbers >= size):
-            raise GrammarError(f"{where}: {name} has a number that is not from 0 to below {size}")
+            raise GrammarError(f"{where}: {name} has a number outside 0..{size - 1}")
         falls = np.diff(numbers) <= 0
         falls[start[1:-1][(start[1:-1] > 0) & (start[1:-1] < len(numbers))] - 1] = False
         if np.any(falls):
-            raise GrammarError(f"{where}: {name} must rise")
+            raise GrammarError(f"{where}: {name} must increase")
     if np.any(counts.tag_count < 1) or np.any(counts.word_count < 1):
         raise GrammarError(f"{where}: a count is below 1")
     total = np.concatenate([[0], np.cumsum(counts.word_count, dtype=np.int64)])
     summed = np.diff(total[counts.word_start])
     if not np.array_equal(summed, np.where(counts.tag <= n_tags, counts.tag_count, 0)):
-        raise GrammarError(f"{where}: the counts of a tag's words don't add up to the tag's own")
+        raise GrammarError(f"{where}: the counts of a tag's words do not sum to the tag's count")

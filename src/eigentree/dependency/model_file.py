@@ -1,4 +1,4 @@
-"""Dependency parsers in model files: which array is what, and the checks on opening."""
+"""Dependency parsers in model files: names of arrays, and validation on opening."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def _to_parts(parser: DependencyParser) -> Parts:
 
 def _from_parts(header: _DependencyHeader, file: ModelFile) -> DependencyParser:
     symbols = tuple(header.symbols)
-    # Kernels are compiled for arrays of this machine's memory, so mapped ones are copied.
+    # Kernels are compiled for arrays in native memory, so mapped ones are copied.
     arrays = {name: np.array(array) for name, array in file.arrays.items()}
     back_off = {
         name.removeprefix(_BACK_OFF): array

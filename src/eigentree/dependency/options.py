@@ -1,4 +1,4 @@
-"""Options of parsing with, and of training, dependency parsers."""
+"""Options for parsing with, and training, dependency parsers."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ class DependencyOptions:
     Attributes
     ----------
     objective
-        What the tree maximises: the ``sum`` of the marginals of its arcs, their ``product``, or,
-        for automata of probabilities, the value of one derivation (``viterbi``).
+        The quantity that the tree maximises: the ``sum`` of the marginals of its arcs, their
+        ``product``, or, for probability automata, the value of one derivation (``viterbi``).
     several_roots
         Whether the root may have several modifiers.
     max_words
-        Longer sentences are parsed in pieces of at most this many words.
+        Longer sentences are parsed in segments of at most this many words.
     lexical_weight
         Exponent of the lexical model's values in their product with those of the automata;
         above 0.
@@ -55,7 +55,7 @@ class DependencyOptions:
 
 
 def best_automata(method: Method = "spectral+em") -> HeadAutomataOptions:
-    """The options of automata that did best on held-out trees of six treebanks.
+    """The automata options that scored best on held-out trees of six treebanks.
 
     Scoring an iteration by parsing takes far longer than the iteration, so only some are scored.
     """
@@ -79,13 +79,13 @@ class DependencyTrainingOptions:
     automata
         Method and states.
     lexical
-        The lexical model that is combined with them; None for tags alone.
+        The lexical model combined with the automata; None to use tags only.
     lexical_weight
         Its exponent; None to search for the best on held-out sentences, or 1 without any.
     tag_scheme
-        What the tags are, see `eigentree.treebank.tag_schemes`; None to let the treebank decide.
+        The tag scheme, see `eigentree.treebank.tag_schemes`; None to infer it from the treebank.
     crossing
-        What is done with trees with crossing arcs: ``lift`` makes them projective, ``skip``
+        How trees with crossing arcs are handled: ``lift`` makes them projective, ``skip``
         leaves them out.
     relations, tagger
         Whether to learn relations, and a tagger.
@@ -111,7 +111,7 @@ class DependencyTrainingOptions:
             raise SettingsError(f"lexical_weight is {self.lexical_weight}; it must be above 0")
 
     def with_method(self, method: Method | None) -> DependencyTrainingOptions:
-        """The settings with another method of learning automata; None for the same."""
+        """The settings with another method of learning automata; unchanged for None."""
         if method is None:
             return self
         return replace(self, automata=replace(self.automata, method=method))

@@ -1,20 +1,20 @@
 """Dependency parsing: tags, head-automata, chart and relations in one object.
 
 Symbols of the automata are tags.  A lexical model may be combined with them, by a product of their
-values (Luque et al. 2012, equation 21).  The tree is the projective one of minimum Bayes risk by
-the marginals of its arcs; its relations are chosen afterwards.
+values (Luque et al. 2012, equation 21).  The result is the projective tree of minimum Bayes risk
+under the marginals of its arcs; its relations are chosen afterwards.
 
-A `DependencyParser` is immutable, so threads and processes may share it.  It always gives a tree;
+A `DependencyParser` is immutable, so threads and processes can share it.  It always returns a tree;
 `DependencyResult.fallback` reports what was given up:
 
 ``coarse``
     the automata gave no usable value, which is possible with signed ones; the counted automata
-    that they are mixed with replaced them;
+    that they are mixed with were used instead;
 ``flat``
-    these gave none either; every word is attached to the one before it;
+    these gave none either; every word is attached to the preceding one;
 ``split``
-    the sentence is longer than ``max_words``, or than memory allows, and was parsed in pieces,
-    cut after punctuation where possible; their roots are attached to that of the first piece,
+    the sentence is longer than ``max_words``, or too long for memory, and was parsed in segments,
+    split after punctuation where possible; their roots are attached to that of the first piece,
     unless several roots are allowed;
 ``empty``
     there are no words.
@@ -64,7 +64,7 @@ UNKNOWN_TAG = "unknown tag"
 
 
 class _Derivation(NamedTuple):
-    """A tree without relations: heads, marginals of their arcs where there are any, the value."""
+    """A tree without relations: heads, marginals of their arcs if available, the value."""
 
     heads: list[int]
     confidences: list[float] | list[None]
@@ -76,7 +76,7 @@ class _Derivation(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DependencyParser(SentenceParser[DependencyResult]):
-    """A dependency parser, made by `train` and `load`.
+    """A dependency parser, created by `train` and `load`.
 
     Attributes
     ----------
@@ -85,9 +85,9 @@ class DependencyParser(SentenceParser[DependencyResult]):
     back_off
         Automata that give every sentence a positive value, over the same tags.
     tag_scheme
-        What the tags are, see `eigentree.treebank.tag_schemes`.
+        The tag scheme, see `eigentree.treebank.tag_schemes`.
     lexical
-        A lexical model to be combined with the automata, or None.
+        A lexical model to combine with the automata, or None.
     relations
         The classifier of relations, or None.
     tagger
@@ -117,13 +117,13 @@ class DependencyParser(SentenceParser[DependencyResult]):
         if self.automata.symbols != self.back_off.symbols or UNKNOWN_TAG not in self._known:
             raise GrammarError(
                 "the automata of a dependency parser and their back-off must have the same "
-                f"symbols, {UNKNOWN_TAG!r} among them"
+                f"symbols, including {UNKNOWN_TAG!r}"
             )
         if self.options.lexical_alone and self.lexical is None:
             raise SettingsError("lexical_alone is set for a parser without a lexical model")
         if self.options.objective == "viterbi" and self.signed and not self.options.lexical_alone:
             raise SettingsError(
-                "the objective viterbi is for automata of probabilities; these are signed"
+                "the objective viterbi requires probability automata; these are signed"
             )
 
     @property
@@ -153,7 +153,7 @@ class DependencyParser(SentenceParser[DependencyResult]):
         Parameters
         ----------
         data, settings, dev, seed, jobs, checkpoint, progress
-            As of `eigentree.dependency.training.train_dependencies`, which lists the errors too.
+            As in `eigentree.dependency.training.train_dependencies`, which also lists the errors.
         method
             Shortcut for the method of learning automata in `settings`; ``spectral+em`` if neither
             is given.
@@ -171,18 +171,18 @@ class DependencyParser(SentenceParser[DependencyResult]):
         ----------
         words
             Words, or pairs of a word and its tag, or one sentence as text, which `tokenisation`
-            cuts into words.
+            splits into words.
         tags
-            One for each word, by the parser's scheme; None for the tagger's.  A tag that was never
-            seen is replaced by its part without features, or else by the unknown tag.
+            One per word, by the parser's scheme; None to use the tagger.  An unknown tag is
+            replaced by its part without features if that is known, otherwise by `UNKNOWN_TAG`.
 
         Raises
         ------
         TypeError
             When words or tags are not all strings.
         SettingsError
-            When there are more or fewer tags than words, or none and no tagger; when a word is
-            empty or not valid text; when there are tags for text, or twice.
+            When the numbers of words and tags differ, or there are no tags and no tagger; when a
+            word is empty or not valid text; when tags are given for text, or twice.
 
         Cost
         ----
@@ -231,7 +231,7 @@ class DependencyParser(SentenceParser[DependencyResult]):
         gold
             Sentences with trees.
         settings
-            What is scored, see `eigentree.evaluation.attachment.score_attachment`.
+            Scoring options, see `eigentree.evaluation.attachment.score_attachment`.
         gold_tags
             Whether sentences are parsed with their gold tags or with the tagger's.
         jobs
@@ -250,13 +250,13 @@ class DependencyParser(SentenceParser[DependencyResult]):
         return score_attachment(gold, parsed, settings or AttachmentOptions())
 
     def summary(self) -> dict[str, Any]:
-        """Sizes and settings, as `eigentree inspect` prints them, in types that JSON has.
+        """Sizes and settings, as `eigentree inspect` prints them, as JSON types.
 
         The states of each tag's automata include those of the automata that are mixed in.
         """
         automata, lexical, relations = self.automata, self.lexical, self.relations
         description = dict(self.description)
-        # The description of a parser made by hand may have no counts of tags.
+        # The description of a parser created without training may have no counts of tags.
         tag_counts = description.pop("tag_counts", None) or {}
         states = automata.n_states.reshape(-1, 2).tolist()
         rows = [
@@ -303,18 +303,18 @@ class DependencyParser(SentenceParser[DependencyResult]):
     def marginals(self, words: Sequence[str], tags: Sequence[str]) -> HeadMarginals | None:
         """Marginals of all arcs of a sentence, axes head and modifier, both from 0, the root.
 
-        None where the automata give the sentence no usable value.
+        None if the automata give the sentence no usable value.
         """
         return head_inside_outside(
             self._sentence(self.automata, words, tags), multi_root=self.options.several_roots
         )
 
     def _symbol(self, tag: str) -> str:
-        """The tag itself if it was ever seen; else without its features; else the unknown one."""
+        """The tag itself if known, otherwise the tag without features, otherwise `UNKNOWN_TAG`."""
         return next((each for each in (tag, column_part(tag)) if each in self._known), UNKNOWN_TAG)
 
     def _derivation(self, sentence: PreparedSentence) -> _Derivation:
-        """The tree of a sentence that is parsed whole."""
+        """Parse a sentence as a whole."""
         words, tags = sentence.words, sentence.tags or []
         steps: tuple[tuple[HeadAutomata, DependencyFallback | None], ...] = (
             (self.automata, None),
@@ -329,14 +329,14 @@ class DependencyParser(SentenceParser[DependencyResult]):
         return _Derivation(list(range(n)), [None] * n, None, 1, 0, "flat")
 
     def _joined(self, pieces: list[_Derivation]) -> _Derivation:
-        """One tree of the trees of consecutive pieces of a sentence."""
+        """One tree from the trees of consecutive pieces of a sentence."""
         heads: list[int] = []
         confidences: list[Any] = []
         first_root = ROOT
         for piece in pieces:
             start = len(heads)
             heads += [first_root if head == ROOT else head + start for head in piece.heads]
-            # The chart is that of the piece: the arc to its root is new.
+            # The chart is that of the piece, which does not include the arc to its root.
             confidences += [
                 confidence if head != ROOT or first_root == ROOT else None
                 for head, confidence in zip(piece.heads, piece.confidences, strict=True)
@@ -385,7 +385,7 @@ def _with_confidences(
 ) -> _Derivation:
     heads = tree.heads.tolist()
     confidences = chart.marginals[tree.heads, np.arange(1, len(heads) + 1)]
-    # Rounding alone puts no marginal outside.
+    # Marginals outside 0..1 by rounding only are not counted.
     outside = (chart.marginals < -1e-9) | (chart.marginals > 1.0 + 1e-9)
     return _Derivation(
         heads,
@@ -398,7 +398,7 @@ def _with_confidences(
 
 
 def _checked_tags(tags: Sequence[Any], n_words: int) -> list[str]:
-    """One tag a word, without weights; unlike labels of trees, tags may have brackets."""
+    """One tag per word, without weights; unlike tree labels, tags may have brackets."""
     tags = list(tags)
     if len(tags) != n_words:
         raise SettingsError(f"there are {n_words} words but {len(tags)} tags")

@@ -1,4 +1,4 @@
-"""The result of dependency parsing, as an object, for JSON, and in rows of CoNLL-U."""
+"""The result of dependency parsing, as an object, as JSON types, and as CoNLL-U rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from eigentree.treebank.io.conllu import (
 )
 from eigentree.treebank.tag_schemes import Column, column_part
 
-# What may be given up for a tree, see `eigentree.dependency.parser`.
+# Kinds of fall-back, see `eigentree.dependency.parser`.
 DependencyFallback = Literal["coarse", "flat", "split", "empty"]
 
 
@@ -46,16 +46,16 @@ class DependencyResult(NotebookDisplay):
         One for each word, in order.
     log_value
         Logarithm of the absolute value of the sentence under the automata, in nats, summed over
-        all trees; of the best tree with the objective ``viterbi``.  None for fall-backs without a
+        all trees; with the objective ``viterbi``, of the best tree.  None for fall-backs without a
         chart.
     sign
         Sign of the value; it may be -1 with signed automata.
     n_outside
-        Number of marginals of any arcs outside 0 to 1, possible with signed automata.
+        Number of arc marginals outside 0..1, possible with signed automata.
     fallback
         What was given up; None for an ordinary parse.
     offsets
-        The characters of each word, half-open, for a sentence given as text; None otherwise.
+        The character range of each word, half-open, for a sentence given as text; None otherwise.
     """
 
     words: list[str]
@@ -80,19 +80,19 @@ class DependencyResult(NotebookDisplay):
 
     @property
     def confidence(self) -> float | None:
-        """Mean confidence of the arcs, 0..1; None if one has none."""
+        """Mean confidence of the arcs, 0..1; None if an arc has none."""
         confidences = [arc.confidence for arc in self.arcs if arc.confidence is not None]
         if not confidences or len(confidences) < len(self.arcs):
             return None
         return sum(confidences) / len(confidences)
 
     def to_dict(self, where: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The result in types that JSON has.
+        """The result as JSON types.
 
         Parameters
         ----------
         where
-            Entries about the place of the words in a text, put after words and tags; None for
+            Entries that locate the words in a text, put after words and tags; None for
             the offsets, if there are any.
         """
         if where is None:
@@ -114,18 +114,18 @@ class DependencyResult(NotebookDisplay):
 def with_tree(
     sentence: Sentence, result: DependencyResult, column: Column, *, confidence: bool = False
 ) -> Sentence:
-    """A sentence of CoNLL-U with the tree of a result.
+    """A CoNLL-U sentence with the tree of a result.
 
     Parameters
     ----------
     sentence
-        Its tags are kept; words without one get the tagger's.
+        Its tags are kept; untagged words get the tagger's.
     result
-        For the same words.
+        The result for the same words.
     column
-        Of the tags.
+        The column of the tags.
     confidence
-        Whether the column MISC has the confidence of each arc.
+        Whether to add the confidence of each arc to the column MISC.
     """
     tagged = tuple(
         _tagged(word, column, column_part(tag)) if getattr(word, column) == EMPTY else word

@@ -1,8 +1,8 @@
 """Training of dependency parsers: from sentences in CoNLL-U to a `DependencyParser`.
 
 Head-automata are learned from tags, a lexical model from words; relations and the tagger are
-learned independently of both.  Charts find projective trees only, so others are made projective
-first, or left out.
+learned independently of both.  Charts find projective trees only, so other trees are made
+projective first, or skipped.
 """
 
 from __future__ import annotations
@@ -41,17 +41,17 @@ Item = TypeVar("Item")
 
 # Held-out sentences that score iterations; more take longer and change little.
 MAX_SCORED = 500
-# And those that score weights of a lexical model, whose charts are larger.
+# Held-out sentences that score weights of a lexical model, whose charts are larger.
 MAX_WEIGHED, MAX_WEIGHED_LENGTH = 200, 40
-# Contractions that a parser knows.
+# Maximum number of contractions in a parser.
 _MAX_CONTRACTED = 3000
 
 
 class ProjectiveTrees(NamedTuple):
     """Trees that a chart can find.
 
-    ``n_lifted`` counts words that were lifted, ``n_crossing`` the trees that these, or others that
-    were left out, belong to.
+    ``n_lifted`` counts words that were lifted, ``n_crossing`` the trees with crossing arcs, whether
+    lifted or skipped.
     """
 
     sentences: list[HeadedSentence]
@@ -64,7 +64,7 @@ def projective_trees(
     sentences: Iterable[Sentence], scheme: str, crossing: Crossing = "lift"
 ) -> ProjectiveTrees:
     """Words, tags and projective heads of sentences; see `DependencyTrainingOptions.crossing`."""
-    kept: list[HeadedSentence] = []
+    projective: list[HeadedSentence] = []
     relations: list[list[str]] = []
     n_crossing = n_lifted = 0
     for sentence in sentences:
@@ -74,13 +74,13 @@ def projective_trees(
             if crossing == "skip":
                 continue
             n_lifted += sum(lift > 0 for lift in lifts)
-        kept.append(HeadedSentence(sentence.forms(), tags_of(sentence, scheme), heads))
+        projective.append(HeadedSentence(sentence.forms(), tags_of(sentence, scheme), heads))
         relations.append(sentence.relations())
-    return ProjectiveTrees(kept, relations, n_crossing, n_lifted)
+    return ProjectiveTrees(projective, relations, n_crossing, n_lifted)
 
 
 def attachment(parser: DependencyParser, sentences: Sequence[HeadedSentence]) -> float:
-    """The share of words with the right head, parsed with gold tags."""
+    """The share of words with the correct head, parsed with gold tags."""
     results = parser.parse_many((words, tags) for words, tags, _ in sentences)
     n_right = n_words = 0
     for (_, _, heads), result in zip(sentences, results, strict=True):
@@ -111,25 +111,25 @@ def train_dependencies(
     method
         Shortcut for the method of learning automata in `settings`.
     dev
-        Held-out sentences with trees.  `MAX_SCORED` from all over them score EM iterations; of
+        Held-out sentences with trees.  `MAX_SCORED` of them, evenly spread, score EM iterations; of
         these, `MAX_WEIGHED` of at most `MAX_WEIGHED_LENGTH` words score the weight of the lexical
         model.
     seed
         The same seed gives the same parser, byte for byte.
     jobs
-        Number of processes of EM; the result is the same.
+        Number of processes of EM; the result is the same for any number.
     checkpoint
         A file from which an interrupted EM can resume.
     progress
-        Called with the stage and the fraction of it that is done, 0 to 1.
+        Called with the stage and the fraction of it done, 0 to 1.
 
     Raises
     ------
     GrammarError
-        When no sentence is left to learn from, none of its words has a tag, or relations are to be
-        learned and no word modifies another.
+        When no sentence remains to learn from, no word has a tag, or relations are requested and
+        no word modifies another.
     ModelFileError
-        When the checkpoint is of another training run.
+        When the checkpoint is from another training run.
     """
     options = (settings or DependencyTrainingOptions()).with_method(method)
     sentences = [sentence for sentence in data if len(sentence)]
@@ -142,20 +142,20 @@ def train_dependencies(
         )
     if all(set(tree.tags) == {EMPTY} for tree in trees.sentences):
         raise GrammarError(
-            f"no word has a tag by {options.tag_scheme or 'upos or xpos'}, and automata learn from "
-            "tags; there must be some"
+            f"no word has a tag in {options.tag_scheme or 'upos or xpos'}; automata are learned "
+            "from tags"
         )
     # Checked before EM, which takes long.
     if options.relations and not any(head for tree in trees.sentences for head in tree.heads):
         raise GrammarError(
-            "every word of the trees is a root, and relations are learned from arcs between words "
-            "too; give trees with such arcs, or leave relations out with --no-relations"
+            "every word of the trees is a root, but relations are learned from arcs between words; "
+            "provide trees with such arcs, or leave relations out with --no-relations"
         )
     scored = projective_trees(_spread(dev, MAX_SCORED), scheme).sentences
     report = progress or _ignore
     pairs = [(tags, heads) for _, tags, heads in trees.sentences]
     symbols = sorted({UNKNOWN_TAG, *(tag for tags, _ in pairs for tag in tags)})
-    # With another objective there may be nothing to judge signed automata by.
+    # Signed automata may have no value under other objectives.
     parsing = replace(options.parsing, lexical_weight=options.lexical_weight or 1.0)
     plain = replace(parsing, objective="sum", lexical_alone=False)
 
@@ -211,7 +211,7 @@ def train_dependencies(
             "lexical": None if options.lexical is None else options.lexical.states,
             "em": {
                 "best": learned.best,
-                # Without times, which differ from run to run: one seed gives one file.
+                # Without times, which differ between runs: one seed gives one file.
                 "record": [
                     {
                         "restart": each.restart,
@@ -227,10 +227,10 @@ def train_dependencies(
 
 
 def scheme_of_treebank(sentences: Sequence[Sentence]) -> TokenisationScheme:
-    """What a treebank takes for a word, by its words and its ranges.
+    """How a treebank splits text into words, from its words and its ranges.
 
-    A range whose words nothing in it shows, such as French ``du`` for ``de le``, is kept where it
-    is more frequent than the same characters as one word.
+    A range whose words are not substrings of it, such as French ``du`` for ``de le``, is kept as a
+    contraction if it is more frequent than the same characters as one word.
     """
     ways: dict[str, Counter[tuple[str, ...]]] = {}
     whole: Counter[str] = Counter()
@@ -243,10 +243,10 @@ def scheme_of_treebank(sentences: Sequence[Sentence]) -> TokenisationScheme:
                 ways.setdefault(extra.cells[1].lower(), Counter())[tuple(forms)] += 1
         whole.update(word.form.lower() for word in sentence.words if word.id not in covered)
     spaces = [each.space_after() for each in sentences]
-    # A file in which nothing is joined has lost its text.
-    is_told = any(not all(each[:-1]) for each in spaces)
+    # A file without joined words has lost its text.
+    has_spacing = any(not all(each[:-1]) for each in spaces)
     scheme = TokenisationScheme.of_words(
-        (each.forms() for each in sentences), spaces if is_told else None
+        (each.forms() for each in sentences), spaces if has_spacing else None
     )
     contracted = {}
     for surface, counts in ways.items():
@@ -254,8 +254,10 @@ def scheme_of_treebank(sentences: Sequence[Sentence]) -> TokenisationScheme:
         shown = tuple(token.text.lower() for token in tokenise(surface, scheme))
         if count > whole[surface] and shown != parts and " " not in surface:
             contracted[surface] = (count, parts)
-    most = sorted(contracted, key=lambda surface: -contracted[surface][0])[:_MAX_CONTRACTED]
-    return replace(scheme, contracted=tuple(sorted((each, *contracted[each][1]) for each in most)))
+    frequent = sorted(contracted, key=lambda surface: -contracted[surface][0])[:_MAX_CONTRACTED]
+    return replace(
+        scheme, contracted=tuple(sorted((each, *contracted[each][1]) for each in frequent))
+    )
 
 
 def _with_best_weight(
@@ -280,7 +282,7 @@ def _weighted(parser: DependencyParser, weight: float) -> DependencyParser:
 
 
 def _spread(items: Sequence[Item], max_items: int) -> list[Item]:
-    """At most so many, from all over the sequence: neighbours in a treebank are of one text."""
+    """At most ``max_items``, spread evenly: neighbours in a treebank are from one text."""
     n = min(len(items), max_items)
     return [items[at * len(items) // n] for at in range(n)]
 

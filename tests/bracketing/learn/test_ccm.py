@@ -141,7 +141,7 @@ def test_sentences_of_one_word_say_nothing():
 
 @pytest.mark.parametrize("sentences", [[], [["D"]], [["D"] * 11]])
 def test_nothing_to_learn_from_is_refused(sentences):
-    with pytest.raises(GrammarError, match="no sentence of two words to 10 to learn from"):
+    with pytest.raises(GrammarError, match="no sentence of two to 10 words to learn from"):
         learn_constituent_context(sentences)
 
 
@@ -150,7 +150,7 @@ def test_nothing_to_learn_from_is_refused(sentences):
     [
         ({"lengths": ()}, "lengths are"),
         ({"lengths": (1,)}, "lengths are"),
-        ({"lengths": (10, 10)}, "must rise"),
+        ({"lengths": (10, 10)}, "must increase"),
         ({"lengths": (None, 10)}, "None at the end alone"),
         ({"iterations": 0}, "iterations is 0"),
         ({"tolerance": -1.0}, "tolerance is -1.0"),

@@ -147,7 +147,7 @@ def test_shortest_sentences(tags, spans):
 
 
 def test_what_has_no_meaning_is_refused():
-    with pytest.raises(GrammarError, match="no sentence of two words to 2"):
+    with pytest.raises(GrammarError, match="no sentence of two to 2 words"):
         learn_ccm_from_metric(
             [(["w"] * 3, ["DT", "NN", "VBD"])], metric(), ConstituentContextOptions((2,))
         )

@@ -251,7 +251,7 @@ def test_other_ways_of_decoding():
     assert parse("--objective", "product", input=RICH).exit_code == 0
     done = parse("--objective", "viterbi", input=RICH)
     assert (done.exit_code, done.stdout) == (2, "")
-    assert "objective viterbi is for automata of probabilities; these are signed" in done.stderr
+    assert "objective viterbi requires probability automata; these are signed" in done.stderr
 
 
 def test_several_roots_when_asked(folder):
@@ -383,11 +383,11 @@ def test_malformed_training_trees(folder):
         (["--lexical", "none", "--lexical-weight", 2], "--lexical-weight requires a lexical model"),
         (["--method", "sibling"], "--method sibling has a state for each tag"),
         (["--tags", "pos"], "unknown tag scheme 'pos'"),
-        (["--tags", "xpos"], "no word has a tag by xpos"),
+        (["--tags", "xpos"], "no word has a tag in xpos"),
         (["--back-off", 1.5], "back_off is 1.5"),
         (
             ["--method", "spectral", "--objective", "viterbi"],
-            "objective viterbi is for automata of probabilities",
+            "objective viterbi requires probability automata",
         ),
         (["--dev", "missing.conllu"], "missing.conllu: can't be read"),
         (["-o", "train.conllu"], "train.conllu: is an input file, which the model would replace"),

@@ -170,7 +170,7 @@ def test_one_state_is_the_pcfg():
     [
         (lambda p: {"dense": p.dense[:-1]}, GrammarError, "tensor exceeds the end"),
         (lambda p: {"samples": p.samples[:-1]}, GrammarError, "tensor exceeds the end"),
-        (lambda p: {"lexical": p.lexical[:-1]}, GrammarError, "lexical vectors don't fit"),
+        (lambda p: {"lexical": p.lexical[:-1]}, GrammarError, "lexical vectors do not match"),
         (lambda p: {"root": p.root[:-1]}, ShapeError, "axis 0 of root is states"),
         (lambda p: {"ratio": p.ratio[:-1]}, ShapeError, "axis 0 of ratio is R"),
         (lambda p: {"rule_symbols": p.rule_symbols[::-1]}, GrammarError, "are for other rules"),
@@ -249,7 +249,7 @@ def moved(grammar: LPCFG, by: int) -> np.ndarray:
         (
             lambda g: {"word_use_start": g.parameters.word_use_start[:0]},
             GrammarError,
-            "the lexical vectors don't fit",
+            "the lexical vectors do not match",
         ),
         (
             lambda g: {"word_use_start": g.parameters.word_use_start + 1},

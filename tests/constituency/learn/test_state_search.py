@@ -147,9 +147,9 @@ def test_progress_goes_to_the_end():
     [
         ({"beam": 0}, "beam is 0; it must be at least 1"),
         ({"most": -1}, "most is -1; it must be at least 1"),
-        ({"numbers": ()}, r"numbers is \(\); it must hold numbers of states"),
-        ({"numbers": (4, 0)}, r"numbers is \(4, 0\); it must hold numbers of states"),
-        ({"numbers": (2**31,)}, "it must hold numbers of states, from 1 to 2147483647"),
+        ({"numbers": ()}, r"numbers is \(\); it must list numbers of states"),
+        ({"numbers": (4, 0)}, r"numbers is \(4, 0\); it must list numbers of states"),
+        ({"numbers": (2**31,)}, "it must list numbers of states from 1 to 2147483647"),
     ],
 )
 def test_settings_without_a_meaning(options, message):

@@ -369,7 +369,7 @@ def test_viterbi_gives_the_best_path_of_others(seed: int, n: int, multi_root: bo
 
 
 def test_signed_automata_have_no_best_derivation():
-    with pytest.raises(GrammarError, match="operators of head-automata holds a negative number"):
+    with pytest.raises(GrammarError, match="operators of head-automata has a negative number"):
         viterbi(ones(2, -1.0))
 
 
@@ -380,9 +380,9 @@ def test_arrays_that_do_not_agree_are_refused():
     sentence = ones(3)
     with pytest.raises(ShapeError, match="axis 1 of operator_of is positions, which must be 4"):
         head_inside_outside(sentence._replace(operator_of=np.zeros((4, 3), dtype=np.int64)))
-    with pytest.raises(ShapeError, match=r"operator_of holds a number outside 0\.\.0"):
+    with pytest.raises(ShapeError, match=r"operator_of has a number outside 0\.\.0"):
         head_inside_outside(sentence._replace(operator_of=np.ones((4, 4), dtype=np.int64)))
-    with pytest.raises(ShapeError, match=r"n_states holds a number outside 0\.\.1"):
+    with pytest.raises(ShapeError, match=r"n_states has a number outside 0\.\.1"):
         viterbi(sentence._replace(n_states=np.array([2])))
     with pytest.raises(ShapeError, match="automaton_of holds int32, must hold int64"):
         viterbi(sentence._replace(automaton_of=np.zeros((4, 2), dtype=np.int32)))

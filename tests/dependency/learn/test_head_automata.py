@@ -156,7 +156,7 @@ def test_em_goes_on_from_a_checkpoint(tmp_path):
 def test_settings_that_have_no_meaning_are_refused():
     for settings, message in (
         ({"method": "cky"}, "method is 'cky'; it must be one of det, det"),
-        ({"back_off": 0.0}, "back_off is 0.0; it must lie between 0 and 1"),
+        ({"back_off": 0.0}, "back_off is 0.0; it must be between 0 and 1"),
         ({"states": 0}, "states is 0"),
         ({"prior": 0.0}, "prior is 0.0"),
         ({"iterations": 0}, "iterations is 0"),

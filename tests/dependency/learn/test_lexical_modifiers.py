@@ -209,7 +209,7 @@ def test_a_model_file_gives_the_model_back(tmp_path):
 def test_impossible_trees_are_refused():
     for sentence, problem in [
         (HeadedSentence(["a", "b"], ["X"], [0, 1]), "2 words and 1 tags"),
-        (HeadedSentence(["a", "b"], ["X", "X"], [0]), "sentence 1 must have one head a word"),
+        (HeadedSentence(["a", "b"], ["X", "X"], [0]), "sentence 1 must have one head per word"),
         (HeadedSentence(["a", "b"], ["X", "X"], [0, 3]), "from 0 to 2"),
         (HeadedSentence(["a", "b"], ["X", "X"], [0, -1]), "from 0 to 2"),
     ]:
@@ -238,7 +238,7 @@ def changed(array, at, value):
 def test_impossible_models_are_refused():
     model = counted()
     for changes, problem in [
-        ({"tags": ("NOUN",) * len(model.tags)}, "must differ"),
+        ({"tags": ("NOUN",) * len(model.tags)}, "must be distinct"),
         ({"after": -model.after}, "below 0"),
         ({"diversity": 0.0}, "diversity"),
         ({"by_nothing": model.by_tag}, "by_nothing"),
@@ -249,10 +249,10 @@ def test_impossible_models_are_refused():
         replace(model, after=model.after[1:])
     level = model.by_word
     for changes, problem in [
-        ({"context": level.context[::-1].copy()}, "context must rise"),
+        ({"context": level.context[::-1].copy()}, "context must increase"),
         ({"context": changed(level.context, -1, 10**12)}, "not from 0"),
         ({"tag": changed(level.tag, 0, len(model.tags) + 2)}, "not from 0"),
-        ({"tag": changed(level.tag, slice(None), 0)}, "tag must rise|add up"),
+        ({"tag": changed(level.tag, slice(None), 0)}, "tag must increase|do not sum"),
         ({"tag_count": level.tag_count + np.int32(1)}, "add up"),
         ({"word_count": changed(level.word_count, 0, 0)}, "below 1"),
         ({"word_start": changed(level.word_start, -1, 10**6)}, "ends with"),

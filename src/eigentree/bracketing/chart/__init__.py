@@ -1,1 +1,1 @@
-"""The chart of bracketings: minimum evolution."""
+"""Charts of unlabelled binary trees: span marginals, best trees and minimum evolution."""

@@ -1,11 +1,11 @@
 """Kernels over all binary trees of a sentence: bracket marginals, and the best tree.
 
-A tree has the weight of the product of w over its spans of a word or more.  With logarithms
-throughout, so that no length under- or overflows,
+A tree's weight is the product of w over its spans of one or more words.  In logarithms,
+so that no length under- or overflows,
 
     inside(i, j) = log w(i, j) + log sum_k exp(inside(i, k) + inside(k, j)),    i < k < j,
 
-and with p(whole sentence) = 1, from wide spans to narrow ones, each span passes its marginal on:
+and with p(whole sentence) = 1, from wide to narrow, each span distributes its marginal:
 
     p(i, k) and p(k, j) gain p(i, j) exp(log w(i, j) + inside(i, k) + inside(k, j) - inside(i, j)).
 
@@ -22,7 +22,7 @@ from eigentree.types import Floats, Longs
 
 @kernel
 def row_of(start: int, n_words: int) -> int:
-    """Place of the empty span at a position; the wider spans that begin there follow in order."""
+    """Index of the empty span at a position; wider spans from there follow in order."""
     return start * (n_words + 1) - start * (start - 1) // 2
 
 
@@ -32,8 +32,8 @@ def bracket_marginals(
 ) -> float:
     """Fill the marginals of all spans; returns the sum of the logarithms of the sentences' totals.
 
-    Sentence s has ``n_words[s]`` >= 1 words, and its spans begin at ``first[s]``; ``inside`` has
-    room for the longest sentence.  O(n^3) time a sentence.
+    Sentence s has ``n_words[s]`` >= 1 words, and its spans start at index ``first[s]``; ``inside``
+    has room for the longest sentence.  O(n^3) time per sentence.
     """
     log_total = 0.0
     for s in range(len(n_words)):
@@ -81,7 +81,7 @@ def fill_inside(n: int, weight: Floats, out_inside: Floats) -> None:
 
 @kernel
 def best_splits(n: int, weight: Floats, margin: float, out_value: Floats, out_split: Longs) -> None:
-    """Fill the best weight below each span, and the split that gives it.
+    """Fill the best weight below each span, and the split that attains it.
 
     Among splits whose values differ by at most ``margin``, the first is chosen.  O(n^3) time.
     """

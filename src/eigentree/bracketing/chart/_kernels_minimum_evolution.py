@@ -1,11 +1,11 @@
 """Kernels of the search for the shortest tree over distances (`minimum_evolution`).
 
-The table of item [i, k) with split j has, in the words of that file,
+The table entry of item [i, k) with split j is, in the notation of that module,
 
     below[i, k, j] = F[i, j, k] - D([i, j), [j, k)) / 2,
 
-since the mean distance between the two parts enters the edge above the item in the same way
-whatever stands around it.  Split points are the last axis, so that the search over them reads
+since the mean distance between the two parts contributes equally to the edge above the item
+whatever its surroundings.  Split points are the last axis, so that the search over them reads
 memory in order.
 """
 
@@ -30,7 +30,7 @@ def best_child(
     least_squares: bool,
     margin: float,
 ) -> tuple[float, int]:
-    """The least length below a child with the edge above it, and its split; -1 for a word."""
+    """The minimum length below a child plus the edge above it, and its split; -1 for a word."""
     n = len(sums) - 1
     low, high = child
     s_low, s_high = sibling
@@ -86,15 +86,15 @@ def fill(sums: Floats, least_squares: bool, margin: float, below: Floats, splits
 def best_top(
     sums: Floats, below: Floats, top: int, least_squares: bool, margin: float
 ) -> tuple[float, int, int]:
-    """The least length of all trees with the root between words top - 1 and top.
+    """The minimum length of all trees with the root between words top - 1 and top.
 
-    Also the splits of both sides, -1 for a word.
+    Also returns the splits of both sides, -1 for a word.
     """
     n = len(sums) - 1
     best, first, second = 0.0, -1, -1
     n_left, n_right = top, n - top
-    found = False
-    # A side of one word has no split: then the loop over it is gone through once.
+    any_length = False
+    # A side of one word has no split: its loop then runs once.
     for m in range(1, max(top, 2)):
         for q in range(top + 1, max(n, top + 2)):
             value = 0.0
@@ -119,8 +119,8 @@ def best_top(
                 value += 0.5 * crossed * block(sums, m, top, top, q) / (b * g)
                 value += 0.5 * (1.0 - crossed) * block(sums, 0, m, top, q) / (a * g)
                 value += 0.5 * (1.0 - crossed) * block(sums, m, top, q, n) / (b * h)
-            if not found or value < best - margin:
-                found = True
+            if not any_length or value < best - margin:
+                any_length = True
                 best = value
                 first = m if n_left > 1 else -1
                 second = q if n_right > 1 else -1
@@ -129,9 +129,9 @@ def best_top(
 
 @kernel
 def trace(splits: Shorts, top: int, first: int, second: int, waiting: Shorts, out: Shorts) -> None:
-    """Read off the spans of the tree below a root, parents first, from left to right.
+    """Write the spans of the tree below a root, parents first, from left to right.
 
-    ``out`` has room for n - 1 spans with their splits, ``waiting`` for as many.
+    ``out`` has room for n - 1 spans with their splits, ``waiting`` for the same number.
     """
     n = len(splits) - 1
     out[0, 0], out[0, 1], out[0, 2] = 0, n, top

@@ -82,7 +82,7 @@ def best_binary_tree(weight: Floats, n_words: int, top: int | None = None) -> We
         return WeightedTree(frozenset(), 0, 0.0)
     if top is not None and not 0 < top < n:
         raise GrammarError(
-            f"the root can't split {n} words at position {top}; it must be 1 to {n - 1}"
+            f"the root cannot split {n} words at position {top}; it must be 1 to {n - 1}"
         )
     value = np.empty_like(weight)
     split = np.zeros(len(weight), dtype=np.int64)

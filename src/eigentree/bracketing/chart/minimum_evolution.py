@@ -1,4 +1,4 @@
-"""The shortest tree over distances between words: minimum evolution, among trees over intervals.
+"""Minimum evolution: the shortest tree over distances between words, among trees over intervals.
 
 Let d be distances between the n words of a sentence.  A tree whose inner nodes all have three
 neighbours is *unrooted*; a root within one of its edges directs it, so that each inner node has
@@ -9,26 +9,26 @@ between two inner nodes, with A, B behind the one and G, H behind the other, hav
     (D(x, A) + D(x, B) - D(A, B)) / 2
     (D(A, G) + D(B, H) + D(A, H) + D(B, G)) / 4 - D(A, B) / 2 - D(G, H) / 2,
 
-exact where distances are sums along the edges of the tree, and estimates elsewhere.  The tree with
-the least sum of lengths is the estimate (Rzhetsky and Nei 1993; Parikh et al. 2014, equations 3,
-4 and 6, which average over words as D does).  Least squares lengths instead weigh
+exact where distances are sums along the edges of the tree, and estimates elsewhere.  The estimated
+tree is the one with the minimum sum of lengths (Rzhetsky and Nei 1993; Parikh et al. 2014,
+equations 3, 4 and 6, which average over words as D does).  Least squares lengths instead weigh
 D(A, H) + D(B, G) by w / 2 and D(A, G) + D(B, H) by (1 - w) / 2, with
 
     w = (|A| |G| + |B| |H|) / ((|A| + |B|) (|G| + |H|)).
 
-Of all trees those are looked at in which the root parts the words before position ``top`` from
-the rest, and all nodes below are over intervals.
+The search covers all trees in which the root splits the words at position ``top`` and all nodes
+below are over intervals.
 
 **Items.**  Item [i, k) with split j is a node with the children [i, j) and [j, k).  Whatever the
-root, behind its third edge are the words outside [i, k).  So the length of the edge above a child
-is known from the child's split and the parent's, and
+root, the words beyond its third edge are those outside [i, k).  The length of the edge above a
+child is therefore determined by the child's split and the parent's, and
 
     F[i, j, k] = best of [i, j) + best of [j, k),   each below [i, k) split at j,
     best of C  = min over splits m of C of  F[C, m] + length of the edge above C
 
-are the least summed lengths of all edges below an item.  The splits of the two children do not
-know of each other, so that an item costs O(n), as in the algorithm of Eisner and Satta (1999) with
-splits in the place of heads.  All D come from sums over rectangles of d in O(1).
+are the minimum total lengths of all edges below an item.  The splits of the two children are
+independent, so an item costs O(n), as in the algorithm of Eisner and Satta (1999) with
+splits instead of heads.  Each D is computed in O(1) from sums over rectangles of d.
 
 One table of items serves every position of the root.
 """
@@ -43,8 +43,8 @@ from eigentree.bracketing.chart import _kernels_minimum_evolution as kernels
 from eigentree.errors import GrammarError, ShapeError
 from eigentree.types import Floats, Shorts
 
-# Of two trees whose lengths differ by less than this, relative to all distances of a word, the
-# first is taken: sums that rounding alone tells apart would make results differ by machine.
+# Trees whose lengths differ by less than this, relative to all distances of a word, count as
+# equal, and the first is chosen; rounding differs between machines.
 MARGIN = 1e-12
 # Numbers of splits are stored in 16 bits, and a table of this size takes 12 GiB.
 MOST_WORDS = 1000
@@ -56,10 +56,10 @@ class RootedTree(NamedTuple):
     Attributes
     ----------
     spans : int16, axes (n - 1, 3)
-        Start, end and split of each node over two words or more, parents before children, from
+        Start, end and split of each node over two or more words, parents before children, from
         left to right.  None for a sentence of one word.
     top : int
-        Where the root parts the sentence; 0 for less than two words.
+        Position at which the root splits the sentence; 0 for fewer than two words.
     length : float
         Sum of the lengths of all edges.
     """
@@ -70,7 +70,7 @@ class RootedTree(NamedTuple):
 
 
 class BracketingChart(NamedTuple):
-    """The items of a sentence, for all positions of the root; made by `minimum_evolution`.
+    """The items of a sentence, for all positions of the root; created by `minimum_evolution`.
 
     Attributes
     ----------
@@ -95,7 +95,7 @@ class BracketingChart(NamedTuple):
         return len(self.sums) - 1
 
     def lengths(self) -> Floats:
-        """Axes (n + 1): least length of a tree for each position of the root, inf at 0 and n."""
+        """Axes (n + 1): minimum length of a tree for each root position, inf at 0 and n."""
         lengths = np.full(self.n_words + 1, np.inf)
         for top in range(1, self.n_words):
             lengths[top] = self._best(top)[0]
@@ -107,18 +107,18 @@ class BracketingChart(NamedTuple):
         Parameters
         ----------
         top
-            The root parts words before this position from the rest; 1 to n - 1.  None: wherever
-            the tree is shortest.  Every edge of an unrooted tree may hold its root, so that many
-            positions give the same length, and the first is taken.
+            Position at which the root splits the words, 1 to n - 1.  None for the position with
+            the shortest tree.  Every edge of an unrooted tree can have the root, so several
+            positions give the same length; the first is chosen.
 
         Raises
         ------
         GrammarError
-            When there are words on one side only.
+            When one side of the root would have no words.
 
         Cost
         ----
-        O(n^2) for a given position, O(n^3) for none.
+        O(n^2) for a given position, O(n^3) for None.
         """
         n = self.n_words
         if n < 2:
@@ -128,7 +128,7 @@ class BracketingChart(NamedTuple):
             top = int(np.flatnonzero(lengths <= lengths.min() + self.margin)[0])
         if not 0 < top < n:
             raise GrammarError(
-                f"the root can't split {n} words at position {top}; it must be 1 to {n - 1}"
+                f"the root cannot split {n} words at position {top}; it must be 1 to {n - 1}"
             )
         length, first, second = self._best(top)
         spans, waiting = np.empty((2, n - 1, 3), dtype=np.int16)
@@ -145,17 +145,17 @@ def minimum_evolution(distances: Floats, *, least_squares: bool = False) -> Brac
     Parameters
     ----------
     distances : float64, axes (n, n)
-        Symmetric; the diagonal does not matter.  Negative ones are allowed, for adding a number to
-        all distances of a word lengthens every tree by as much.
+        Symmetric; the diagonal is ignored.  Negative distances are allowed, since adding a constant
+        to all distances of a word lengthens every tree by the same amount.
     least_squares
-        Whether edges have the lengths of least squares.
+        Whether edge lengths are estimated by least squares.
 
     Raises
     ------
     ShapeError
-        When the distances are not square.
+        When the array is not square.
     GrammarError
-        When they are not symmetric or not finite, or for more than `MOST_WORDS` words.
+        When distances are not symmetric or not finite, or there are more than `MOST_WORDS` words.
 
     Cost
     ----
@@ -174,10 +174,10 @@ def minimum_evolution(distances: Floats, *, least_squares: bool = False) -> Brac
     if n > MOST_WORDS:
         raise GrammarError(f"there are {n} words; a chart can have at most {MOST_WORDS}")
     if not np.all(np.isfinite(distances)):
-        raise GrammarError("a distance is not finite; all must be")
+        raise GrammarError("distances must be finite")
     largest = float(np.max(np.abs(distances), initial=0.0))
     if np.max(np.abs(distances - distances.T), initial=0.0) > MARGIN * largest:
-        raise GrammarError("distances are not symmetric; they must be")
+        raise GrammarError("distances must be symmetric")
     sums = np.zeros((n + 1, n + 1))
     sums[1:, 1:] = distances
     np.fill_diagonal(sums, 0.0)

@@ -1,4 +1,4 @@
-"""The kernel that counts pairs of word classes by their distance."""
+"""Kernel that counts pairs of word classes by their distance."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from eigentree.types import Ints, Longs, Tallies
 
 @kernel
 def count_pairs(symbols: Ints, starts: Longs, pairs: Tallies) -> None:
-    """Count, in ``pairs[first, second, distance - 1]``, what stands how far to the right of what.
+    """Count in ``pairs[first, second, distance - 1]`` the pairs of symbols at each distance.
 
-    Sentence i has the symbols ``starts[i]`` to ``starts[i + 1]``.
+    Sentence i has the symbols ``starts[i]:starts[i + 1]``.
     """
     largest = pairs.shape[2]
     for sentence in range(len(starts) - 1):

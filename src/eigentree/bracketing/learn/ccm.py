@@ -58,18 +58,18 @@ class ConstituentContextOptions:
     Attributes
     ----------
     lengths
-        Most words of the sentences of each stage, rising; None, at the end alone, for no limit.
+        Maximum sentence length of each stage, increasing; None, at the end only, for no limit.
     iterations
-        Most maximisation steps of a stage.
+        Maximum number of maximisation steps per stage.
     tolerance
-        A stage ends, too, once a step raises the objective by less than this part of its
-        size; 0 never ends one early.
+        A stage also ends once a step raises the relative objective by less than this; 0 disables
+        the test.
     constituents, distituents
-        What each yield and context is taken to have been besides; above 0.
+        Pseudo-counts of each yield and context as constituent and as distituent; above 0.
     start
-        ``"split"`` or ``"random"``.
+        Initial marginals: ``"split"`` or ``"random"``.
     seed
-        Of a random start.
+        Seed of a random start.
     """
 
     lengths: tuple[int | None, ...] = (10,)
@@ -85,16 +85,16 @@ class ConstituentContextOptions:
         rising = all(one < other for one, other in pairwise(limits))
         if not limits or limits[0] < 2 or not rising:
             raise SettingsError(
-                f"lengths are {self.lengths}, which must rise from 2 or more, None at the end alone"
+                f"lengths is {self.lengths}; it must increase from 2 or more, None only at the end"
             )
         if self.iterations < 1:
-            raise SettingsError(f"iterations is {self.iterations}, which must be at least 1")
+            raise SettingsError(f"iterations is {self.iterations}; it must be at least 1")
         if not self.tolerance >= 0.0:
-            raise SettingsError(f"tolerance is {self.tolerance}, which must be at least 0")
+            raise SettingsError(f"tolerance is {self.tolerance}; it must be at least 0")
         if not (0.0 < self.constituents < np.inf and 0.0 < self.distituents < np.inf):
             raise SettingsError(
-                f"constituents and distituents are {self.constituents} and {self.distituents}, "
-                "which must be above 0"
+                f"constituents and distituents are {self.constituents} and {self.distituents}; "
+                "they must be above 0"
             )
 
 
@@ -119,26 +119,26 @@ def learn_constituent_context(
     Parameters
     ----------
     tag_sequences
-        Tags of each sentence, without punctuation.  Those of one word, and those longer than
-        all stages allow, are left out.
+        Tags of each sentence, without punctuation.  Sentences of one word, and those too long for
+        the last stage, are skipped.
     options
-        How.
+        Settings.
     trees
-        For each sentence half-open spans of two words or more that the first marginals are taken
-        from, in place of what `options` say.
+        Half-open spans of two or more words of each sentence, from which the first marginals are
+        taken; replaces `start` of `options`.
     after_step
         Called after each maximisation step.
 
     Raises
     ------
     GrammarError
-        When the first stage has no sentence of two words or more.
+        When the first stage has no sentence of two or more words.
     SettingsError
-        When there are more or fewer trees than sentences.
+        When the number of trees differs from that of sentences.
 
     Cost
     ----
-    O(n^3) time an iteration and O(n^2) memory a sentence.
+    O(n^3) time per iteration and O(n^2) memory per sentence.
     """
     longest = options.lengths[-1]
     if trees is not None and len(trees) != len(tag_sequences):
@@ -155,13 +155,13 @@ def learn_constituent_context(
     shortest = options.lengths[0]
     if not any(shortest is None or len(tags) <= shortest for tags in used):
         raise GrammarError(
-            f"there is no sentence of two words to {shortest or 'any number'} to learn from"
+            f"there is no sentence of two to {shortest or 'any number of'} words to learn from"
         )
     keys = trie_of(positions_of(sentences, len(names)), len(names))
     model: ConstituentContextModel | None = None
     for stage, limit in enumerate(options.lengths, start=1):
-        own = [at for at, tags in enumerate(sentences) if limit is None or len(tags) <= limit]
-        spans = spans_of([sentences[at] for at in own], keys, len(names))
+        selected = [at for at, tags in enumerate(sentences) if limit is None or len(tags) <= limit]
+        spans = spans_of([sentences[at] for at in selected], keys, len(names))
         learner = _Stage(names, keys, spans, options)
         before = -np.inf
         if model is not None:
@@ -169,7 +169,7 @@ def learn_constituent_context(
         elif trees is None:
             marginal, _ = learner.expect(learner.start())
         else:
-            marginal = indicators_of([trees[places[at]] for at in own], spans)
+            marginal = indicators_of([trees[places[at]] for at in selected], spans)
         for iteration in range(1, options.iterations + 1):
             model = learner.maximise(marginal)
             marginal, log_total = learner.expect(model.span_log_odds(learner.spans))
@@ -197,7 +197,7 @@ class _Stage:
         self.keys = keys
         self.spans = spans
         self.options = options
-        self.n_contexts = (len(names) + 2) ** 2  # with a number for unknown tags, as in decoding
+        self.n_contexts = (len(names) + 2) ** 2  # including an unknown tag, as in decoding
         self.yield_uses = np.bincount(spans.yields, minlength=len(keys) + 1)
         self.context_uses = np.bincount(spans.contexts, minlength=self.n_contexts)
         self.inside = np.empty((int(spans.n_words.max()) + 1) * (int(spans.n_words.max()) + 2) // 2)
@@ -225,7 +225,7 @@ class _Stage:
 
         def log_odds(of: Longs, uses: Longs) -> Floats:
             bracketed = np.bincount(of, marginal, minlength=len(uses))
-            # Rounding may put the marginals of a yield a little above its uses.
+            # Rounding may make the marginals of a yield slightly larger than its uses.
             others = np.maximum(uses - bracketed, 0.0)
             odds = (bracketed + options.constituents) / (others + options.distituents)
             return np.asarray(np.log(odds), dtype=np.float64)
@@ -240,7 +240,7 @@ class _Stage:
         )
 
     def objective(self, model: ConstituentContextModel, log_total: float) -> float:
-        """What the steps raise, given the log of the sums over trees of products of odds."""
+        """The objective, from the log of the sums over trees of products of odds."""
         options = self.options
         value = log_total
         for odds, uses in (

@@ -1,16 +1,16 @@
 """Constituent-context models initialised by the trees of a metric.
 
-A tree metric (`eigentree.bracketing.learn.tree_metric`) knows words by their vectors and gives a
-sentence its shortest tree, but it sees only the tags of two words and their positions.  The
-constituent-context model (`eigentree.bracketing.learn.ccm`) sees whole spans, their yields and
-contexts, but where expectation maximisation ends depends on the first marginals, and its accuracy
-may fall while its objective rises.  So the metric initialises the model:
+A tree metric (`eigentree.bracketing.learn.tree_metric`) represents words by their vectors and gives
+a sentence its shortest tree, but depends only on the tags of two words and their positions.  The
+constituent-context model (`eigentree.bracketing.learn.ccm`) uses whole spans, their yields and
+contexts, but the result of expectation maximisation depends on the first marginals, and its
+accuracy may fall while its objective rises.  Therefore the metric initialises the model:
 
 1. Sentences of up to ten words get the shortest trees of the metric, with the root at the position
    given by `eigentree.bracketing.root_split`.  The first marginals are 1 for their spans, else 0.
-2. A maximisation step makes a model of them; an expectation step and a second maximisation step
-   correct what most spans contradict.  Two iterations stay close to the metric's trees, so no gold
-   trees are needed to stop early.
+2. A maximisation step estimates a model from them; one expectation step and a second maximisation
+   step correct spans that contradict the majority.  Two iterations stay close to the metric's
+   trees, so no gold trees are needed for early stopping.
 3. This is done twice, for the tags and for universal tags, which have more examples of each yield.
    The errors of the two models differ.
 
@@ -20,13 +20,13 @@ both marginals of a span s,
     maximise over binary trees t:  sum over s in t of p(s).
 
 Punctuation separates phrases more often than it is inside them, which neither the metric nor the
-models know: a span that has a mark inside and doesn't reach from mark to mark has one nat
+models use: a span that has a mark inside and is not delimited by marks has one nat
 subtracted from its log-odds.
 
 References
 ----------
 Parikh et al. 2014 for the metric; Klein and Manning 2002 for the model; Goodman 1996 for trees of
-the greatest expected number of right spans.
+the greatest expected number of correct spans.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ def learn_ccm_from_metric(
 
     Cost
     ----
-    O(n^4) time a sentence for the metric's trees, O(n^3) for each step.
+    O(n^4) time per sentence for the metric's trees, O(n^3) for each step.
     """
     tag_map = metric.tag_map
     longest = options.lengths[-1]

@@ -1,33 +1,33 @@
 """Tree metrics from tagged text: spectral distances between words (Parikh, Cohen and Xing 2014).
 
 Suppose that a sentence's tags determine an unrooted binary tree whose leaves are its words' vectors
-w in R^p and whose inner nodes are unseen vectors in R^m, m < p, each linear in its neighbour on
-average.  With S_ij = E[w_i w_j'], not centred, and s_1 >= s_2 >= ... its singular values, then
+w in R^p and whose inner nodes are latent vectors in R^m, m < p, each linear in its neighbour on
+average.  With S_ij = E[w_i w_j'], not centred, and s_1 >= s_2 >= ... its singular values,
 
     d(i, j) = - log s_1(S_ij) - ... - log s_m(S_ij)
 
-is, but for a number that each word adds to all its distances, the sum of lengths along the path
-from i to j: for any node k on that path S_ij = A_ik S_kk A_jk' with matrices of m columns, whose
-volumes multiply.  (The terms of S_ii and S_jj in equation 5 of the paper are such numbers, and
-change no tree, so they are left out.)
+is the sum of lengths along the path from i to j, up to a constant that each word adds to all its
+distances: for any node k on that path S_ij = A_ik S_kk A_jk' with matrices of m columns, whose
+volumes multiply.  (The terms of S_ii and S_jj in equation 5 of the paper are such constants.  They
+affect no tree, and are omitted.)
 
 **Estimation.**  S is estimated for the tags s and t of two words and their distance delta in
-places, from all pairs of words with these tags, weighted by how similar their distances are
+words, from all pairs of words with these tags, weighted by the similarity of their distances
 (section 3.4):
 
     S[s, t, delta] = sum over delta' of K(delta, delta') M[s, t, delta']
                      / sum over delta' of K(delta, delta') N[s, t, delta'],
     K(delta, delta') = max(0, 1 - |delta - delta'| / (bandwidth (delta + delta'))),
 
-with M[s, t, delta'] the sum of w w'' over N[s, t, delta'] pairs.  These moments are all that is
-kept of a text, and add up over its parts.  Where words have one of few different vectors, such as
-those of Brown clusters, M = B' C B with the vectors B and counts C of pairs of classes, which are
-all that has to be counted.
+with M[s, t, delta'] the sum of w w'' over N[s, t, delta'] pairs.  These moments are the only
+statistics of a text; those of its parts can be added.  If words have few distinct vectors, as with
+Brown clusters, M = B' C B with the vectors B and counts C of pairs of classes, and only the counts
+are needed.
 
 **Few examples.**  A moment of c pairs has rank c at most, and its distance would be infinite for
-c < m, so singular values are taken for a given share of the largest at least (`floor`).  Tags that
-were never seen so far apart have the distance of the nearest that was seen, and tags never seen
-together, or unknown, the largest of all.
+c < m, so singular values are bounded below by a share of the largest (`floor`).  Pairs of tags
+that were not seen at some distance use the nearest distance at which they were seen; tags never
+seen together, and unknown ones, have the largest distance of all.
 """
 
 from __future__ import annotations
@@ -55,31 +55,31 @@ if TYPE_CHECKING:
 # The words of a sentence and their tags.
 Tagged = tuple[Sequence[str], Sequence[str]]
 
-# Words with at most so many different vectors are counted by these.
+# Words with at most this many distinct vectors are counted by class.
 MOST_CLASSES = 4000
-# Bytes that the moments of a text may have.
+# Memory limit for the moments of a text.
 MOST_BYTES = 1 << 31
-# Words that are counted at a time.  Sums of floats depend on it, but not on who adds them up.
+# Words counted at a time.  Sums of floats depend on it, but not on the number of processes.
 CHUNK = 1 << 17
-# Chunks that may wait for each process.
+# Maximum number of waiting chunks per process.
 AHEAD = 2
 
 
 @dataclass(frozen=True, slots=True)
 class MetricOptions:
-    """How a tree metric is estimated.
+    """Settings for estimating a tree metric.
 
     Attributes
     ----------
     rank
-        Singular values that count, m of the paper; fewer where vectors have fewer numbers.
+        Number of singular values used, m of the paper; fewer if vectors have fewer dimensions.
     bandwidth
-        Of the kernel over distances, gamma of the paper.  At 0.4 distances between 0.43 and 2.33
-        times as large take part, with less weight the more they differ.
+        Bandwidth of the kernel over distances, gamma of the paper.  With 0.4, distances from 0.43
+        to 2.33 times as large contribute, with less weight the more they differ.
     floor
-        Least singular value, as a share of the largest.
+        Lower bound of singular values, as a share of the largest.
     largest_distance
-        Distances in places that are told apart.
+        Largest distance in words; larger ones are treated as equal to it.
     """
 
     rank: int = 7
@@ -102,18 +102,18 @@ class MetricOptions:
 
 @dataclass(frozen=True, slots=True)
 class ClassMoments:
-    """Moments of words that have few different vectors: counts of pairs.
+    """Moments of words that have few distinct vectors: counts of pairs.
 
     Attributes
     ----------
     tags
-        In alphabetical order.
+        Sorted.
     features : float64, axes (C, p)
         Vectors of the classes.
     symbols : int64, axes (U, 2)
-        The tags and classes that words have together, in order.
+        The combinations of tag and class that occur, sorted.
     pairs : uint32, axes (U, U, delta)
-        How often the second stood so many places to the right of the first, from 1 on.
+        Counts of pairs by first symbol, second symbol and distance, from 1.
     n_words
     """
 
@@ -124,7 +124,7 @@ class ClassMoments:
     n_words: int
 
     def __add__(self, other: ClassMoments) -> ClassMoments:
-        """Those of both texts, exactly; for the same vectors and distances.
+        """The exact moments of both texts; vectors and distances must be equal.
 
         Raises
         ------
@@ -133,10 +133,10 @@ class ClassMoments:
         """
         _check_alike(self.pairs.shape[2], other.pairs.shape[2], self.features, other.features)
         tags = tuple(sorted({*self.tags, *other.tags}))
-        own = [_renumbered(each.symbols, each.tags, tags) for each in (self, other)]
-        symbols = np.unique(np.concatenate(own), axis=0)
+        renumbered_symbols = [_renumbered(each.symbols, each.tags, tags) for each in (self, other)]
+        symbols = np.unique(np.concatenate(renumbered_symbols), axis=0)
         pairs = _class_table(len(symbols), self.pairs.shape[2])
-        for each, renumbered in zip((self, other), own, strict=True):
+        for each, renumbered in zip((self, other), renumbered_symbols, strict=True):
             places = _places_of(renumbered, symbols)
             pairs[np.ix_(places, places)] += each.pairs
         return ClassMoments(tags, self.features, symbols, pairs, self.n_words + other.n_words)
@@ -148,8 +148,8 @@ class ClassMoments:
     def smoothed(self, first: int, second: int, kernel: Floats) -> tuple[Floats, Floats]:
         """For two tags, axes (delta) and (delta, p, p): weights of the kernel, and moments.
 
-        Moments are in other coordinates, of fewer rows and columns, with the same singular values
-        but for zeros.
+        Moments are in other coordinates, possibly of lower dimension, with the same nonzero
+        singular values.
         """
         left, right = (np.flatnonzero(self.symbols[:, 0] == tag) for tag in (first, second))
         counts = self.pairs[left[0] : left[-1] + 1, right[0] : right[-1] + 1].astype(np.float64)
@@ -164,12 +164,12 @@ class ClassMoments:
 
 @dataclass(frozen=True, slots=True)
 class DenseMoments:
-    """Moments of words that each have a vector of their own.
+    """Moments of words with individual vectors.
 
     Attributes
     ----------
     tags
-        In alphabetical order.
+        Sorted.
     counts : int64, axes (T, T, delta)
     sums
         By the numbers of two tags that were seen together: float64, axes (delta, p, p).
@@ -182,7 +182,7 @@ class DenseMoments:
     n_words: int
 
     def __add__(self, other: DenseMoments) -> DenseMoments:
-        """Those of both texts; sums of floats, so that the order counts in the last bits.
+        """The moments of both texts; the order of floating-point sums affects the last bits.
 
         Raises
         ------
@@ -190,17 +190,19 @@ class DenseMoments:
             When dimensions or distances differ.
         """
         if self.sums and other.sums:
-            own, others = (next(iter(each.sums.values()))[0, :0] for each in (self, other))
-            _check_alike(self.counts.shape[2], other.counts.shape[2], own, others)
+            vectors, other_vectors = (
+                next(iter(each.sums.values()))[0, :0] for each in (self, other)
+            )
+            _check_alike(self.counts.shape[2], other.counts.shape[2], vectors, other_vectors)
         tags = tuple(sorted({*self.tags, *other.tags}))
         counts = np.zeros((len(tags), len(tags), self.counts.shape[2]), dtype=np.int64)
         sums: dict[tuple[int, int], Floats] = {}
         for each in (self, other):
             places = [tags.index(tag) for tag in each.tags]
             counts[np.ix_(places, places)] += each.counts
-            for (first, second), own in each.sums.items():
+            for (first, second), moments in each.sums.items():
                 key = places[first], places[second]
-                sums[key] = sums[key] + own if key in sums else own
+                sums[key] = sums[key] + moments if key in sums else moments
         _check_room(sum(each.nbytes for each in sums.values()), "tags, dimensions")
         return DenseMoments(tags, counts, sums, self.n_words + other.n_words)
 
@@ -228,46 +230,46 @@ def count_moments(
     jobs: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> Moments:
-    """The moments of a text, in one pass over it.
+    """Compute the moments of a text in one pass.
 
     Parameters
     ----------
     sentences
-        Words and tags of each; punctuation, by the map, is left out.
+        Words and tags of each; punctuation, as defined by the map, is skipped.
     vectors
-        Words that have none count with the vector of unknown words.
+        Words without a vector use the vector of unknown words.
     tag_map
-        From tags of the text to those that are told apart.
+        Maps the tags of the text to the metric's tags.
     largest_distance
-        In places.
+        In words.
     jobs
-        Processes; the result is the same.
+        Number of processes; the result is the same for any number.
     progress
-        Called with numbers of sentences.
+        Called with the number of sentences of each chunk.
 
     Raises
     ------
     GrammarError
-        When there are no two words in a sentence.
+        When no sentence has two words.
     SettingsError
         When the moments would need more than `MOST_BYTES`.
 
     Cost
     ----
-    Linear in the number of words; each counts for `largest_distance` pairs.  Memory does not depend
-    on the length of the text: with word classes for U^2 numbers a distance, where U are the classes
-    seen with each tag, and else for p^2 numbers a pair of tags and distance.
+    Linear in the number of words, with `largest_distance` pairs each.  Memory does not depend
+    on the length of the text: with word classes U^2 numbers per distance, where U is the number of
+    combinations of tag and class, otherwise p^2 numbers per pair of tags and distance.
     """
     counter = _Counter(vectors, tag_map, largest_distance)
     chunks = _chunks(sentences, progress or (lambda _: None))
     if jobs == 1:
-        found: Iterator[Moments] = map(counter, chunks)
-        moments = _sum(found)
+        parts: Iterator[Moments] = map(counter, chunks)
+        moments = _sum(parts)
     else:
         with worker_pool(jobs, _start_worker, counter) as pool:
             moments = _sum(_bounded(pool, chunks, jobs * AHEAD))
     if moments is None or not moments.tags:
-        raise GrammarError("no sentence has two words or more that are no punctuation")
+        raise GrammarError("no sentence has two or more words other than punctuation")
     return moments
 
 
@@ -277,13 +279,13 @@ def _sum(parts: Iterator[Moments]) -> Moments | None:
 
 
 def _bounded(
-    pool: ProcessPoolExecutor, chunks: Iterator[list[Tagged]], most: int
+    pool: ProcessPoolExecutor, chunks: Iterator[list[Tagged]], max_waiting: int
 ) -> Iterator[Moments]:
-    """What becomes of chunks, in order, a bounded number of them at a time."""
+    """The results of chunks, in order, with a bounded number of chunks at a time."""
     waiting: list[Future[Moments]] = []
     for chunk in chunks:
         waiting.append(pool.submit(_count_there, chunk))
-        if len(waiting) > most:
+        if len(waiting) > max_waiting:
             yield waiting.pop(0).result()
     for future in waiting:
         yield future.result()
@@ -292,7 +294,7 @@ def _bounded(
 def _chunks(
     sentences: Iterable[Tagged], progress: Callable[[int], object]
 ) -> Iterator[list[Tagged]]:
-    """Sentences in lots of about `CHUNK` words."""
+    """Batches of sentences with about `CHUNK` words each."""
     chunk: list[Tagged] = []
     n_words = 0
     for words, tags in sentences:
@@ -308,12 +310,12 @@ def _chunks(
 
 
 class _Counter:
-    """Tallies chunks of text; vectors are looked through for classes once."""
+    """Counts chunks of text; the classes of vectors are determined once."""
 
     def __init__(self, vectors: WordVectors, tag_map: TagMap, largest_distance: int) -> None:
         self._vectors, self._tag_map, self._largest = vectors, tag_map, largest_distance
         rows = np.concatenate([vectors.matrix, vectors.unknown[None]])
-        # By their bytes, in O(V p): sorting rows of hundreds of numbers would take long.
+        # Compared as bytes, in O(V p): sorting rows of hundreds of numbers is slow.
         classes: dict[bytes, int] = {}
         class_of = [classes.setdefault(row.tobytes(), len(classes)) for row in rows]
         self._is_classes = len(classes) <= MOST_CLASSES and 2 * len(classes) <= len(rows)
@@ -335,11 +337,11 @@ class _Counter:
                     f"a sentence has {len(words)} words and {len(tags)} tags: "
                     f"{' '.join(words)[:40]!r}"
                 )
-            for word, given in zip(words, tags, strict=True):
-                if not tag_map.is_punctuation(given):
-                    found = number(word)
-                    rows.append(unknown if found is None else found)
-                    names.append(tag_map(given))
+            for word, word_tag in zip(words, tags, strict=True):
+                if not tag_map.is_punctuation(word_tag):
+                    word_number = number(word)
+                    rows.append(unknown if word_number is None else word_number)
+                    names.append(tag_map(word_tag))
             starts.append(len(rows))
         seen = tuple(sorted(set(names)))
         numbers = {name: at for at, name in enumerate(seen)}
@@ -348,8 +350,8 @@ class _Counter:
         if self._is_classes:
             return self._by_class(seen, tag, self._class_of[row], np.array(starts))
         with one_thread():
-            own = self._features[row].astype(np.float64)
-            return self._by_word(seen, tag, own, np.array(starts))
+            word_vectors = self._features[row].astype(np.float64)
+            return self._by_word(seen, tag, word_vectors, np.array(starts))
 
     def _by_class(
         self, tags: tuple[str, ...], tag: Longs, of_word: Longs, starts: Longs
@@ -376,12 +378,12 @@ class _Counter:
             order = np.argsort(pair, kind="stable")
             first, pair = first[order], pair[order]
             seen, begin = np.unique(pair, return_index=True)
-            for key, own in zip(seen.tolist(), np.split(first, begin[1:]), strict=True):
+            for key, positions in zip(seen.tolist(), np.split(first, begin[1:]), strict=True):
                 s, t = divmod(key, len(tags))
                 if (s, t) not in sums:
                     sums[s, t] = np.zeros((largest, p, p))
-                counts[s, t, distance - 1] = len(own)
-                sums[s, t][distance - 1] = vectors[own].T @ vectors[own + distance]
+                counts[s, t, distance - 1] = len(positions)
+                sums[s, t][distance - 1] = vectors[positions].T @ vectors[positions + distance]
         return DenseMoments(tags, counts, sums, len(tag))
 
 
@@ -389,7 +391,7 @@ _count_here: _Counter
 
 
 def _start_worker(counter: _Counter) -> None:
-    global _count_here  # what a worker process is started for
+    global _count_here  # state of a worker process
     _count_here = counter
 
 
@@ -398,7 +400,7 @@ def _count_there(chunk: list[Tagged]) -> Moments:
 
 
 def metric_of(moments: Moments, tag_map: TagMap, options: MetricOptions) -> TreeMetric:
-    """The tree metric that moments give.
+    """The tree metric given by moments.
 
     Raises
     ------
@@ -407,8 +409,8 @@ def metric_of(moments: Moments, tag_map: TagMap, options: MetricOptions) -> Tree
 
     Cost
     ----
-    A singular value decomposition of a matrix p x p, or of the classes that two tags have, for each
-    two tags and distance.
+    A singular value decomposition of a p x p matrix, or one over the classes of two tags, for each
+    pair of tags and distance.
     """
     size = len(moments.tags)
     largest = options.largest_distance
@@ -421,11 +423,11 @@ def metric_of(moments: Moments, tag_map: TagMap, options: MetricOptions) -> Tree
                 weight, smooth = moments.smoothed(first, second, kernel)
                 seen = np.flatnonzero(weight > 0.0)
                 if len(seen):
-                    own = _distances(smooth[seen], rank, options.floor)
-                    table[first, second] = own[_nearest(seen, largest)]
+                    distances = _distances(smooth[seen], rank, options.floor)
+                    table[first, second] = distances[_nearest(seen, largest)]
     known = table[np.isfinite(table)]
     if not len(known):
-        raise GrammarError("no two words were seen in one sentence, so they have no distance")
+        raise GrammarError("no sentence has two words, so there are no distances")
     table[np.isnan(table)] = known.max()
     return TreeMetric(moments.tags, tag_map, table)
 
@@ -439,7 +441,7 @@ def learn_tree_metric(
     jobs: int = 1,
     progress: Callable[[int], object] | None = None,
 ) -> TreeMetric:
-    """The tree metric of a tagged text: `count_moments`, then `metric_of`.
+    """Learn the tree metric of a tagged text: `count_moments`, then `metric_of`.
 
     References
     ----------
@@ -452,7 +454,7 @@ def learn_tree_metric(
 
 
 def _kernel(largest: int, bandwidth: float) -> Floats:
-    """Axes (delta, delta): how similar distances are."""
+    """Axes (delta, delta): similarity of distances."""
     delta = np.arange(1, largest + 1)
     apart = np.abs(delta[:, None] - delta) / (delta[:, None] + delta)
     return np.asarray(np.maximum(0.0, 1.0 - apart / bandwidth))
@@ -469,7 +471,7 @@ def _smooth(counts: Floats, sums: Floats, kernel: Floats) -> tuple[Floats, Float
 def _distances(moments: Floats, rank: int, floor: float) -> Floats:
     """Spectral distances of matrices, axes (delta, p, p)."""
     values = np.linalg.svd(moments, compute_uv=False)[:, :rank]
-    # Where vectors are zero, there is nothing to be told.
+    # Zero matrices carry no information.
     largest = np.where(values[:, 0] > 0.0, values[:, 0], 1.0)
     shares = np.full((len(values), rank), floor)
     shares[:, : values.shape[1]] = np.maximum(values / largest[:, None], floor)
@@ -477,21 +479,21 @@ def _distances(moments: Floats, rank: int, floor: float) -> Floats:
 
 
 def _nearest(seen: Longs, largest: int) -> Longs:
-    """For each distance the place in `seen` of the nearest one, the smaller of two."""
+    """For each distance, the index in `seen` of the nearest one; of two, the smaller."""
     apart = np.abs(np.arange(largest)[:, None] - seen)
     return np.asarray(np.argmin(apart, axis=1), dtype=np.int64)
 
 
-def _renumbered(symbols: Longs, own: tuple[str, ...], tags: tuple[str, ...]) -> Longs:
-    places = np.array([tags.index(tag) for tag in own], dtype=np.int64)
+def _renumbered(symbols: Longs, old_tags: tuple[str, ...], tags: tuple[str, ...]) -> Longs:
+    places = np.array([tags.index(tag) for tag in old_tags], dtype=np.int64)
     return np.stack([places[symbols[:, 0]], symbols[:, 1]], axis=1)
 
 
 def _places_of(rows: Longs, among: Longs) -> Longs:
-    """Where each row stands among sorted ones."""
+    """The index of each row in a sorted table."""
     size = 1 + int(among[:, 1].max(initial=0))
-    keys, wanted = (each[:, 0] * size + each[:, 1] for each in (among, rows))
-    return np.asarray(np.searchsorted(keys, wanted), dtype=np.int64)
+    keys, row_keys = (each[:, 0] * size + each[:, 1] for each in (among, rows))
+    return np.asarray(np.searchsorted(keys, row_keys), dtype=np.int64)
 
 
 def _class_table(n_symbols: int, largest: int) -> Tallies:
@@ -499,11 +501,11 @@ def _class_table(n_symbols: int, largest: int) -> Tallies:
     return np.zeros((n_symbols, n_symbols, largest), dtype=np.uint32)
 
 
-def _check_alike(first: int, second: int, own: Floats, other: Floats) -> None:
-    """Refuse to add moments of other distances, or of other vectors."""
-    if first != second or not np.array_equal(own, other):
+def _check_alike(first: int, second: int, own_vectors: Floats, other: Floats) -> None:
+    """Raise GrammarError for moments with other distances or other vectors."""
+    if first != second or not np.array_equal(own_vectors, other):
         raise GrammarError(
-            "moments of different vectors or largest distances don't add up; count both texts "
+            "moments with different vectors or largest distances cannot be added; count both texts "
             "with the same"
         )
 
@@ -511,6 +513,6 @@ def _check_alike(first: int, second: int, own: Floats, other: Floats) -> None:
 def _check_room(n_bytes: int, what: str) -> None:
     if n_bytes > MOST_BYTES:
         raise SettingsError(
-            f"the moments would need {n_bytes / 2**30:.1f} GiB, and may have {MOST_BYTES >> 30}; "
-            f"use fewer {what} or a smaller largest distance"
+            f"the moments would need {n_bytes / 2**30:.1f} GiB; the limit is {MOST_BYTES >> 30} "
+            f"GiB; use fewer {what} or a smaller largest distance"
         )

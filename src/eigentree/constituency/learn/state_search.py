@@ -1,25 +1,24 @@
-"""How many states each nonterminal should have, by search on held-out trees.
+"""Numbers of states per nonterminal, found by search on held-out trees.
 
 One number of states for all nonterminals is a compromise: each has its own mixture of signal and
 noise, and what is too much for one is too little for another.  Narayan and Cohen (2016) choose the
 numbers by how well the grammar parses held-out trees.  There are far too many assignments of
-numbers to nonterminals to try them all, and nonterminals can't be treated one by one from
-scratch either, for the best number of one depends on those of its neighbours in rules.  So the
-nonterminals take turns, the most frequent first, and a *beam* of the best assignments so far
-is kept:
+numbers to nonterminals to try all, and nonterminals cannot be optimised independently, because
+the best number of one depends on those of its neighbours in rules.  Nonterminals are therefore
+searched in turn, the most frequent first, with a *beam* of the best assignments so far:
 
     beam = {start}
     for each nonterminal a:
         tried = for each assignment in the beam, for each number n: the same with n for a
         beam  = the best few of tried
 
-Each trial is judged as a whole, with all other nonterminals at their current numbers.  An
-assignment is among its own trials, so the best is never worse than the start; of equals the one
-with the fewest states is better.  With a beam of one the search is greedy; a wider one finds
-changes that pay only together.
+Each trial evaluates the whole assignment, with all other nonterminals at their current numbers.
+Each assignment is among its own trials, so the result is never worse than the start; ties are
+resolved in favour of fewer states.  With a beam of one the search is greedy; a wider one finds
+changes that only help together.
 
-What is fitted on held-out trees is fitted to them: with hundreds of trials, part of what is
-gained there is chance, and other trees don't show it.
+The result is fitted to the held-out trees: with hundreds of trials, part of the gain on them is
+due to chance and does not carry over to other trees.
 """
 
 from __future__ import annotations
@@ -48,12 +47,12 @@ class StateSearchOptions:
     Attributes
     ----------
     beam
-        Assignments that are kept from one nonterminal to the next.
+        Number of assignments kept from one nonterminal to the next.
     most
-        Nonterminals that are searched, the most frequent ones.
+        Number of nonterminals to search, the most frequent ones.
     numbers
-        Numbers of states that are tried; beyond what the rank of a nonterminal's
-        cross-moment allows, the rank is tried in their place.
+        Numbers of states to try; numbers above the rank of a nonterminal's cross-moment are
+        replaced by the rank.
     """
 
     beam: int = 1
@@ -66,23 +65,23 @@ class StateSearchOptions:
                 raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 1")
         if not self.numbers or min(self.numbers) < 1 or max(self.numbers) > MAX_STATES:
             raise SettingsError(
-                f"numbers is {self.numbers}; it must hold numbers of states, from 1 to {MAX_STATES}"
+                f"numbers is {self.numbers}; it must list numbers of states from 1 to {MAX_STATES}"
             )
 
 
 class StateTrial(NamedTuple):
-    """One number of states that was tried for one nonterminal.
+    """A number of states tried for one nonterminal.
 
     Attributes
     ----------
     turn
-        Whose turn it was, from 0.
+        Index of the turn, from 0.
     member
-        Place of the assignment in the beam that it was tried with, the best at 0.
+        Rank in the beam of the assignment that it was tried with, from 0 for the best.
     states
-        The number.
+        The number of states.
     value
-        What the judge said.
+        The judge's score.
     """
 
     turn: int
@@ -92,16 +91,16 @@ class StateTrial(NamedTuple):
 
 
 class FoundStates(NamedTuple):
-    """What a search found.
+    """The result of a search.
 
     Attributes
     ----------
     n_states : int32, axes (N)
         The best assignment.
     value, start_value
-        What the judge said of it, and of the start.
+        The judge's scores of the best assignment and of the start.
     trials
-        All that was tried, in order, the numbers that stayed included.
+        All trials in order, including unchanged numbers.
     """
 
     n_states: Ints
@@ -120,29 +119,29 @@ def search_states(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> FoundStates:
-    """Find the numbers of states that a judge likes best, one nonterminal after another.
+    """Find the numbers of states with the highest score, one nonterminal after another.
 
     Parameters
     ----------
     start : int32, axes (N)
-        Numbers to begin with.
+        Initial numbers.
     largest : int32, axes (N)
-        No symbol gets more.
+        Maximum number of each symbol.
     turns
-        The symbols that are changed together at each turn, in order; mostly one.
+        The symbols that are changed together at each turn, in order; usually one.
     judge
-        How good an assignment is, the higher the better.  Threads may ask it at once; it is
-        asked once about each assignment.
+        Scores an assignment; higher is better.  May be called from several threads, once for each
+        assignment.
     options
-        Width of the beam and numbers to try; ``most`` is the caller's, by the turns.
+        Width of the beam and numbers to try; ``most`` is not used, since `turns` is given.
     jobs
-        Threads; the result is the same for any number.
+        Number of threads; the result is the same for any number.
     progress
-        Called with the stage's name and the share done, 0 to 1.
+        Called with the stage's name and the fraction done, 0 to 1.
 
     Cost
     ----
-    At most turns x beam x numbers judgements.
+    At most turns x beam x numbers calls of the judge.
 
     References
     ----------
@@ -152,7 +151,7 @@ def search_states(
     trials: list[StateTrial] = []
 
     def order(assignment: tuple[int, ...]) -> tuple[float, int, tuple[int, ...]]:
-        """Better ones first; of equals the one with fewer states, and then any fixed one."""
+        """Sort key: higher scores first, then fewer states, then a fixed order."""
         return -known[assignment], sum(assignment), assignment
 
     with ThreadPoolExecutor(jobs) as threads, one_thread():

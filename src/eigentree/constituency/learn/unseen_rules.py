@@ -1,20 +1,19 @@
-"""Rules that a treebank lacks: which ones to expect, and how often.
+"""Rules that are missing from a treebank: which ones to expect, and how often.
 
-Every third or fourth new sentence needs a binary rule that a treebank of some thousand trees
-does not have, and a grammar without it must analyse the whole sentence wrongly.  How much
-of the probability of a symbol a belongs to new rules is estimated as by Good and Turing
-(Good 1953): by the share of the uses of its rules that are their rule's only one.  That mass
-goes to pairs of children in proportion to
+Every third or fourth new sentence needs a binary rule that a treebank of a few thousand trees
+does not contain; a grammar without it gets the whole sentence wrong.  The probability mass of a
+symbol a that belongs to new rules is estimated as by Good and Turing (Good 1953): the share of the
+uses of its rules that are their rule's only one.  This mass
+is distributed over pairs of children in proportion to
 
     p(b | a) p(c | a) affinity(b, c)
 
-where both factors lean on the *family* of the parent, all symbols with its label, whatever
-chain or siblings they remember, and where the affinity is how much more often the labels
-that face each other in b and c stand side by side, under any parent, than chance would have
-it.  Only rules that would be expected to occur, in another treebank of the same size, at
-least a hundredth of a time are kept.
+where both factors are smoothed towards the *family* of the parent, all symbols with its label,
+whatever their chains and remembered siblings.  The affinity is the ratio of how often the adjacent
+labels of b and c occur side by side, under any parent, to their frequency by chance.  Only rules
+with at least 0.01 expected uses in another treebank of the same size are kept.
 
-Nothing is known of such a rule's latent states, so its tensor is the product of the means of
+Nothing is known about such a rule's latent states, so its tensor is the product of the means of
 its symbols (`eigentree.constituency.grammar.lpcfg`).
 """
 
@@ -36,22 +35,22 @@ from eigentree.types import Floats, Longs
 
 Kind = TypeVar("Kind", bound=np.generic)
 
-# At most this part of a symbol's probability goes to rules that it was not seen with.
+# Maximum share of a symbol's probability for its unseen rules.
 MAX_MASS = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class UnseenRuleOptions:
-    """Which unseen rules a grammar gets.
+    """Which unseen rules are added to a grammar.
 
     Attributes
     ----------
     least
-        Uses expected in a treebank of the same size that a rule needs.
+        Minimum expected uses of a rule in a treebank of the same size.
     family
-        Pseudo-count with which the children of a symbol lean on those of its family.
+        Pseudo-count that smooths the children of a symbol towards those of its family.
     chance
-        Pseudo-count with which the affinity of labels leans on 1.
+        Pseudo-count that smooths the affinity of labels towards 1.
     """
 
     least: float = 0.01
@@ -65,14 +64,14 @@ class UnseenRuleOptions:
 
 
 class UnseenRules(NamedTuple):
-    """Rules that the treebank lacks.
+    """Rules that are missing from the treebank.
 
     Attributes
     ----------
     rules : int32, axes (rules, 3)
         Parent, left and right symbol.
     probability : float64, axes (rules)
-        p(left right | parent), beside which seen rules keep the rest.
+        p(left right | parent); seen rules share the rest.
     """
 
     rules: NDArray[np.int32]
@@ -82,7 +81,7 @@ class UnseenRules(NamedTuple):
 def unseen_rules(
     examples: Examples, options: UnseenRuleOptions = UnseenRuleOptions()
 ) -> UnseenRules:
-    """The unseen rules that are to be expected after a treebank.
+    """The unseen rules expected after observing a treebank.
 
     Cost
     ----
@@ -98,23 +97,26 @@ def unseen_rules(
     family = names.family
     by_family = np.argsort(family[rules[:, 0]], kind="stable")
     family_start = np.searchsorted(family[rules[by_family, 0]], np.arange(n_symbols + 1))
-    found: list[NDArray[np.int32]] = []
+    new_rules: list[NDArray[np.int32]] = []
     expected: list[Floats] = []
     for a in np.flatnonzero(uses_of).tolist():
         relatives = by_family[family_start[family[a]] : family_start[family[a] + 1]]
-        own = relatives[rules[relatives, 0] == a]
+        parent_rules = relatives[rules[relatives, 0] == a]
         sides = []
         for mode in (1, 2):
             children = np.unique(rules[relatives, mode])
             children = children[names.fits(a, children)]
             lean = _counts(rules[relatives, mode], uses[relatives], children)
-            seen = _counts(rules[own, mode], uses[own], children)
+            seen = _counts(rules[parent_rules, mode], uses[parent_rules], children)
             sides.append((children, seen + options.family * lean / lean.sum()))
         (left, left_weight), (right, right_weight) = sides
         weight = left_weight[:, None] * right_weight
         weight *= affinity[np.ix_(names.facing[left], names.facing[right])]
-        weight *= names.side_by_side(a, rules[own], left, right)
-        weight[np.searchsorted(left, rules[own, 1]), np.searchsorted(right, rules[own, 2])] = 0.0
+        weight *= names.side_by_side(a, rules[parent_rules], left, right)
+        weight[
+            np.searchsorted(left, rules[parent_rules, 1]),
+            np.searchsorted(right, rules[parent_rules, 2]),
+        ] = 0.0
         total = weight.sum()
         if total == 0.0:
             continue
@@ -122,15 +124,15 @@ def unseen_rules(
         weight *= mass * uses_of[a] / total
         at_left, at_right = np.nonzero(weight >= options.least)
         parent = np.full(len(at_left), a, dtype=np.int32)
-        found.append(np.stack([parent, left[at_left], right[at_right]], axis=1))
+        new_rules.append(np.stack([parent, left[at_left], right[at_right]], axis=1))
         expected.append(weight[at_left, at_right] / uses_of[a])
-    if not found:
+    if not new_rules:
         return UnseenRules(np.empty((0, 3), dtype=np.int32), np.empty(0))
-    return UnseenRules(np.concatenate(found), np.concatenate(expected))
+    return UnseenRules(np.concatenate(new_rules), np.concatenate(expected))
 
 
 def widener(examples: Examples, options: UnseenRuleOptions | None) -> Callable[[LPCFG], LPCFG]:
-    """A function that gives grammars of a treebank its unseen rules; the identity for None."""
+    """A function that adds a treebank's unseen rules to its grammars; the identity for None."""
     if options is None:
         return lambda grammar: grammar
     unseen = unseen_rules(examples, options)
@@ -138,28 +140,30 @@ def widener(examples: Examples, options: UnseenRuleOptions | None) -> Callable[[
 
 
 def widen(grammar: LPCFG, unseen: UnseenRules) -> LPCFG:
-    """A grammar with unseen rules besides its own, whose probabilities make room for them."""
+    """A grammar with unseen rules added and the probabilities of seen ones reduced accordingly."""
     backbone, p = grammar.backbone, grammar.parameters
     n_new = len(unseen.rules)
     mass = np.bincount(unseen.rules[:, 0], unseen.probability, len(backbone.symbols))
-    kept = 1.0 - mass[backbone.parent]
+    seen_share = 1.0 - mass[backbone.parent]
     rules = np.concatenate([p.rule_symbols, unseen.rules])
     order = np.lexsort((rules[:, 0], rules[:, 2], rules[:, 1]))
 
-    def joined(own: NDArray[Kind], new: float | Floats) -> NDArray[Kind]:
-        """Values of the grammar's own rules and of the new ones, in the order of both."""
-        values = np.broadcast_to(np.asarray(new, dtype=own.dtype), (n_new, *own.shape[1:]))
-        return np.concatenate([own, values])[order]
+    def joined(values_seen: NDArray[Kind], new: float | Floats) -> NDArray[Kind]:
+        """Values of the grammar's rules and of the new ones, in the order of both."""
+        values = np.broadcast_to(
+            np.asarray(new, dtype=values_seen.dtype), (n_new, *values_seen.shape[1:])
+        )
+        return np.concatenate([values_seen, values])[order]
 
     parent, left, right = (np.ascontiguousarray(column) for column in rules[order].T)
-    probability = joined(backbone.probability * kept, unseen.probability)
+    probability = joined(backbone.probability * seen_share, unseen.probability)
     wider = PCFG(backbone.words, parent, left, right, probability, backbone.root)
-    # Dense tensors hold the probability of their rule, samples have it beside them.
+    # Dense tensors include the probability of their rule, samples store it separately.
     is_dense = p.dense_start >= 0
     first = p.dense_start[is_dense]
     ascending = np.argsort(first)
     ends = np.append(first[ascending][1:], len(p.dense))
-    dense = np.repeat(kept[is_dense][ascending], ends - first[ascending])
+    dense = np.repeat(seen_share[is_dense][ascending], ends - first[ascending])
     dense *= p.dense
     parameters = p._replace(
         rule_symbols=rules[order],
@@ -167,28 +171,28 @@ def widen(grammar: LPCFG, unseen: UnseenRules) -> LPCFG:
         dense=dense,
         n_samples=joined(p.n_samples, 0),
         sample_start=joined(p.sample_start, 0),
-        ratio=joined(p.ratio * kept, unseen.probability),
+        ratio=joined(p.ratio * seen_share, unseen.probability),
         smoothing=joined(p.smoothing, 0.0),
     )
     return LPCFG(wider, parameters, grammar.signed)
 
 
 class _Names(NamedTuple):
-    """What the names of the symbols say about who may stand beside or above whom, as numbers.
+    """Numeric properties of symbol names that determine which symbols may combine.
 
     Attributes
     ----------
     family : int64, axes (N)
-        Symbols with the same label; of parts of phrases, only those in the same phrase.
+        Symbols with the same label; for parts of phrases, only those in the same phrase.
     phrase : int64, axes (N)
-        Label and parents of the phrase that a symbol is, or is a part of.
+        Label and parents of the phrase that a symbol is, or is part of.
     is_part : bool, axes (N)
     outer : int64, axes (N)
-        The label that siblings see, 0 for parts of phrases.
+        The label that siblings see; 0 for parts of phrases.
     sibling : int64, axes (N)
-        The label attached last that a part of a phrase remembers, -1 for none.
+        The most recently attached label that a part of a phrase remembers; -1 for none.
     facing : int64, axes (N)
-        The label next to a neighbour: the one attached last, or the outer one.
+        The label adjacent to a neighbour: the most recently attached one, or the outer one.
     grows : tuple of bool
         Whether parts of phrases grow to the left, and to the right.
     """
@@ -212,7 +216,7 @@ class _Names(NamedTuple):
         sibling = _numbers((s.siblings[0] if s.siblings else None for s in symbols), numbers)
         sibling[[not s.siblings for s in symbols]] = -1
         return cls(
-            # Parts of a phrase share its parents; phrases differ in theirs, but not in kind.
+            # Parts of a phrase have its parents; phrases have other parents but the same kind.
             _numbers(
                 (part, s.label, s.parents if part else ())
                 for s, part in zip(symbols, is_part, strict=True)
@@ -226,7 +230,7 @@ class _Names(NamedTuple):
         )
 
     def fits(self, parent: int, children: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Axes (children): a part of a phrase can only stand in that phrase."""
+        """Axes (children): a part of a phrase can only occur in that phrase."""
         fits: NDArray[np.bool_] = ~self.is_part[children]
         fits |= self.phrase[children] == self.phrase[parent]
         return fits
@@ -234,15 +238,15 @@ class _Names(NamedTuple):
     def side_by_side(
         self,
         parent: int,
-        own: NDArray[np.int32],
+        parent_rules: NDArray[np.int32],
         left: NDArray[np.int32],
         right: NDArray[np.int32],
     ) -> NDArray[np.bool_]:
-        """Axes (left, right): pairs that binarisation could have made.
+        """Axes (left, right): pairs that binarisation can produce.
 
         At most one of them is a part of the phrase, and a sibling that the parent remembers
-        is the one that was attached.  Binarised to one side, that is always the same child;
-        outward from the head it may be either, and the parent's ``own`` rules tell.
+        is the one that was attached.  If trees are binarised to one side, that is always the same
+        child; outward from the head it may be either, as determined from ``parent_rules``.
         """
         possible = ~np.logical_and.outer(self.is_part[left], self.is_part[right])
         sibling = self.sibling[parent]
@@ -252,15 +256,15 @@ class _Names(NamedTuple):
         is_right: NDArray[np.bool_] = self.outer[right] == sibling
         at_left, at_right = self.grows
         if at_left and at_right:
-            at_left = bool(np.all(self.outer[own[:, 1]] == sibling))
-            at_right = bool(np.all(self.outer[own[:, 2]] == sibling))
+            at_left = bool(np.all(self.outer[parent_rules[:, 1]] == sibling))
+            at_right = bool(np.all(self.outer[parent_rules[:, 2]] == sibling))
         if at_left != at_right:
             (is_right if at_left else is_left)[:] = False
         return possible & np.logical_or.outer(is_left, is_right)
 
 
 def _affinity(facing: Longs, rules: NDArray[np.int32], uses: Floats, chance: float) -> Floats:
-    """Axes (labels, labels): how much oftener than by chance two labels stand side by side."""
+    """Axes (labels, labels): how much more often than by chance two labels are adjacent."""
     n_labels = int(facing.max()) + 1
     count = np.zeros((n_labels, n_labels))
     np.add.at(count, (facing[rules[:, 1]], facing[rules[:, 2]]), uses)
@@ -273,13 +277,13 @@ def _affinity(facing: Longs, rules: NDArray[np.int32], uses: Floats, chance: flo
 
 
 def _numbers(values: Iterable[Hashable], numbers: dict[Hashable, int] | None = None) -> Longs:
-    """A number for each value, the same for the same; goes on with numbers given before."""
+    """A number for each value, equal for equal values; extends numbers given before."""
     numbers = {} if numbers is None else numbers
     return np.array([numbers.setdefault(value, len(numbers)) for value in values], dtype=np.int64)
 
 
 def _counts(drawn: NDArray[np.int32], uses: Floats, children: NDArray[np.int32]) -> Floats:
-    """Axes (children): summed uses of each; what is drawn beyond them is left out."""
+    """Axes (children): summed uses of each; uses of others are ignored."""
     place = np.searchsorted(children, drawn)
     known = place < len(children)
     known[known] = children[place[known]] == drawn[known]

@@ -1,1 +1,1 @@
-"""Charts of head automata: sums, best trees."""
+"""Charts of head automata: sums over trees, and best trees."""

@@ -1,12 +1,12 @@
 """Kernels of the charts over split head-automata: sums over all trees, and the best tree.
 
-Halves of heads are named by the edge where they end: the half of head h that ends at edge e
+Halves of heads are indexed by the edge where they end: the half of head h that ends at edge e
 covers tokens e .. h to the left (e <= h) or h .. e - 1 to the right (e > h), so that both
 directions share arrays and loops.  See `eigentree.dependency.chart.inside_outside` for the
 recursions.
 
-Numbers of a cell share a power of 2^256.  What is zero in whatever way its parts are weighed
-has the exponent `ZERO`, and nothing is added to it or passed on.
+The numbers of a cell share a power of 2^256.  A cell that is zero for any weights of its parts
+has the exponent `ZERO`; it is excluded from sums and not propagated.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from eigentree.dependency.chart.arrays import BestHeads, HeadChart, HeadOutside,
 from eigentree.types import Flags, Floats, Longs
 
 ZERO = -(1 << 40)
-# Sums of a few exponents are below this if one of them is ZERO, and above it if none is.
+# A sum of a few exponents is below this if one of them is ZERO, and above it otherwise.
 NO_VALUE = ZERO // 2
 STEP = 2.0**-256
 LARGE, SMALL = 2.0**128, 2.0**-128
@@ -26,7 +26,7 @@ LARGE, SMALL = 2.0**128, 2.0**-128
 
 @kernel
 def common_scale(first: Longs, second: Longs, scale: Floats) -> int:
-    """Scales that bring products to their largest exponent, which is returned."""
+    """Set the scales that bring products to their largest exponent, which is returned."""
     highest, lowest = 2 * ZERO, -2 * ZERO
     for k in range(len(first)):
         exponent = first[k] + second[k]
@@ -67,7 +67,7 @@ def dot(left: Floats, right: Floats) -> float:
 
 @kernel
 def normalise(vector: Floats, n: int) -> int:
-    """Bring a vector to numbers that can be multiplied safely; the exponent taken out."""
+    """Scale a vector to a range that is safe to multiply; returns the exponent removed."""
     largest = 0.0
     for s in range(n):
         largest = max(largest, abs(vector[s]))
@@ -100,7 +100,7 @@ def is_zero_anyway(matrix: Floats, before: Floats, after: Floats, n: int) -> boo
         is_empty = is_empty and before[s] == 0.0
     for i in range(n):
         for j in range(n):
-            # A vector that is zero itself is so by cancelling, or it would not have come here.
+            # Vectors that are zero throughout were excluded earlier, so this one cancelled.
             if matrix[i, j] != 0.0 and (is_empty or before[j] != 0.0):
                 return False
     return True
@@ -119,7 +119,7 @@ def close_half(
     closed_exponent: Longs,
     closed_exponent_at: Longs,
 ) -> None:
-    """Let the half of a head that ends at an edge stop."""
+    """Compute the closed half of a head at an edge, with its stopping weight."""
     total, meets, is_empty = 0.0, False, True
     for s in range(n):
         total += finals[s] * half[s]
@@ -143,11 +143,11 @@ def inside_halves(
     before: Floats,
     after: Floats,
 ) -> None:
-    """Fill a chart that is zero, with exponents that are `ZERO`.
+    """Fill a chart of zeros whose exponents are `ZERO`.
 
-    ``first`` is 0 if the root is a head like others, 1 if it stays out.
+    ``first`` is 0 to treat the root like other heads, 1 to exclude it.
     """
-    # Taken out of their tuples once, since that costs more than the shorter sums.
+    # Unpacked once: repeated tuple access costs more than the shorter sums.
     initial, final, operators = sentence.initial, sentence.final, sentence.operators
     n_states, automaton_of = sentence.n_states, sentence.automaton_of
     operator_of = sentence.operator_of
@@ -173,7 +173,7 @@ def inside_halves(
                 head, modifier = (left, right) if direction == 1 else (right, left)
                 automaton = automaton_of[head, direction]
                 n = n_states[automaton]
-                begin, end = left + 1, right + 1  # edges where the halves of the two may meet
+                begin, end = left + 1, right + 1  # edges where the two halves can meet
                 if allowed[head, modifier]:
                     exponent = common_scale(
                         half_exponent[head, begin:end], closed_exponent[modifier, begin:end], scale
@@ -192,7 +192,7 @@ def inside_halves(
                             arc_exponent[head, modifier] = exponent + normalise(after, n)
                             for s in range(n):
                                 arc[head, s, modifier] = after[s]
-                # The outermost modifier may be any between head and edge.
+                # The outermost modifier can be any between head and edge.
                 edge = right + 1 if direction == 1 else left
                 begin, end = (left + 1, right + 1) if direction == 1 else (left, right)
                 exponent = common_scale(
@@ -214,7 +214,7 @@ def inside_halves(
 
 @kernel
 def root_weight(sentence: SentenceAutomata, modifier: int) -> float:
-    """What the root's automaton gives to one modifier alone."""
+    """The weight of one modifier as the root's only one."""
     automaton = sentence.automaton_of[0, 1]
     operator = sentence.operators[sentence.operator_of[0, modifier]]
     total = 0.0
@@ -228,7 +228,7 @@ def root_weight(sentence: SentenceAutomata, modifier: int) -> float:
 def share(
     above: float, scale: Floats, first: Floats, second: Floats, to_first: Floats, to_second: Floats
 ) -> None:
-    """The derivative of a sum of products of two factors and a scale."""
+    """Add the derivatives of a scaled sum of products to both factors."""
     for k in range(len(first)):
         weight = above * scale[k]
         to_first[k] += weight * second[k]
@@ -244,7 +244,7 @@ def outside_halves(
     scale: Floats,
     marginal: Floats,
 ) -> None:
-    """Fill the marginals of arcs, from derivatives that are zero but at the top."""
+    """Fill the marginals of arcs, from derivatives that are zero except at the top."""
     final, operators = sentence.final, sentence.operators
     n_states, automaton_of = sentence.n_states, sentence.automaton_of
     operator_of = sentence.operator_of
@@ -266,11 +266,11 @@ def outside_halves(
                     exponent = common_scale(
                         arc_exponent[head, begin:end], closed_exponent_at[edge, begin:end], scale
                     )
-                    taken = STEP ** (half_exponent[head, edge] - exponent)
+                    factor = STEP ** (half_exponent[head, edge] - exponent)
                     by_closed = to_closed[head, edge] + to_closed_at[edge, head]
                     for s in range(n):
                         share(
-                            taken * (to_half[head, s, edge] + final[automaton, s] * by_closed),
+                            factor * (to_half[head, s, edge] + final[automaton, s] * by_closed),
                             scale, arc[head, s, begin:end], closed_at[edge, begin:end],
                             to_arc[head, s, begin:end], to_closed_at[edge, begin:end],
                         )  # fmt: skip
@@ -284,14 +284,14 @@ def outside_halves(
                 exponent = common_scale(
                     half_exponent[head, begin:end], closed_exponent[modifier, begin:end], scale
                 )
-                taken = STEP ** (arc_exponent[head, modifier] - exponent)
+                factor = STEP ** (arc_exponent[head, modifier] - exponent)
                 operator = operators[operator_of[head, modifier]]
                 for s in range(n):
                     above = 0.0
                     for i in range(n):
                         above += operator[i, s] * to_arc[head, i, modifier]
                     share(
-                        taken * above, scale,
+                        factor * above, scale,
                         half[head, s, begin:end], closed[modifier, begin:end],
                         to_half[head, s, begin:end], to_closed[modifier, begin:end],
                     )  # fmt: skip
@@ -309,9 +309,9 @@ def head_marginals(
     after: Floats,
     marginal: Floats,
 ) -> tuple[float, int]:
-    """Marginals of arcs; the value of the sentence and its exponent of 2^256.
+    """Fill the marginals of arcs; returns the sentence's value and its exponent of 2^256.
 
-    Marginals are left alone if the value is zero or not finite.
+    Marginals are unchanged if the value is zero or not finite.
     """
     last = len(sentence.automaton_of)
     first = 0 if multi_root else 1
@@ -323,7 +323,7 @@ def head_marginals(
         outside.closed[0, last] = 1.0 / value
         outside_halves(sentence, first, chart, outside, scale, marginal)
         return value, exponent
-    # A root that the automaton doesn't want must not decide what is small.
+    # A root rejected by the automaton must not determine the scale.
     left, right = chart.closed_at[1, 1:last], chart.closed_at[last, 1:last]
     root, root_exponent = chart.arc[0, 0, 1:last], chart.arc_exponent[0, 1:last]
     for k in range(len(root)):
@@ -444,10 +444,10 @@ def best_heads(
     stack: Longs,
     heads: Longs,
 ) -> float:
-    """Write the head of each token in the best tree; its value, minus infinity if there is none.
+    """Write the head of each token in the best tree; returns its value, minus infinity without one.
 
-    The numbers of automata are logarithms, or what else is added up.  Of equal choices the
-    first is taken.  ``stack`` has axes (2 N + 3, 3).
+    The numbers of the automata are added, so they are usually logarithms.  The first of equal
+    choices is taken.  ``stack`` has axes (2 N + 3, 3).
     """
     last = len(sentence.automaton_of)
     first = 0 if multi_root else 1
@@ -467,8 +467,8 @@ def best_heads(
             halves = best.closed[modifier, 1] + best.closed[modifier, last]
             for i in range(sentence.n_states[automaton]):
                 for j in range(sentence.n_states[automaton]):
-                    own = sentence.final[automaton, i] + operator[i, j]
-                    total = own + sentence.initial[automaton, j] + halves
+                    step = sentence.final[automaton, i] + operator[i, j]
+                    total = step + sentence.initial[automaton, j] + halves
                     if total > value:
                         value, root = total, modifier
         if root > 0:

@@ -1,4 +1,4 @@
-"""Kernel of `eigentree.dependency.chart.lexical_product`; the theory stands there."""
+"""Kernel of `eigentree.dependency.chart.lexical_product`, which describes the method."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def fill_products(
     after: Longs,
     products: Floats,
 ) -> None:
-    """Fill the operators of products; what is zero is left alone.
+    """Fill the operators of products; zero entries are not written.
 
     Cost: O(N^2 S K^2).
 
@@ -25,11 +25,11 @@ def fill_products(
     operators, n_states, automaton_of, operator_of
         Of a sentence's automata.
     step : float64, axes (N + 1, N + 1, S)
-        What the deterministic automata give to head, modifier and state.
+        Values of the deterministic automata for head, modifier and state.
     after : int64, axes (N + 1)
         State after each modifier.
     products : float64, axes (N + 1, N + 1, S K, S K)
-        Filled for head, modifier, states to and from.
+        Receives values for head, modifier, states to and from.
     """
     for head in range(len(after)):
         for modifier in range(1, len(after)):

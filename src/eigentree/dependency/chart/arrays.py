@@ -1,4 +1,4 @@
-"""Records of arrays of the chart of dependency trees."""
+"""Records of arrays of the charts of dependency trees."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class SentenceAutomata(NamedTuple):
     """The automata of the heads of one sentence, as arrays.
 
     Position 0 is the root, positions 1 .. N are the tokens.  Automata with fewer states than K
-    are padded; what stands there is never looked at.
+    are padded; the padding is never read.
 
     Attributes
     ----------
@@ -20,7 +20,7 @@ class SentenceAutomata(NamedTuple):
         ``operators[o, i, j]``: to state i from state j.
     n_states : int64, axes (A)
     automaton_of : int64, axes (N + 1, 2)
-        Number of a head's automaton to the left and to the right.
+        Numbers of a head's automata to the left and to the right.
     operator_of : int64, axes (N + 1, N + 1)
         Number of the operator with which the automaton of a head reads a modifier.
     """
@@ -34,14 +34,14 @@ class SentenceAutomata(NamedTuple):
 
 
 class HeadChart(NamedTuple):
-    """Cells of all halves, and of all arcs with what stands between their ends.
+    """Cells of all halves, and of all arcs with the tokens between their ends.
 
     Attributes
     ----------
     half : float64, axes (N + 1, K, N + 2): head, state, edge
     half_exponent : int64, axes (N + 1, N + 2)
     closed, closed_at : float64, axes (N + 1, N + 2) and (N + 2, N + 1)
-        Halves that have stopped, by head and edge and the other way round.
+        Stopped halves, by head and edge, and transposed.
     closed_exponent, closed_exponent_at : int64, with the same axes
     arc : float64, axes (N + 1, K, N + 1): head, state, modifier
     arc_exponent : int64, axes (N + 1, N + 1)
@@ -58,9 +58,9 @@ class HeadChart(NamedTuple):
 
 
 class HeadOutside(NamedTuple):
-    """Derivatives by the numbers of a chart, divided by the value of the sentence.
+    """Derivatives with respect to the numbers of a chart, divided by the value of the sentence.
 
-    Those by closed halves are the sum of two parts, which are collected in either order of axes.
+    Those for closed halves are the sum of two parts, accumulated in either order of axes.
     """
 
     half: Floats

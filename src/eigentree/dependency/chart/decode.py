@@ -1,18 +1,18 @@
-"""The best projective tree: of sums of scores of arcs, or of derivations of head-automata.
+"""The best projective tree, by sums of arc scores or by derivations of head-automata.
 
-One algorithm serves both, the recursions of `eigentree.dependency.chart.inside_outside` with a
-maximum in place
-of each sum and a sum in place of each product.  With one state it is Eisner's algorithm, in
+One algorithm serves both: the recursions of `eigentree.dependency.chart.inside_outside` with
+maxima instead of sums and sums instead of products.  With one state it is Eisner's algorithm, in
 O(N^3) for N tokens; with K states it takes O(N^3 K + N^2 K^2).
 
-*Minimum Bayes risk*: with marginals as scores the best tree has the most expected right arcs;
-with their logarithms it is the largest product of marginals (Luque et al. 2012, equation 14).
-Marginals of signed automata may be negative: logarithms are taken of no less than a floor.
+*Minimum Bayes risk*: with marginals as scores, the best tree has the largest expected number of
+correct arcs; with their logarithms, the largest product of marginals (Luque et al. 2012, equation
+14).  Marginals of signed automata may be negative; before taking logarithms they are raised to a
+floor.
 
-*Viterbi*: the most probable derivation.  Where automata are deterministic a tree has one, so it
-is the most probable tree.
+*Viterbi*: the most probable derivation.  With deterministic automata a tree has one derivation, so
+the result is the most probable tree.
 
-Equal choices are always decided in the same way.
+Ties are always resolved in the same way.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class HeadTree(NamedTuple):
     heads : int64, axes (N)
         The head of each token, counted from 1; 0 is the root.
     score : float
-        What was made largest.
+        The value of the objective.
     """
 
     heads: Longs
@@ -49,20 +49,20 @@ class HeadTree(NamedTuple):
 
 
 def arc_scores(marginals: Floats, objective: ArcObjective = "product") -> Floats:
-    """Scores whose sum over the arcs of a tree is what an objective makes largest.
+    """Arc scores whose sum over a tree is the objective.
 
     Parameters
     ----------
     marginals : float64, axes (N + 1, N + 1)
         From `eigentree.dependency.chart.inside_outside.head_inside_outside`.
     objective
-        ``sum`` of marginals, or ``product``: the sum of their logarithms, where what is below
-        `FLOOR` counts as that.
+        ``sum`` of marginals, or ``product``: the sum of their logarithms, with marginals below
+        `FLOOR` replaced by it.
 
     Raises
     ------
     SettingsError
-        When there is no such objective.
+        When the objective is unknown.
     """
     if objective == "sum":
         return marginals
@@ -74,16 +74,16 @@ def arc_scores(marginals: Floats, objective: ArcObjective = "product") -> Floats
 def best_tree(
     scores: Floats, *, multi_root: bool = False, arcs_allowed: Flags | None = None
 ) -> HeadTree | None:
-    """The projective tree with the largest sum of scores of arcs.
+    """The projective tree with the largest sum of arc scores.
 
     Parameters
     ----------
     scores : float64, axes (N + 1, N + 1): head, modifier
-        Minus infinity forbids an arc.  Column 0 and the diagonal are never looked at.
+        Minus infinity forbids an arc.  Column 0 and the diagonal are ignored.
     multi_root
-        Whether the root may have any number of modifiers; else it has exactly one.
+        Whether the root may have any number of modifiers; otherwise it has exactly one.
     arcs_allowed : bool, axes (N + 1, N + 1)
-        Others are forbidden.
+        All other arcs are forbidden.
 
     Returns
     -------
@@ -93,7 +93,7 @@ def best_tree(
     Raises
     ------
     ShapeError
-        When the arrays don't agree.
+        When the shapes of arrays do not agree.
 
     Cost
     ----
@@ -129,7 +129,7 @@ def viterbi(
     Returns
     -------
     HeadTree or None
-        With the natural logarithm of the derivation's value as score; None when no tree has a
+        Its score is the natural logarithm of the derivation's value; None if no tree has a
         derivation.
 
     Raises
@@ -137,7 +137,7 @@ def viterbi(
     GrammarError
         When a number is negative: signed automata have no best derivation.
     ShapeError
-        When the arrays don't agree, or a number points outside of them.
+        When the shapes of arrays do not agree, or a number is out of range.
 
     Cost
     ----
@@ -154,8 +154,8 @@ def viterbi(
     for name, array in used.items():
         if np.any(array < 0.0):
             raise GrammarError(
-                f"{name} of head-automata holds a negative number; only without any is there a "
-                "most probable derivation, so decode by marginals"
+                f"{name} of head-automata has a negative number; the most probable derivation "
+                "requires nonnegative ones, so decode by marginals"
             )
     with np.errstate(divide="ignore"):
         logarithms = {name: np.log(array) for name, array in used.items()}
@@ -171,7 +171,7 @@ def viterbi(
 def _best(
     sentence: SentenceAutomata, multi_root: bool, arcs_allowed: Flags | None, n: int, size: int
 ) -> HeadTree | None:
-    """The best derivation of automata whose numbers are added up."""
+    """The best derivation of automata whose numbers are added."""
     allowed = check_allowed("best_tree", arcs_allowed, n)
     of_halves, of_arcs = (n + 1, size, n + 2), (n + 1, size, n + 1)
     by_head, by_edge = (n + 1, n + 2), (n + 2, n + 1)

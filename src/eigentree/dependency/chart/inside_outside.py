@@ -5,25 +5,26 @@ initial and final and an operator for each modifier; modifiers are read from the
 The *half* of h that ends at edge e covers tokens h .. e - 1 (to the right, e > h) or e .. h (to
 the left, e <= h).  With states of the automaton on vectors,
 
-    half[h, e]    = initial                                    where no other token is covered
+    half[h, e]    = initial                                    if no other token is covered
     arc[h, m]     = operator_m (sum over e of half[h, e] closed[m, e])                     (1)
     half[h, e]    = sum over m of arc[h, m] closed[m, e]                                   (2)
     closed[h, e]  = final . half[h, e]
 
 where in (1) the halves of h and of its modifier m meet at any edge e between them, and in (2) m is
 the outermost modifier of h, whose own outer half ends at e.  The formulas are the same for both
-directions.  Summing vectors before an operator is applied costs O(N^3 K + N^2 K^2) for K states.
+directions.  Summing vectors before applying an operator costs O(N^3 K + N^2 K^2) for K states.
 
 With a single root, the value of the sentence is
 
     Z = sum over m of (final . operator_m initial of the root) closed[m, 1] closed[m, N + 1],
 
-else it is closed[0, N + 1].  The marginal of an arc is arc[h, m] times the derivative of Z by it,
-divided by Z; derivatives follow (1) and (2) backwards.  Everything holds for numbers of either
-sign, so that operators may be spectral: then Z may be negative, and marginals too, or above 1.
+otherwise it is closed[0, N + 1].  The marginal of an arc is arc[h, m] times the derivative of Z
+with respect to it, divided by Z; derivatives follow (1) and (2) backwards.  All of this holds for
+numbers of either sign, so operators may be spectral; Z and marginals may then be negative, and
+marginals above 1.
 
-Each cell has a power of 2^256 of its own, so that neither long sentences nor operators of
-whatever scale under- or overflow.
+Each cell has its own power of 2^256, so that neither long sentences nor the scale of
+operators cause under- or overflow.
 """
 
 from __future__ import annotations
@@ -47,13 +48,13 @@ class HeadMarginals(NamedTuple):
     Attributes
     ----------
     marginals : float64, axes (N + 1, N + 1): head, modifier
-        They sum to 1 over the heads of a token.  With automata of probabilities each is one; with
-        signed ones they are given as they are.
+        They sum to 1 over the heads of a token.  With probability automata each is a probability;
+        with signed automata they are not corrected.
     log_value : float
         Natural logarithm of the absolute value of the sentence.
     sign : int
     n_negative : int
-        How many marginals are below 0.
+        Number of marginals below 0.
     """
 
     marginals: Floats
@@ -73,11 +74,11 @@ def of_sentence(automata: HeadAutomata, symbols: Longs) -> SentenceAutomata:
     Raises
     ------
     ShapeError
-        When a number belongs to no symbol.
+        When a number is not that of a symbol.
 
     Cost
     ----
-    O(N^2): numbers of the automata are not copied.
+    O(N^2): the numbers of the automata are not copied.
     """
     n_symbols = len(automata.symbols)
     for number in (symbols.min(initial=0), symbols.max(initial=0)):
@@ -89,7 +90,7 @@ def of_sentence(automata: HeadAutomata, symbols: Longs) -> SentenceAutomata:
     position = np.arange(len(heads))
     automaton_of = 2 * heads[:, None] + np.array([LEFT, RIGHT])
     direction = np.where(position[None, :] > position[:, None], RIGHT, LEFT)
-    # The root modifies nothing; what its column says is never looked at.
+    # The root modifies nothing; its column is never read.
     modifiers = np.concatenate(([0], symbols)).astype(np.int64)
     operator_of = (2 * heads[:, None] + direction) * n_symbols + modifiers[None, :]
     size = automata.initial.shape[1]
@@ -109,7 +110,7 @@ def check_sentence(where: str, sentence: SentenceAutomata) -> tuple[int, int]:
     Raises
     ------
     ShapeError
-        When arrays don't agree, or a number points outside of them.
+        When the shapes of arrays do not agree, or a number is out of range.
     """
     axes = {
         "initial": "A K",
@@ -128,14 +129,14 @@ def check_sentence(where: str, sentence: SentenceAutomata) -> tuple[int, int]:
     for name, limit in limits.items():
         array = getattr(sentence, name)
         if array.min(initial=0) < 0 or array.max(initial=0) >= limit:
-            raise ShapeError(f"{where}: {name} holds a number outside 0..{limit - 1}")
+            raise ShapeError(f"{where}: {name} has a number outside 0..{limit - 1}")
     if not size["positions"]:
         raise ShapeError(f"{where}: there is no position for the root")
     return size["positions"] - 1, size["K"]
 
 
 def check_allowed(where: str, arcs_allowed: Flags | None, n: int) -> Flags:
-    """The arcs that are allowed, axes (N + 1, N + 1), all where nothing is said."""
+    """The allowed arcs, axes (N + 1, N + 1); all of them for None."""
     if arcs_allowed is None:
         return np.ones((n + 1, n + 1), dtype=np.bool_)
     check_shapes(where, {"arcs_allowed": (arcs_allowed, "positions positions")}, positions=n + 1)
@@ -154,10 +155,10 @@ def head_inside_outside(
     sentence
         From `of_sentence`, or arrays of the same form with an operator for each pair of positions.
     multi_root
-        Whether the root may have any number of modifiers that its automaton gives a value; else
+        Whether the root may have any number of modifiers, weighted by its automaton; otherwise
         it has exactly one.
     arcs_allowed : bool, axes (N + 1, N + 1): head, modifier
-        Trees with other arcs don't count.  A token whose column has one arc must have it.
+        Trees with other arcs are excluded.  A token whose column has one arc must have it.
 
     Returns
     -------
@@ -167,7 +168,7 @@ def head_inside_outside(
     Raises
     ------
     ShapeError
-        When the arrays don't agree, or a number points outside of them.
+        When the shapes of arrays do not agree, or a number is out of range.
 
     Cost
     ----

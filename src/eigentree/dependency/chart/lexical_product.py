@@ -6,13 +6,13 @@ A log-linear combination scores the modifiers x of head h in direction d by
 
 (Luque et al. 2012, equation 21, with a weight).  The lexical model is deterministic, so each x
 has one path of states in it, and p_lexical^w is the product of its steps, each to the power w.
-Therefore (1) is the logarithm of what the product automaton gives: its states are pairs of a
+Therefore (1) is the logarithm of the value of the product automaton: its states are pairs of a
 lexical state s and a hidden state, its vectors and operators Kronecker products,
 
     initial = e_0 x initial,    final = stop^w x final,    operator = (e_after step^w) x operator,
 
-with one row of blocks in each operator, that of the state after the modifier.  One chart serves
-it as any other, with hidden models of either sign.
+with one row of blocks in each operator, for the state after the modifier.  It uses the same
+chart as other automata, and the hidden model may be signed.
 
 The product has an operator for each arc: with S lexical and K hidden states 8 (N S K)^2 bytes, 3 MB
 for 24 words, 4 and 6 states, and 185 MB for 200 words.
@@ -42,20 +42,20 @@ def lexical_heads(
     modifiers
         From `eigentree.dependency.lexical_modifiers.LexicalModifiers.of_sentence`.
     weight
-        The exponent w of what they give, above 0.
+        The exponent w of its values, above 0.
     times
-        Automata of the same sentence.  Default: automata that give 1 to everything.
+        Automata of the same sentence.  Default: automata with value 1 for everything.
 
     Returns
     -------
     SentenceAutomata
-        State s K + k is the pair of the lexical state s and state k of ``times``, where an
-        automaton has K states there.
+        State s K + k is the pair of the lexical state s and state k of ``times``, where each
+        automaton has K states.
 
     Raises
     ------
     SettingsError
-        When the weight isn't above 0.
+        When the weight is not above 0.
     ShapeError
         When the sentences have different lengths.
 
@@ -70,7 +70,7 @@ def lexical_heads(
     n, n_hidden = check_sentence("lexical_heads", others)
     if n != size - 1:
         raise ShapeError(
-            f"lexical_heads: the automata are of {n} words, the lexical model of {size - 1}"
+            f"lexical_heads: the automata have {n} words, the lexical model {size - 1}"
         )
     initial, final = np.zeros((2, 2 * size, n_lexical * n_hidden))
     stop = modifiers.stop.reshape(2 * size, n_lexical) ** weight

@@ -1,8 +1,8 @@
-"""Learning the labels of arcs, by multinomial logistic regression.
+"""Learning arc labels by multinomial logistic regression.
 
 The features are those of `eigentree.dependency.arc_labels`.  Stochastic averaged gradients (SAGA)
-bring the weights close to their optimum in a few passes over the arcs.  Features that are too
-rare, and weights that are too small to matter, are left out.
+bring the weights close to their optimum in a few passes over the arcs.  Rare features and
+negligible weights are dropped.
 
 References
 ----------
@@ -32,13 +32,13 @@ class ArcLabelOptions:
     Attributes
     ----------
     minimum_count
-        Arcs that a feature must be seen with; or as many as the most frequent one has.
+        Minimum number of arcs with a feature, but not more than the most frequent feature has.
     regularisation
-        Weight of half the squares of all weights beside the summed loss of arcs; above 0.
+        Factor of half the sum of squared weights, relative to the summed loss of arcs; above 0.
     epochs
-        How often training sees each arc.
+        Number of passes over the arcs.
     smallest
-        Weights below it are left out.
+        Weights below this are dropped.
     """
 
     minimum_count: int = 3
@@ -49,9 +49,11 @@ class ArcLabelOptions:
     def __post_init__(self) -> None:
         if not 0.0 < self.regularisation < np.inf:
             raise SettingsError(f"regularisation is {self.regularisation}; it must be above 0")
-        for name, least in (("minimum_count", 1), ("epochs", 1), ("smallest", 0.0)):
-            if not getattr(self, name) >= least:
-                raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least {least}")
+        for name, min_value in (("minimum_count", 1), ("epochs", 1), ("smallest", 0.0)):
+            if not getattr(self, name) >= min_value:
+                raise SettingsError(
+                    f"{name} is {getattr(self, name)}; it must be at least {min_value}"
+                )
 
 
 def train_arc_labels(
@@ -60,43 +62,47 @@ def train_arc_labels(
     *,
     seed: int = 0,
 ) -> ArcLabels:
-    """Train on trees whose labels are known.
+    """Train on labelled trees.
 
-    A label belongs to the root if most of its arcs are the root's: then these have no other label,
-    and no other arc has it.
+    A label is reserved for the root if most of its arcs are the root's: then these arcs have no
+    other label, and no other arc has this one.
 
     Parameters
     ----------
     sentences
         Trees, and the label of the arc above each word.
     seed
-        Of the order in which training sees arcs.
+        Seed of the order of arcs in training.
 
     Raises
     ------
     GrammarError
-        When there is no arc of the root or no other, or a sentence hasn't one tag, one head and
-        one label a word.
+        When there is no arc of the root or no other, or a sentence does not have one tag, one head
+        and one label for each word.
 
     Cost
     ----
-    For n arcs and L labels O(n L) an epoch: 30 s for 200,000 arcs and 51 labels on one core.
+    For n arcs and L labels O(n L) per epoch: 30 s for 200,000 arcs and 51 labels on one core.
     """
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
 
-    kept = list(sentences)
-    for number, (sentence, own) in enumerate(kept, start=1):
-        if len(own) != len(sentence.words):
+    labelled = list(sentences)
+    for number, (sentence, arc_labels) in enumerate(labelled, start=1):
+        if len(arc_labels) != len(sentence.words):
             raise GrammarError(
-                f"sentence {number} has {len(sentence.words)} words and {len(own)} labels of arcs; "
-                "it must have one label a word"
+                f"sentence {number} has {len(sentence.words)} words and {len(arc_labels)} arc "
+                "labels; it must have one label per word"
             )
-    names, label = np.unique([name for _, own in kept for name in own], return_inverse=True)
-    of_root = np.array([head == 0 for sentence, _ in kept for head in sentence.heads], dtype=bool)
+    names, label = np.unique(
+        [name for _, arc_labels in labelled for name in arc_labels], return_inverse=True
+    )
+    of_root = np.array(
+        [head == 0 for sentence, _ in labelled for head in sentence.heads], dtype=bool
+    )
     if not of_root.any() or of_root.all():
-        raise GrammarError("labels of arcs need trees with an arc of the root and with others")
-    keys = arc_features([sentence for sentence, _ in kept])
+        raise GrammarError("training arc labels requires arcs of the root and other arcs")
+    keys = arc_features([sentence for sentence, _ in labelled])
     feature, count = np.unique(keys, return_counts=True)
     feature = feature[count >= min(options.minimum_count, count.max())]
     n_labels = len(names)
@@ -111,7 +117,7 @@ def train_arc_labels(
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             model.fit(_has_features(keys, feature), label)
-        # Of two labels, there is one model for the second.
+        # With two labels there is one model, for the second.
         weight[-len(model.coef_) :], bias[-len(model.coef_) :] = model.coef_, model.intercept_
     weight[np.abs(weight) < options.smallest] = 0.0
     kept_weights = sparse.csr_matrix(weight.T.astype(np.float32))
@@ -139,7 +145,7 @@ def _has_features(keys: Keys, feature: Keys) -> sparse.csr_matrix:
 
 
 def _allowed(label: Longs, of_root: NDArray[np.bool_], n_labels: int) -> NDArray[np.bool_]:
-    """Axes (2, L): labels of arcs that are not the root's, and of those that are."""
+    """Axes (2, L): labels allowed for arcs from words, and for arcs from the root."""
     seen = np.stack([np.bincount(label[at], minlength=n_labels) for at in (~of_root, of_root)])
     roots_own = seen[1] > seen[0]
     others = ~roots_own if not roots_own.all() else seen[0] > 0

@@ -1,21 +1,21 @@
-"""Learning head-automata from dependency trees: counted, spectral, or by expectation maximisation.
+"""Learning head-automata from dependency trees: by counting, spectrally, or by EM.
 
-A treebank gives, for each token and each direction, the sequence of its modifiers, the closest
-first; many are empty, and these count too.  All tokens of one symbol share an automaton for each
-direction, and the root has one to its right, so there are as many problems of learning an automaton
-from sequences:
+A treebank provides, for each token and each direction, the sequence of its modifiers, the closest
+first; empty sequences count too.  All tokens of one symbol share an automaton for each
+direction, and the root has one to its right, so there is one sequence learning problem for each
+automaton:
 
 ``det``, ``det+f``, ``sibling``
-    The state is seen: there is one, or one before the first modifier and one after it, or it is
+    The state is observed: a single one, or one before the first modifier and one after it, or
     the previous modifier (`eigentree.automata.counting`).
 ``spectral``
     Hidden states by the spectral method (`eigentree.automata.spectral`), Luque et al. 2012.
 ``em``, ``spectral+em``
     Hidden states by expectation maximisation, from a random start or from the spectral states
-    (`eigentree.automata.em`); all automata at once, so that a judge may look at trees.
+    (`eigentree.automata.em`); all automata together, so that a scorer can parse trees.
 
 Counted automata are smoothed, so that each sequence has a positive value.  Those with hidden
-states are mixed with ``det+f``, whose weight is `HeadAutomataOptions.back_off`.  A symbol that was
+states are mixed with ``det+f``, with the weight `HeadAutomataOptions.back_off`.  A symbol that was
 never seen, such as one for unknown words, has ``det+f`` counted from the modifiers of all tokens.
 """
 
@@ -58,13 +58,13 @@ class HeadAutomataOptions:
     method
         ``det``, ``det+f``, ``sibling``, ``spectral``, ``em`` or ``spectral+em``.
     states
-        Most hidden states of an automaton, without those that are mixed in.
+        Maximum hidden states of an automaton, not counting those that are mixed in.
     back_off
-        Weight of ``det+f`` beside hidden states; above 0.
+        Weight of ``det+f`` against hidden states; above 0.
     prior
         Pseudo-count of each outcome of counted automata.
     relative_cut, noise, scaled
-        Which singular values have a state, and of what, see `OperatorOptions`.
+        Selection of singular values and of the matrix they belong to, see `OperatorOptions`.
     iterations, restarts, judge_every
         Of expectation maximisation, see `SequenceEMOptions`.
     """
@@ -86,20 +86,20 @@ class HeadAutomataOptions:
                 f"method is {self.method!r}; it must be one of {', '.join(get_args(Method))}"
             )
         if not 0.0 < self.back_off < 1.0:
-            raise SettingsError(f"back_off is {self.back_off}; it must lie between 0 and 1")
-        # The other settings are checked where they belong.
+            raise SettingsError(f"back_off is {self.back_off}; it must be between 0 and 1")
+        # The other settings are checked by the options they are passed to.
         _ = self.spectral, self.em
 
     @property
     def spectral(self) -> OperatorOptions:
-        """What the spectral method is told."""
+        """The options of the spectral method."""
         return OperatorOptions(
             self.states, self.relative_cut, self.noise, self.scaled, 0.0, self.prior
         )
 
     @property
     def em(self) -> SequenceEMOptions:
-        """What expectation maximisation is told."""
+        """The options of expectation maximisation."""
         return SequenceEMOptions(
             self.states,
             self.iterations,
@@ -119,7 +119,7 @@ class HeadAutomataModel(NamedTuple):
     record
         The iterations of expectation maximisation; empty for other methods.
     best
-        The place in the record of the iteration that was kept, from 0.
+        Index in the record of the iteration that was kept, from 0.
     """
 
     automata: HeadAutomata
@@ -135,7 +135,7 @@ class Modifiers(NamedTuple):
     sequences
         One for each token and each direction, and one for each root; sorted by automaton.
     automaton : int64, axes (sequences)
-        2 h + d for head symbol h and direction d; the root's h is the number of symbols.
+        2 h + d for head symbol h and direction d; for the root, h is the number of symbols.
     """
 
     sequences: Sequences
@@ -151,34 +151,34 @@ class Modifiers(NamedTuple):
 def collect_modifiers(
     sentences: Sequence[tuple[Sequence[str], Sequence[int]]], symbols: Sequence[str] | None = None
 ) -> Modifiers:
-    """The sequences of modifiers of dependency trees.
+    """Collect the sequences of modifiers of dependency trees.
 
     Parameters
     ----------
     sentences
         Symbols of the tokens of each, and their heads: 0 for the root, 1 for the first token.
     symbols
-        All symbols, others than those seen among them; by default those seen, sorted.
+        All symbols, which may include unseen ones; by default those seen, sorted.
 
     Raises
     ------
     GrammarError
-        When a sentence has another number of heads than symbols, or a head that isn't there, or a
-        symbol is empty or none of those given.
+        When the numbers of heads and symbols of a sentence differ, a head is out of range, or a
+        symbol is empty or missing from `symbols`.
 
     Cost
     ----
     O(T log T) for T tokens.
     """
-    for number, (own, heads) in enumerate(sentences, start=1):
-        if len(own) != len(heads):
+    for number, (token_symbols, heads) in enumerate(sentences, start=1):
+        if len(token_symbols) != len(heads):
             raise GrammarError(
-                f"sentence {number} has {len(own)} symbols and {len(heads)} heads; it must have "
-                "one of each for a token"
+                f"sentence {number} has {len(token_symbols)} symbols and {len(heads)} heads; it "
+                "must have one of each for each token"
             )
-    tokens = Sequences.of((own for own, _ in sentences), symbols)
+    tokens = Sequences.of((token_symbols for token_symbols, _ in sentences), symbols)
     if ROOT in tokens.symbols:
-        raise GrammarError("a token has an empty symbol, which is the root's name")
+        raise GrammarError("a token has an empty symbol, which is the name of the root")
     n_symbols, length = len(tokens.symbols), tokens.length
     head = np.fromiter(chain.from_iterable(heads for _, heads in sentences), dtype=np.int64)
     sentence = np.repeat(np.arange(len(length)), length)
@@ -199,7 +199,7 @@ def collect_modifiers(
     side = 2 * head_node + (node > head_node)
     order = np.lexsort((np.abs(node - head_node), side, automaton[side]))
     by_automaton = np.argsort(automaton, kind="stable")
-    # Nothing stands to the left of a root.
+    # The root has no modifiers to its left.
     by_automaton = by_automaton[automaton[by_automaton] != 2 * n_symbols]
     lengths = np.bincount(side, minlength=len(automaton))[by_automaton]
     start = np.concatenate([[0], np.cumsum(lengths)])
@@ -225,12 +225,11 @@ def learn_head_automata(
     Parameters
     ----------
     sentences, symbols
-        As `collect_modifiers` has them.
+        As in `collect_modifiers`.
     options
         Method and settings.
     scorer
-        How good automata are, to choose among iterations of expectation maximisation; higher is
-        better.
+        Scores automata, to choose among EM iterations; higher is better.
     validation_digest, checkpoint, jobs, seed
         For expectation maximisation, as in `learn_automata`.
     progress
@@ -239,7 +238,7 @@ def learn_head_automata(
     Raises
     ------
     GrammarError
-        When there is no token, or a tree can't be one.
+        When there are no tokens, or a tree is invalid.
     ModelFileError
         When the checkpoint was made from other trees or with other settings.
 
@@ -314,7 +313,7 @@ def learn_head_automata(
 
 
 def _counted(groups: Sequence[Sequences], method: str, prior: float) -> list[OperatorModel]:
-    """The automaton of each group; of an empty one that of all tokens in its direction."""
+    """The automaton of each group; for an empty group, that of all tokens in its direction."""
     pooled = [_pooled(groups[direction:-2:2]) for direction in range(len(DIRECTIONS))]
     return [
         COUNTED[method](group, prior)
@@ -325,7 +324,7 @@ def _counted(groups: Sequence[Sequences], method: str, prior: float) -> list[Ope
 
 
 def _pooled(groups: Sequence[Sequences]) -> Sequences:
-    """The sequences of several groups, over the same symbols, as one."""
+    """The sequences of several groups over the same symbols, concatenated."""
     lengths = np.concatenate([group.length for group in groups])
     return Sequences(
         groups[0].symbols,

@@ -1,13 +1,13 @@
 """Counting modifiers of words: the deterministic lexical models.
 
-The states are those of Collins (1999), as Luque et al. (2012, section 5.2) use them:
+The states are those of Collins (1999), as used by Luque et al. (2012, section 5.2):
 
 ``one-state``
     LEX: one state.
 ``first``
-    LEX+F: the first modifier of a sequence, and the others.
+    LEX+F: before the first modifier of a sequence, and after it.
 ``coordination-punctuation``
-    LEX+FCP: the first one, one after a coordination, one after punctuation, and one after any
+    LEX+FCP: before the first modifier, after a coordination, after punctuation, and after any
     other word.
 """
 
@@ -26,14 +26,14 @@ from eigentree.treebank.lexicon import Lexicon, LexiconOptions
 from eigentree.types import Longs
 
 States = Literal["one-state", "first", "coordination-punctuation"]
-# By the paper's names.
+# Names of the paper.
 OF_THE_PAPER: dict[str, States] = {
     "lex": "one-state",
     "lex+f": "first",
     "lex+fcp": "coordination-punctuation",
 }
 
-# Of the Penn Treebank with its kin, of Stuttgart and Tübingen, and of Universal Dependencies.
+# Penn Treebank and relatives, Stuttgart-Tübingen tag set, Universal Dependencies.
 COORDINATION = ("CC", "KON", "CCONJ")
 PUNCTUATION = (
     *(",", ".", ":", "``", "''", '"', "-LRB-", "-RRB-", "(", ")", "HYPH", "NFP"),
@@ -42,8 +42,8 @@ PUNCTUATION = (
 )
 
 
-# In one direction of the search for a weight, and the weights that it tries then at most: the
-# first, one in the other direction, and two between.
+# Maximum steps in one direction of the search for a weight, and the total number of weights then:
+# the first, one in the other direction, and two in between.
 STEPS = 3
 MOST_WEIGHTS = STEPS + 4
 
@@ -54,7 +54,7 @@ class HeadedSentence(NamedTuple):
     Attributes
     ----------
     words, tags
-        One of each for each word.
+        One of each per word.
     heads
         The head of each word: words count from 1, 0 is the root.
     """
@@ -73,9 +73,9 @@ class LexicalModifierOptions:
     states
         ``one-state``, ``first`` or ``coordination-punctuation``.
     diversity
-        How many times the distinct outcomes weigh against the count of a level.
+        Factor of the number of distinct outcomes against the count of a level.
     coordination, punctuation
-        Tags of conjunctions and of punctuation; of two kinds, a tag is a conjunction.
+        Tags of conjunctions and of punctuation; a tag in both sets is a conjunction.
     lexicon
         Which words are rare, and their classes.
     """
@@ -108,18 +108,18 @@ def count_lexical_modifiers(
     Raises
     ------
     GrammarError
-        When there is no sentence, or one hasn't one tag and one head a word, or a head is none
-        of its words.
+        When there are no sentences, or one does not have one tag and one head per word, or a head
+        is out of range.
 
     Cost
     ----
     O(n log n) for n words: about 4 s for 200,000.
     """
-    kept = list(sentences)
-    tags = tuple(sorted({tag for sentence in kept for tag in sentence.tags}))
-    lexicon = Lexicon.learn((sentence.words for sentence in kept), options.lexicon)
+    headed = list(sentences)
+    tags = tuple(sorted({tag for sentence in headed for tag in sentence.tags}))
+    lexicon = Lexicon.learn((sentence.words for sentence in headed), options.lexicon)
     after = _states_after(tags, options)
-    word, tag, head = _numbered(kept, tags, lexicon)
+    word, tag, head = _numbered(headed, tags, lexicon)
 
     # Every head has two sequences of modifiers, each with an end; the root has one.
     position = np.arange(len(word))
@@ -135,7 +135,7 @@ def count_lexical_modifiers(
     ends = np.arange(2 * len(word))
     ends = ends[(ends % 2 == 1) | ~is_root[ends // 2]]
     end_state = np.zeros(2 * len(word), dtype=np.int64)
-    end_state[sequence] = after[tag[modifier]]  # the last of each sequence is written last
+    end_state[sequence] = after[tag[modifier]]  # the last modifier of each sequence overwrites
 
     n_states = int(after.max()) + 1
     sequence = np.concatenate([sequence, ends])
@@ -155,18 +155,18 @@ def count_lexical_modifiers(
 def search_weight(
     score: Callable[[float], float], *, first: float = 1.0, factor: float = 2.0, steps: int = STEPS
 ) -> float:
-    """The weight of a lexical model in a combination that does best on held-out sentences.
+    """The weight of a lexical model in a combination that scores best on held-out sentences.
 
-    From the first weight it climbs by the factor, up or down, while the score rises; then tries
-    the geometric means between the best weight and its neighbours.
+    Starting from the first weight, multiplies or divides by the factor while the score rises; then
+    tries the geometric means between the best weight and its neighbours.
 
     Parameters
     ----------
-    score
+        Score of a weight, such as attachment; higher is better.
         Of a weight, the higher the better, such as attachment; called for few weights.
-    first, factor
+        Initial weight, above 0, and step factor, above 1.
         Where it begins, above 0, and its steps, above 1.
-    steps
+        Maximum steps in one direction.
         Most steps in one direction.
     """
     if not 0.0 < first < np.inf or not 1.0 < factor < np.inf:
@@ -200,7 +200,7 @@ def _states_after(tags: Sequence[str], options: LexicalModifierOptions) -> Longs
 def _numbered(
     sentences: Sequence[HeadedSentence], tags: Sequence[str], lexicon: Lexicon
 ) -> tuple[Longs, Longs, Longs]:
-    """Axes (n): word, tag and head's place of all positions, each sentence's root before it."""
+    """Axes (n): word, tag and head position of all positions, each sentence's root before it."""
     numbers = {tag: at for at, tag in enumerate(tags)}
     words, all_tags, heads = [], [], []
     start = 0
@@ -209,14 +209,14 @@ def _numbered(
         head = np.array([0, *sentence.heads], dtype=np.int64)
         if len(head) != len(word) or np.any(head < 0) or np.any(head >= len(word)):
             raise GrammarError(
-                f"sentence {number} must have one head a word, a number from 0 to {len(word) - 1}"
+                f"sentence {number} must have one head per word, a number from 0 to {len(word) - 1}"
             )
         words.append(word)
         all_tags.append(tag)
         heads.append(head + start)
         start += len(word)
     if not words:
-        raise GrammarError("there is no sentence to count modifiers in")
+        raise GrammarError("there are no sentences to count modifiers in")
     return np.concatenate(words), np.concatenate(all_tags), np.concatenate(heads)
 
 
