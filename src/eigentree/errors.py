@@ -18,7 +18,7 @@ class EigentreeError(Exception):
 
 
 class TreebankFormatError(EigentreeError):
-    """A treebank, tagged text or CoNLL-U file that can't be read as it stands."""
+    """A treebank, tagged text or CoNLL-U file that can't be read."""
 
 
 class GrammarError(EigentreeError):

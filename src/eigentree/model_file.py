@@ -194,7 +194,7 @@ def save_model(
     ----------
     header
         Anything that JSON gives back unchanged: string keys, lists instead of tuples, finite
-        numbers.  By convention ``kind`` says what the model is.
+        numbers.  By convention ``kind`` names the kind of model.
     arrays
         Booleans, integers and floats of 32 or 64 bits; floats must be finite.  Any memory
         layout and byte order; stored in C order, little-endian.

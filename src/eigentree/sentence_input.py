@@ -228,7 +228,7 @@ def effective_constraints(
 
 
 def split_long(sentence: PreparedSentence, max_words: int) -> Iterator[PreparedSentence]:
-    """A sentence in pieces of at most so many words, cut after punctuation where possible.
+    """A sentence in parts of at most so many words, cut after punctuation where possible.
 
     A sentence that is short enough is given as it is, constraints included.
     """
@@ -255,7 +255,7 @@ def parse_split(
     parse: Callable[[PreparedSentence], Result],
     join: Callable[[list[Result]], Result],
 ) -> Result:
-    """Parse a sentence whole, or in pieces where it is too long for `max_words` or for memory.
+    """Parse a sentence whole, or in parts where it is too long for `max_words` or for memory.
 
     Parameters
     ----------

@@ -315,7 +315,7 @@ def _cut(label: str, separators: str) -> str:
 
 
 def _n_crossing(gold: list[Span], parsed: list[Span], n_words: int) -> int:
-    # A gold bracket crosses start..end when one of its ends lies strictly inside and the other
+    # A gold bracket crosses start..end when one of its ends is strictly inside and the other
     # strictly outside, so the furthest partner of each end decides whether there is one.
     first_start = list(range(n_words + 1))
     last_end = list(range(n_words + 1))

@@ -169,7 +169,7 @@ def _attempts(
     jobs: int,
     stages: Progress,
 ) -> Iterator[_Attempt]:
-    """Do runs, parallel ones first; each comes out as it ends."""
+    """Do runs, parallel ones first; each is yielded when it ends."""
     parallel = [run for run in runs if not run.uses_all_processes]
     processes = min(jobs, len(parallel))
     if processes > 1:
@@ -194,7 +194,7 @@ def _attempt(
     except EigentreeError as error:
         return _Attempt(run, None, str(error))
     except Exception as error:
-        # Any error: the results of the other runs are still wanted.
+        # Any error: the other runs are still useful.
         return _Attempt(run, None, f"{type(error).__name__}: {error}")
     return _Attempt(run, record, None)
 

@@ -1,14 +1,14 @@
-"""How a treebank cuts text into words, read off its words.
+"""How a treebank cuts text into words, inferred from its words.
 
 Treebanks differ in what they take for a word: the Penn Treebank keeps ``well-known`` whole and
 writes quotes as `````` and ``''``; others cut at hyphens and keep quotes as they are.  A parser
 knows only the words of its own treebank, so text must be cut in the same way.
 
-Where the characters of a word change between letters and others there is a *joint*, described by
-its shape: ``a-a`` is a hyphen between letters, ``9,9`` a comma between digits, ``9%`` a per cent
-sign after a digit.  A joint is kept where the treebank has more words with that shape in them
-than places where the parts stand as words beside one another.  What the treebank doesn't show is
-decided by the mode: ``penn`` for English, ``unicode`` for any other language.
+A *joint* is a place in a word where letters meet other characters, described by its shape: ``a-a``
+is a hyphen between letters, ``9,9`` a comma between digits, ``9%`` a per cent sign after a digit. A
+joint is kept where the treebank has more words with that shape in them than places where the parts
+are adjacent words. Where the treebank has no evidence, the mode decides: ``penn`` for English,
+``unicode`` for any other language.
 """
 
 from __future__ import annotations
@@ -211,7 +211,7 @@ class TokenisationScheme:
 
 
 def scheme_of_parser(description: Mapping[str, Any], entries: Iterable[str]) -> TokenisationScheme:
-    """The scheme of a parser, by what it says about itself, or else by its lexicon."""
+    """The scheme in a parser's description, or one inferred from its lexicon."""
     stored = description.get("text")
     if stored is None:
         return TokenisationScheme.of_lexicon(entries)
@@ -229,12 +229,12 @@ class _Seen:
     inside
         How often a shape was seen in a word.
     across
-        How often a shape was seen where its parts stood as words beside one another.
+        How often a shape was seen where its parts were adjacent words.
     joined
-        How often two words stood beside one another, by what they would be in one; of those
+        How often two words were adjacent, by the word that they would form; of those
         that may be clitics alone.
     after_digits
-        How often a word stood after a number.
+        How often a word followed a number.
     exact
         Whether only what was joined in the text was counted as beside one another.
     """
@@ -251,7 +251,7 @@ class _Seen:
         cls, sentences: Iterable[Sequence[str]], spaces: Iterable[Sequence[bool]] | None
     ) -> _Seen:
         seen = cls(Counter(), Counter(), Counter(), Counter(), Counter(), spaces is not None)
-        # Where it isn't told what was joined in the text, all words may have been.
+        # Without spacing information any two words may have been joined in the text.
         for sentence, apart in zip(sentences, spaces or repeat([False]), strict=False):
             seen.add(sentence, apart if len(apart) == len(sentence) else [False] * len(sentence))
         for word, count in seen.words.items():

@@ -1,6 +1,6 @@
 """Text into words, by the scheme of a treebank.
 
-White space separates.  What stands between is scanned from left to right: first what is kept
+White space separates.  The characters between are scanned from left to right: first what is kept
 whole whatever it is made of (addresses, faces), then words with the joints that the scheme
 keeps, then marks, runs of the same one together.  Words are then cut at clitics.  No cut falls
 into a grapheme, and format characters such as U+200B and U+00AD stay inside of words.
@@ -82,7 +82,7 @@ def tokenise(text: str, scheme: TokenisationScheme = TokenisationScheme()) -> li
     Raises
     ------
     SettingsError
-        When the scheme asks for spaCy, which isn't there.
+        When the scheme requires spaCy, which isn't installed.
 
     Cost
     ----
@@ -370,7 +370,7 @@ def _edges(kept: set[str], *, before: bool) -> str:
 
 
 def _address_end(text: str, start: int, end: int) -> int:
-    """The end of an address without the marks of the sentence that it stands in."""
+    """The end of an address, without the punctuation of the sentence around it."""
     while end > start + 1 and text[end - 1] in _TRAILING:
         if text[end - 1] == ")" and text.count("(", start, end) >= text.count(")", start, end):
             break
@@ -423,7 +423,7 @@ class _Writer:
             key=lambda pair: max(rank[pair[0]], rank[pair[1]]),
             default=None,
         )
-        # Where double quotes tell their side, single ones do.
+        # Single quotes are directed where double ones are.
         single = [pair for pair in SINGLE if known.issuperset(pair)]
         if double is not None and double[0] == double[1]:
             single.sort(key=lambda pair: pair[0] != pair[1])

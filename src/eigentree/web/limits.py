@@ -22,7 +22,7 @@ _Seconds = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Limits(BaseModel):
-    """The limits of a service; the description of each field says what it limits."""
+    """The limits of a service; each field has a description."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -110,11 +110,11 @@ def _method(decomposition: Row) -> str:
     return f"{decomposition['method']}{', single' if decomposition['single'] else ''}"
 
 
-def _first(rows: Sequence[Row], wanted: Callable[[Row], bool]) -> dict[Hashable, Row]:
+def _first(rows: Sequence[Row], matches: Callable[[Row], bool]) -> dict[Hashable, Row]:
     """The first row that satisfies a condition, for each kind of grammar."""
     found: dict[Hashable, Row] = {}
     for row in rows:
-        if wanted(row):
+        if matches(row):
             found.setdefault(_grammar(row), row)
     return found
 

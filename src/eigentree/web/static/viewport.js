@@ -23,7 +23,7 @@ export class Viewport {
   }
 
   /**
-   * Show a drawing, `{element, width, height}`, in place of another.
+   * Show a drawing, `{element, width, height}`, instead of another.
    *
    * With `isRightToLeft` it starts at the right, with `beginsBelow` at the bottom; with `isLong` only
    * its width is fitted.
