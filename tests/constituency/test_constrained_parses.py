@@ -387,7 +387,7 @@ def test_a_file_of_constraints(model, tmp_path):
     assert (
         f"{file}:4: required span over 0-99 reaches beyond the sentence; its words end at 7" in err
     )
-    assert f"{file}:5: is no JSON" in err
+    assert f"{file}:5: is not JSON" in err
     assert [record["fallback"] for record in records] == [
         None, None, *["constraints"] * 3, None,
     ]  # fmt: skip

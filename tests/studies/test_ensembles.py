@@ -303,7 +303,7 @@ def test_a_member_without_a_tree_is_held_to_a_flat_one(result):
         "add": Prediction([tree], np.array([0, -1, -1, 0]), nothing),
         "drop": Prediction([], np.array([-1, -1, -1]), nothing, "threshold"),
     }
-    (combined,) = parser.stacking.answers([Query(*sentence[:2], predictions, {})], "S")
+    (combined,) = parser.stacking.outputs([Query(*sentence[:2], predictions, {})], "S")
     output = ensemble_evaluation._predictions(parser, sentence, predictions, combined, description)
     flat = Tree(parser.backbones[0].root_label, tree.children[0].children)
     assert output.trees == [tree, flat]

@@ -216,7 +216,7 @@ def _warm_up(parser: EnsembleParser, sentence: PreparedSentence) -> None:
     words, tags, *_ = sentence
     (part, *_) = split_long(prepare(words, tags, parser.tagger), parser.options.max_words)
     member = next(iter(parser.members(0)))
-    (prediction,) = Predictor([part], parser.backbones[0]).read([member], Chains())
+    (prediction,) = Predictor([part], parser.backbones[0]).predict([member], Chains())
     evidence = prediction[member[0]].evidence
     combine(evidence, part.words, part.tags or part.words, root="S")
 
@@ -227,7 +227,7 @@ def _predict(
     """Predictions for sentences; long ones are split as in parsing."""
     max_words = parser.options.max_words
     split = [list(split_long(sentence, max_words)) for sentence in sentences]
-    answers = parser.every_answer((each.words, each.tags) for parts in split for each in parts)
+    answers = parser.every_output((each.words, each.tags) for parts in split for each in parts)
     for parts in split:
         predictions = [_predictions(parser, part, *next(answers), description) for part in parts]
         if len(predictions) == 1:

@@ -202,7 +202,7 @@ def test_long_sentences_are_left_out_of_scores(trained, tmp_path):
     long.write_text(max(trained.dev.read_text("utf-8").splitlines(), key=len))
     code, _, err = run_verb("ensemble", "train", *arguments, "--dev", long, "--no-tagger")
     assert code == 0
-    assert "1 sentence of more than 10 words left out\n" in err
+    assert "1 sentence of more than 10 words skipped\n" in err
     assert "EVALB" not in err
 
 
@@ -479,7 +479,7 @@ def test_options_of_single_models_and_of_ensembles(trained, texts, tmp_path):
         told = refused(*arguments, option, value)
         assert f"{option} requires a single model; the members of an ensemble parse as" in told
     told = refused(*arguments, "--kbest", "2", "--kbest-order", "value")
-    assert "--kbest-order value is for single models" in told
+    assert "--kbest-order value requires a single model" in told
     model = tmp_path / "demo.egt"
     demo_parser().save(model)
     told = refused("parse", "-m", model, texts, "--lean")

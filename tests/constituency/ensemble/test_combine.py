@@ -195,7 +195,7 @@ def test_a_tree_free_of_the_grammar_is_no_worse_than_one_of_it(sentence: Sentenc
     bound = decode(forest, gains("brackets", forest, marginals, sentence.grammar), symbols, words)
     assert bound is not None
     evidence = Evidence(sentence.n_words, Chains())
-    evidence.add_items(forest, symbols, marginals.item, 1, least=0.0)
+    evidence.add_items(forest, symbols, marginals.item, 1, minimum=0.0)
     free = combine(evidence, words, unbinarise(bound.tree).tags(), root="R")
     # What breaks ties between trees of the grammar is no part of the objective.
     assert free.value >= bound.value - 1e-5
@@ -215,7 +215,7 @@ def test_items_of_trees_are_the_same_evidence_as_trees(sentence: Sentence):
         assert found is not None
         votes[found.items] += times
         by_tree.add_trees([unbinarise(found.tree)], [times])
-    by_item.add_items(forest, symbols, votes, 6, least=0.0)
+    by_item.add_items(forest, symbols, votes, 6, minimum=0.0)
     assert by_item.total == by_tree.total == 6
     assert by_item.key[by_item.seen].tolist() == by_tree.key.tolist()
     assert by_item.weight[by_item.seen].tolist() == by_tree.weight.tolist()
@@ -329,7 +329,7 @@ def test_unlikely_chains_count_and_are_no_candidates():
     )
     evidence = Evidence(1, Chains())
     # In order of the table: A B, A, C.
-    evidence.add_items(forest, symbols, np.array([0.1, 0.9, 1.0]), 2, least=0.06)
+    evidence.add_items(forest, symbols, np.array([0.1, 0.9, 1.0]), 2, minimum=0.06)
     # A has half only with what the chain brings that is no candidate itself.
     assert evidence.seen.tolist() == [False, True, True]
     found = combine(evidence, ["a"], ["u"], root="R", price=0.4)
@@ -337,7 +337,7 @@ def test_unlikely_chains_count_and_are_no_candidates():
     assert close(found.confidences, [0.5], rtol=1e-12)
     # With nothing seen at all, the root's label still gets what it has.
     evidence = Evidence(1, Chains())
-    evidence.add_items(forest, symbols, np.array([0.05, 0.45, 0.5]), 1, least=0.6)
+    evidence.add_items(forest, symbols, np.array([0.05, 0.45, 0.5]), 1, minimum=0.6)
     found = combine(evidence, ["a"], ["u"], root="C", price=0.4)
     assert repr(found.tree) == "(C (u a))"
     assert close(found.confidences, [0.5], rtol=1e-12)

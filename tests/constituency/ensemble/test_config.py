@@ -116,7 +116,7 @@ def with_combination(**changes: Any) -> dict[str, Any]:
         ),
         (
             with_combination(reranker={"least": 0}),
-            r"combination\[1\].reranker: least is 0; it must be 1 or more",
+            r"combination\[1\].reranker: least is 0; it must be at least 1",
         ),
         (
             with_combination(reranker={"schemata": ["taste"]}),
@@ -131,7 +131,7 @@ def with_combination(**changes: Any) -> dict[str, Any]:
                 "family": [PLAIN],
                 "combination": [COVERAGE, {"name": "more", "inputs": ["all"]}],
             },
-            "'more' has the input 'all', which has no marginals; marginal-coverage is for families",
+            "'more' has the input 'all', which has no marginals; the inputs of marginal-coverage",
         ),
         ({"family": [PLAIN], "jackknife": {"folds": 1}}, "jackknife.folds is 1; it must be gre"),
         ({"family": [PLAIN], "jackknife": {"trees": 1}}, "jackknife.trees is 1; it must be gre"),

@@ -133,7 +133,7 @@ def test_a_candidate_of_other_words_is_never_the_best():
 
 def test_a_label_equal_to_two_others_is_refused():
     options = replace(OWN, equal_labels=(("A", "B"), ("B", "C")))
-    with pytest.raises(SettingsError, match="equal_labels names 'B' twice"):
+    with pytest.raises(SettingsError, match="equal_labels has 'B' twice"):
         oracle(trees(FLAT), [trees(LEFT)], options)
 
 

@@ -194,7 +194,7 @@ def of_a_parser(folder: Path) -> None:
         (family_in_two, "ensemble.egt: its families have more than one backbone each"),
         (from_one, "ensemble.egt: its backbones are not numbered from 0"),
         (no_rerankers, "ensemble.egt: its rerankers are not those of its description"),
-        (other_columns, "the reranker 'first' was trained on other numbers about candidates"),
+        (other_columns, "the reranker 'first' was trained by another version"),
         (fewer_columns, "first.egt: a reranker's dense_weights has shape"),
     ],
 )

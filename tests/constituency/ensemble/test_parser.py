@@ -153,9 +153,9 @@ def test_lots_are_answered_as_they_come():
     assert list(any_length().parse_many([])) == []
 
 
-def test_every_answer_is_that_of_each_combination(ensemble):
+def test_every_output_is_that_of_each_combination(ensemble):
     names = [each.name for each in ensemble.stacking.config.combination]
-    found = list(ensemble.every_answer(SENTENCES))
+    found = list(ensemble.every_output(SENTENCES))
     for (predictions, answers), result in zip(found, ensemble.parse_many(SENTENCES), strict=True):
         assert list(predictions) == ["additive", "dropout", "coarse"]
         assert list(answers) == names
@@ -197,7 +197,7 @@ def test_the_candidates_of_a_reranker_are_its_trees(ensemble):
     part = with_last(ensemble, "first")
     combination = part.stacking.config.combination[-1]
     for sentence, (predictions, answers) in zip(
-        SENTENCES[:10], part.every_answer(SENTENCES[:10]), strict=True
+        SENTENCES[:10], part.every_output(SENTENCES[:10]), strict=True
     ):
         candidates = part.stacking.candidates(combination, Query(*sentence, predictions, answers))
         several = part.parse(*sentence, kbest=1000).alternatives

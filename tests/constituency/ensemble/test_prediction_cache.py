@@ -63,7 +63,7 @@ def of_members() -> tuple[list[Prediction], list[list[str]]]:
     trees = sampled_trees()[80:90]
     plain = ConstituencyParser(one_state(parsers[0].grammar.backbone), None, parsers[0].options)
     reader = Predictor([PreparedSentence(tree.words(), tree.tags()) for tree in trees], plain)
-    found = reader.read(of_family("one", parsers), Chains())
+    found = reader.predict(of_family("one", parsers), Chains())
     return [each["one"] for each in found], [tree.words() for tree in trees]
 
 
@@ -251,11 +251,11 @@ def test_any_forged_number_is_refused_or_harmless(tmp_path_factory, name, data):
         ("labels", "SNPDVX", "its header's labels"),
         ("labels", [1] * 9, "its header's labels.0"),
         ("labels", ["a b"] * 9, "label 'a b' holds white space"),
-        ("chains", [["S"]], "the brackets of sentence 1 are none of its own"),
+        ("chains", [["S"]], "the brackets of sentence 1 are invalid for it"),
         ("chains", ["S", "NP"], "its header's chains.0"),
-        ("fallbacks", [None] * 3, "its parts are not all of 4 sentences"),
+        ("fallbacks", [None] * 3, "its parts are not all for 4 sentences"),
         ("fallbacks", ["?"] * 4, "its header's fallbacks.0"),
-        ("total", [1.0], "its parts are not all of 4 sentences"),
+        ("total", [1.0], "its parts are not all for 4 sentences"),
         ("total", ["many"] * 4, "its header's total.0"),
         ("total", None, "its header's total"),
     ],
@@ -278,7 +278,7 @@ def test_a_missing_array_is_named(tmp_path, name):
     path = tmp_path / "less.egt"
     save_model(path, header, {other: arrays[other] for other in arrays if other != name})
     with pytest.raises(
-        ModelFileError, match=f"isn't a whole file of predictions: it lacks '{name}'"
+        ModelFileError, match=f"isn't a complete file of predictions: '{name}' is missing"
     ):
         load_predictions(path, WORDS, Chains())
 
@@ -293,9 +293,9 @@ def test_a_missing_array_is_named(tmp_path, name):
         [],
     ],
 )
-def test_readings_of_other_sentences_are_refused(tmp_path, words):
+def test_predictions_for_other_sentences_are_rejected(tmp_path, words):
     parts(tmp_path)
-    with pytest.raises(ModelFileError, match="isn't a whole file of readings"):
+    with pytest.raises(ModelFileError, match="isn't a complete file of predictions"):
         load_predictions(tmp_path / "whole.egt", words, Chains())
 
 

@@ -32,7 +32,9 @@ def plain_of(parser: ConstituencyParser) -> ConstituencyParser:
 
 def read(sentences, parsers, chains=None):
     reader = Predictor(sentences, plain_of(parsers[0]))
-    return [each["one"] for each in reader.read(of_family("one", parsers), chains or Chains())]
+    return [
+        each["one"] for each in predictor.predict(of_family("one", parsers), chains or Chains())
+    ]
 
 
 def without_values(parser: ConstituencyParser) -> LPCFG:
@@ -117,7 +119,7 @@ def test_families_are_read_apart_and_in_any_order():
     sentences = [PreparedSentence(tree.words(), tree.tags()) for tree in HELD_OUT]
     asked = [("b", two.grammar), ("a", one.grammar), ("b", three.grammar)]
     reader = Predictor(sentences, plain_of(one))
-    found = reader.read(asked, Chains())
+    found = predictor.predict(asked, Chains())
     for both, a, b in zip(
         found, read(sentences, [one]), read(sentences, [two, three]), strict=True
     ):
@@ -125,7 +127,7 @@ def test_families_are_read_apart_and_in_any_order():
         assert same(both["a"], a)
         assert same(both["b"], b)
     # Nothing of what was asked before is left.
-    again = reader.read(of_family("a", [one]), Chains())
+    again = predictor.predict(of_family("a", [one]), Chains())
     assert all(same(new["a"], old["a"]) for new, old in zip(again, found, strict=True))
     assert all(list(new) == ["a"] for new in again)
 
@@ -157,7 +159,7 @@ def test_members_that_find_no_tree_give_nothing():
     tree = HELD_OUT[0]
     sentence = PreparedSentence(tree.words(), tree.tags())
     asked = [("a", without_values(one)), ("a", two.grammar), ("b", without_values(two))]
-    (found,) = Predictor([sentence], plain_of(one)).read(asked, Chains())
+    (found,) = Predictor([sentence], plain_of(one)).predict(asked, Chains())
     (alone,) = read([sentence], [two])
     assert found["a"].choice.tolist() == [-1, 0]
     assert found["a"].votes.tolist() == [1]
@@ -207,7 +209,7 @@ def test_what_one_family_did_without_was_not_given_up():
 
 def test_no_sentences_and_no_members():
     assert read([], members()) == []
-    (found,) = Predictor([PreparedSentence(["a"], ["D"])], plain_of(members()[0])).read(
+    (found,) = Predictor([PreparedSentence(["a"], ["D"])], plain_of(members()[0])).predict(
         [], Chains()
     )
     assert found == {}

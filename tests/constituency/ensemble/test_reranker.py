@@ -116,8 +116,8 @@ def test_options_decide_which_features_there_are():
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"least": 0}, "least is 0; it must be 1 or more"),
-        ({"function_words": -1}, "function_words is -1; it must be 0 or more"),
+        ({"least": 0}, "least is 0; it must be at least 1"),
+        ({"function_words": -1}, "function_words is -1; it must be at least 0"),
         ({"schemata": ("taste",)}, "taste"),
     ],
 )

@@ -14,7 +14,7 @@ from eigentree.constituency.ensemble.maxent import MaxEnt
 from eigentree.constituency.ensemble.predictions import Prediction
 from eigentree.constituency.ensemble.reranker import Reranker
 from eigentree.constituency.ensemble.stacking import (
-    LEAST_SHARE,
+    MIN_SHARE,
     Query,
     Stacking,
     ranked,
@@ -60,7 +60,7 @@ def predictions() -> dict[str, Prediction]:
 
 def answers(predictions, *combinations, rerankers=None, names=None):
     stacking = Stacking(described(*combinations), rerankers or {})
-    (found,) = stacking.answers([Query(WORDS, TAGS, predictions, {})], "ROOT", names)
+    (found,) = stacking.outputs([Query(WORDS, TAGS, predictions, {})], "ROOT", names)
     return found
 
 
@@ -197,7 +197,7 @@ def test_columns_of_marginals(predictions):
     nothing = [[0.0, 0.0]] * 3
     for name, shares in (("one", one), ("two", two), ("all", both), ("three", nothing)):
         gain = [sum(share - 0.5 for share in row) for row in shares]
-        logs = [sum(np.log(max(share, LEAST_SHARE)) for share in row) for row in shares]
+        logs = [sum(np.log(max(share, MIN_SHARE)) for share in row) for row in shares]
         assert close(columns[f"expected gain: {name}"], gain, rtol=1e-12, atol=1e-12)
         assert close(columns[f"log shares: {name}"], logs, rtol=1e-12, atol=1e-12)
     assert close(columns["least share"], [min(row) for row in both], rtol=1e-12)
@@ -321,6 +321,6 @@ def test_rerankers_of_other_columns_are_refused():
     stacking = Stacking(described(MAXENT), {})
     fitting = reranker(stacking, "best")
     fewer = {**MAXENT, "inputs": ["one", "two"]}
-    with pytest.raises(ModelFileError, match="the reranker 'best' was trained on other numbers"):
+    with pytest.raises(ModelFileError, match="the reranker 'best' was trained by another version"):
         Stacking(described(fewer), {"best": fitting})
     assert Stacking(described(MAXENT), {"best": fitting}).rerankers == {"best": fitting}

@@ -388,7 +388,7 @@ def test_members_are_asked_about_each_tree_once_and_have_not_seen_it(tmp_path, m
 def test_no_reranker_learns_from_answers_of_one_that_has_seen_the_sentence(tmp_path, monkeypatch):
     trees = with_own_words(TREES)
     first_word = {tree.words()[0]: tree for tree in trees}
-    train_reranker, answer = training.train_reranker, Stacking.answer
+    train_reranker, answer = training.train_reranker, Stacking.output
     learned_from: list[tuple[Any, set[str]]] = []
     answered: list[str] = []
 
@@ -524,7 +524,7 @@ def test_members_without_latent_states_among_others(tmp_path):
     ensemble = train_small(tmp_path, description=description)
     found = grammars(tmp_path)
     assert found["plain-1"].backbone.n_rules < found["additive-0.5-1"].backbone.n_rules
-    ((predictions, _),) = ensemble.every_answer([(TREES[0].words(), TREES[0].tags())])
+    ((predictions, _),) = ensemble.every_output([(TREES[0].words(), TREES[0].tags())])
     assert predictions["plain"].members == 1
     assert predictions["plain"].trees == [
         ConstituencyParser.load(tmp_path / "members/plain-1.egt")

@@ -287,7 +287,7 @@ def _scores(
     answers: dict[str, list[Tree]] = {each.name: [] for each in described.combination}
     best: list[Tree] = []
     given = [(tree.words(), None if untagged else tree.tags()) for _, tree in pairs]
-    every = parser.every_answer(given)
+    every = parser.every_output(given)
     for (gold, clean), (readings, combined) in zip(
         pairs, track(every, doing, len(pairs), quiet=quiet), strict=True
     ):

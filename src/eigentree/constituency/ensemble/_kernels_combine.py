@@ -1,14 +1,14 @@
-"""The kernels of combination: the best trees of a sentence under gains of its spans.
+"""Kernels of coverage decoding: the K best trees of a sentence under gains of chains over spans.
 
-An *element* is what a tree has over a span, a chain or a bare word, with all below it.  A
-*sequence* covers a span by one element or more, one after the other, and *many* by two or more:
+An *element* is a chain over a span, or a bare word, with everything below it.  A *sequence* covers
+a span by one or more adjacent elements, and *many* by two or more:
 
     element(i, j)  = a chain over i..j, with many(i, j) under it unless it is one word
     many(i, j)     = element(i, k), then sequence(k, j)
     sequence(i, j) = many(i, j) or element(i, j)
 
-Each tree is made in one way, so that the K best of each kind, from those of shorter spans, are
-K trees (Huang and Chiang 2005, algorithm 2).
+Every tree has one derivation, so the K best derivations are K distinct trees (Huang and Chiang
+2005, algorithm 2).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from eigentree.types import Floats, Ints
 
 @kernel
 def place_of(value: float, values: Floats, count: int) -> int:
-    """Where a value comes in a falling row of so many, after equal ones; its length for nowhere."""
+    """The position of a value in a decreasing row of `count` values, after equal ones."""
     place = count
     while place > 0 and values[place - 1] < value:
         place -= 1
@@ -30,7 +30,7 @@ def place_of(value: float, values: Floats, count: int) -> int:
 
 @kernel
 def insert(place: int, value: float, values: Floats, count: int) -> int:
-    """Put a value there and drop the last of a full row; gives the new count."""
+    """Insert a value at a position, dropping the last of a full row; returns the new count."""
     last = min(count, len(values) - 1)
     for at in range(last, place, -1):
         values[at] = values[at - 1]
@@ -40,7 +40,7 @@ def insert(place: int, value: float, values: Floats, count: int) -> int:
 
 @kernel
 def shift(place: int, number: int, numbers: Ints, count: int) -> None:
-    """The same for a row of numbers that goes with the values, whose new count is given."""
+    """Insert a number parallel to a value; `count` is the new number of values."""
     for at in range(count - 1, place, -1):
         numbers[at] = numbers[at - 1]
     numbers[place] = number
@@ -61,13 +61,13 @@ def best_trees(
     many_sequence: Ints,
     counts: Ints,
 ) -> None:
-    """Fill the tables of a sentence's K best elements, sequences and manys over each span.
+    """Fill the tables of the K best elements, sequences and manys over each span.
 
-    ``first`` (axes: start, end, 2) tells where the chains of a span begin and end in ``gain``.
-    The other tables have axes (start, end, K): values, falling, and what each is made of.  An
-    element has a chain, -1 for a bare word, and the rank of the many under it; a sequence the
-    rank of its element, or -1 less the rank of its many; a many its k and two ranks.
-    ``counts`` (axes: start, end, 3) tells how many elements, sequences and manys there are.
+    ``first`` (axes: start, end, 2) has the first and end position in ``gain`` of each span's
+    chains.  The other tables have axes (start, end, K): decreasing values and back pointers.  An
+    element points to its chain (-1: a bare word) and the rank of its many; a sequence to the rank
+    r of its element, or -1 - r for a many of rank r; a many to its split and two ranks.
+    ``counts`` (axes: start, end, 3) has the numbers of elements, sequences and manys.
     """
     n = len(first) - 1
     most = element.shape[2]
@@ -129,18 +129,18 @@ def chains_of_tree(
     many_split: Ints,
     many_element: Ints,
     many_sequence: Ints,
-    found: Ints,
+    chains: Ints,
 ) -> int:
-    """The chains of the whole's element of that rank, children before parents, from the left.
+    """Write the chains of the sentence's element of a rank, children first, left to right.
 
-    Gives how many; ``found`` has room for one over each span of a binary tree.
+    Returns their number; ``chains`` has room for one over each span of a binary tree.
     """
     n = len(many_split) - 1
     waiting = np.empty((2 * n, 4), dtype=np.int32)  # start, end, rank, is it an element?
     waiting[0, 0], waiting[0, 1], waiting[0, 2], waiting[0, 3] = 0, n, rank, 1
     n_waiting = 1
     count = 0
-    # Parents before children, from the right; turned round at the end.
+    # Parents first, right to left; reversed at the end.
     while n_waiting > 0:
         n_waiting -= 1
         start, end, rank, is_element = waiting[n_waiting]
@@ -151,7 +151,7 @@ def chains_of_tree(
         if is_element:
             chain = element_chain[start, end, rank]
             if chain >= 0:
-                found[count] = chain
+                chains[count] = chain
                 count += 1
             if end - start == 1:
                 continue
@@ -164,5 +164,5 @@ def chains_of_tree(
         n_waiting += 2
     for at in range(count // 2):
         other = count - 1 - at
-        found[at], found[other] = found[other], found[at]
+        chains[at], chains[other] = chains[other], chains[at]
     return count

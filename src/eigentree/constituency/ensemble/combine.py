@@ -1,32 +1,31 @@
-"""One tree out of what many members say of a sentence, whatever their grammars.
+"""Coverage decoding: one tree from the predictions of many members with any grammars.
 
-Members may binarise differently, so what is counted are the brackets of un-binarised trees.
-The tree returned has the largest sum, over its brackets <a, i, j>, of
+Members may binarise differently, so the evidence is about the brackets of un-binarised trees.  The
+decoded tree maximises the sum, over its brackets <a, i, j>, of
 
     weight(a, i, j) / total - price                                                (1)
 
 where the weight is, for
 
 tree coverage
-    the number of members whose own tree has the bracket;
+    the number of members whose tree has the bracket;
 marginal coverage
     the sum of the members' marginals of the bracket.
 
-These are the two ways of Narayan and Cohen (2015, section 5) to decode with several models.
-They sum over the nonterminals of binary trees, all of which have the same number of nodes.
-Trees of any shape differ in size: with price 0, the paper's objective read literally, every
-bracket that fits is worth adding, however few members have it.  With the price of one half
-(see `eigentree.constituency.chart.decode`) a bracket must have more than half of the weight to be
-worth it.
+These are the two decoders for several models of Narayan and Cohen (2015, section 5).  Their sum is
+over the nonterminals of binary trees, which all have the same number of nodes.  The trees here
+differ in size: with price 0, which is the published objective, every compatible bracket increases
+the sum, even if few members have it.  With price 1/2 (see `eigentree.constituency.chart.decode`),
+only brackets with more than half of the weight do.
 
-A *phrase chain* is what stands over one span, from the top down: ``("S", "VP")`` is S over VP.
-A span of the tree holds a chain that some member has produced there, or none; the span of
-the sentence always holds one.  So labels are combined over a span, but never into a chain
-that no member has seen.  A label that stands in a chain twice is two brackets, of which the
-second belongs to those members that have it twice.
+A *phrase chain* is the sequence of phrases over one span, from the top down: ``("S", "VP")`` is S
+over VP.  A span of the tree has one chain that some member predicts there, or none; the span of
+the sentence always has one.  So labels of different members are combined over a span, but only to
+chains that some member predicts.  A label that occurs twice in a chain is two brackets; the second
+has the weight of the members that have it twice.
 
-Any bracketing is a binary one with some of its spans left empty, so the best one is found
-over binary splits (Goodman 1996), each span with its best chain.
+Every bracketing is a binary one with some spans left empty, so the best one is found by dynamic
+programming over binary splits (Goodman 1996), with the best chain for each span.
 """
 
 from __future__ import annotations
@@ -50,19 +49,19 @@ from eigentree.types import Floats, Longs
 Chain = tuple[str, ...]
 Number = TypeVar("Number", int, NDArray[np.int64])
 
-# Chains that a chart finds less probable than this are no candidates, though they count.
-LEAST_CHAIN = 1e-3
+# Chains with smaller marginals are not candidates, but their weights count.
+MIN_CHAIN = 1e-3
 
-_MOST_CHAINS = 1 << 32
+_MAX_CHAINS = 1 << 32
 
 
 class Chains:
-    """Phrase chains by number, shared by all evidence that is to be added up.
+    """Phrase chains and their numbers, shared by all evidence that is to be added.
 
     Attributes
     ----------
     chains
-        All chains met so far, in the order in which they were met.
+        All chains so far, in order of first occurrence.
     """
 
     def __init__(self) -> None:
@@ -74,7 +73,7 @@ class Chains:
         self._rank: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
 
     def number(self, chain: Chain) -> int:
-        """The number of a chain, a new one if it was never met."""
+        """The number of a chain; a new chain gets the next number."""
         number = self._numbers.setdefault(chain, len(self.chains))
         if number == len(self.chains):
             self.chains.append(chain)
@@ -82,7 +81,7 @@ class Chains:
 
     def of(self, symbols: SymbolTable) -> Longs:
         """Axes (N): the number of each symbol's chain, -1 at intermediate symbols."""
-        # Kept with the table, lest another one gets its place in memory.
+        # Stored with the table, so that no other table can get the same id.
         known = self._of_symbols.get(id(symbols))
         if known is None:
             numbers = [
@@ -94,13 +93,13 @@ class Chains:
 
     @property
     def labels(self) -> tuple[Longs, Longs]:
-        """The labels of each chain, as `phrase_labels` of `constituency.grammar.symbols` gives."""
+        """The labels of each chain; see `eigentree.constituency.grammar.symbols.phrase_labels`."""
         self._sort()
         return self._labels
 
     @property
     def rank(self) -> NDArray[np.intp]:
-        """Axes (chains): their alphabetic order."""
+        """Axes (chains): ranks in alphabetical order."""
         self._sort()
         return self._rank
 
@@ -114,22 +113,23 @@ class Chains:
 
 
 class Evidence:
-    """What members say of one sentence; grows with what they say, not with their number.
+    """The members' predictions of one sentence, summed; its size does not depend on their number.
 
     Parameters
     ----------
     n_words
         Length of the sentence.
     chains
-        Numbers of chains; evidence of many sentences may share them.
+        Numbers of chains, which evidence of several sentences may share.
 
     Attributes
     ----------
     total : float
-        The weight of all members: what a bracket weighs that all are sure of.
+        The weight of all members: that of a bracket with marginal 1 for every member.
     key : int64, axes (chains over spans)
-        Each chain over each span once, in order of the spans, then of the chains' numbers.
+        A distinct key for each chain over each span, sorted by span, then by number of chain.
     weight : float64, axes (chains over spans)
+        Sum of the members' weights.
     seen : bool, axes (chains over spans)
         Whether the chain is a candidate over the span.
     """
@@ -143,18 +143,18 @@ class Evidence:
         self.seen: NDArray[np.bool_] = np.zeros(0, dtype=bool)
 
     def add_trees(self, trees: Sequence[Tree], weights: Sequence[float] | None = None) -> None:
-        """Add trees of the sentence: tree coverage.
+        """Add trees of the sentence (tree coverage).
 
         Parameters
         ----------
         trees
-            Cheapest where each distinct tree comes once.
+            Trees, preferably distinct.
         weights
-            Of each tree: the number of members whose tree it is.  Default: 1.
+            For each tree, the number of members that predict it; None for 1 each.
 
         Cost
         ----
-        Linear in the nodes of the trees, and the sorting of the chains.
+        Linear in the nodes of the trees, plus sorting the chains.
         """
         keys: list[int] = []
         repeats: list[int] = []
@@ -176,35 +176,34 @@ class Evidence:
         weight: Floats,
         members: float,
         *,
-        least: float = LEAST_CHAIN,
+        minimum: float = MIN_CHAIN,
     ) -> None:
-        """Add what members give the items of their common forest: marginal coverage.
+        """Add the members' marginals of the items of their common forest (marginal coverage).
 
         Parameters
         ----------
         symbols
-            Those of the backbone that the forest was built with.
+            The symbols of the forest's backbone.
         weight : float64, axes (items)
             The sum of the members' marginals, with the signs that are to count (see
-            `eigentree.constituency.chart.decode.turned`).  For tree coverage the number of members
-            whose
-            tree has the item.
+            `eigentree.constituency.chart.decode.turned`).  For tree coverage, the number of members
+            whose tree has the item.
         members
-            Their number, or the sum of their weights.
-        least
-            A chain is a candidate if its marginals over a span sum up to more than this share
-            of the members; 0 for tree coverage.
+            Number of members, or the sum of their weights.
+        minimum
+            A chain over a span is a candidate if its weight is greater than this fraction of
+            `members`; 0 for tree coverage.
 
         Cost
         ----
-        The sorting of the items.
+        Sorting the items.
         """
         chain = self.chains.of(symbols)[forest.item_symbol]
         is_whole = forest.item_end - forest.item_start == self.n_words
-        # A bare tag is no phrase, but may be all there is of a sentence of one word.
+        # A tag without phrases is kept only as the whole tree of a one-word sentence.
         kept = np.flatnonzero((chain >= 0) & (is_whole | (chain != self.chains.number(()))))
         start, end = (ends[kept].astype(np.int64) for ends in (forest.item_start, forest.item_end))
-        self._add(self._key(start, end, chain[kept]), weight[kept], least * members)
+        self._add(self._key(start, end, chain[kept]), weight[kept], minimum * members)
         self.total += members
 
     def add(self, other: Evidence) -> None:
@@ -225,44 +224,44 @@ class Evidence:
         Parameters
         ----------
         key, weight, seen, total
-            The attributes of what was stored.
+            The attributes of the stored evidence.
         chain_numbers : int64, axes (stored chains)
-            Number of each of its chains in `chains`.
+            The number in `chains` of each stored chain.
         """
-        span, chain = np.divmod(key, _MOST_CHAINS)
-        moved = span * _MOST_CHAINS + chain_numbers[chain]
+        span, chain = np.divmod(key, _MAX_CHAINS)
+        moved = span * _MAX_CHAINS + chain_numbers[chain]
         order = np.argsort(moved)
         self._merge(moved[order], weight[order], seen[order])
         self.total += total
 
     def can_hold(self, key: Longs, n_chains: int) -> bool:
-        """Whether stored keys are of spans of such a sentence, in order, and of so many chains."""
-        span, chain = np.divmod(key, _MOST_CHAINS)
+        """Whether stored keys are sorted and valid for this sentence and number of chains."""
+        span, chain = np.divmod(key, _MAX_CHAINS)
         start, end = np.divmod(span, self.n_words + 1)
         in_range = (start >= 0) & (start < end) & (chain < n_chains)
         return bool(np.all(in_range) and np.all(key[:-1] < key[1:]))
 
     def with_root(self, label: str) -> Evidence:
-        """The same, where no chain is a candidate over the whole with one of this label."""
-        found = copy(self)
-        if not np.any(self.seen[self.key // _MOST_CHAINS == self.n_words]):
+        """The same; without a candidate chain over the sentence, this label is added as one."""
+        evidence = copy(self)
+        if not np.any(self.seen[self.key // _MAX_CHAINS == self.n_words]):
             key = self._key(0, self.n_words, self.chains.number((label,)))
-            found._merge(np.array([key]), np.zeros(1), np.ones(1, dtype=bool))
-        return found
+            evidence._merge(np.array([key]), np.zeros(1), np.ones(1, dtype=bool))
+        return evidence
 
     def columns(self) -> tuple[Longs, Longs, Longs]:
-        """Start, end and chain at each place of `key`."""
-        span, chain = np.divmod(self.key, _MOST_CHAINS)
+        """Start, end and number of chain of each key."""
+        span, chain = np.divmod(self.key, _MAX_CHAINS)
         start, end = np.divmod(span, self.n_words + 1)
         return start, end, chain
 
     def _key(self, start: Number, end: Number, chain: Number) -> Number:
-        return (start * (self.n_words + 1) + end) * _MOST_CHAINS + chain
+        return (start * (self.n_words + 1) + end) * _MAX_CHAINS + chain
 
-    def _add(self, key: Longs, weight: Floats, least: float) -> None:
+    def _add(self, key: Longs, weight: Floats, minimum: float) -> None:
         key, same = np.unique(key, return_inverse=True)
         weight = group_sums(same, weight, len(key))
-        self._merge(key, weight, weight > least)
+        self._merge(key, weight, weight > minimum)
 
     def _merge(self, key: Longs, weight: Floats, seen: NDArray[np.bool_]) -> None:
         self.key, same = np.unique(np.concatenate((self.key, key)), return_inverse=True)
@@ -274,8 +273,8 @@ class Evidence:
 def chains_of(tree: Tree) -> dict[tuple[int, int], Chain]:
     """The phrase chain over each span of a tree, from the top down.
 
-    A tree that is no more than a word under its tag has an empty chain; of other words without
-    phrases nothing is told.
+    The chain of a tree that is a single tagged word is empty.  Other words without phrases over
+    them have no entry.
     """
     chains: dict[tuple[int, int], Chain] = {(0, 1): ()} if tree.is_preterminal else {}
     for label, start, end in tree.spans():
@@ -284,15 +283,15 @@ def chains_of(tree: Tree) -> dict[tuple[int, int], Chain]:
 
 
 class Other(NamedTuple):
-    """A tree that the evidence speaks for less.
+    """A tree with a lower value than the best one.
 
     Attributes
     ----------
     tree
     value
-        The objective by which it was found.
+        Its objective.
     confidences
-        As of `Combined`.
+        As in `Combined`.
     """
 
     tree: Tree
@@ -301,19 +300,19 @@ class Other(NamedTuple):
 
 
 class Combined(NamedTuple):
-    """The tree that the evidence of many members speaks for.
+    """The best tree of a combination.
 
     Attributes
     ----------
     tree
-        Not binary.
+        The un-binarised tree.
     confidences
-        The weight of each bracket as a share of the total, cut to 0..1, in the order of
+        The weight of each bracket as a fraction of the total, clipped to 0..1, in the order of
         `Tree.spans`.
     value
-        The objective (1), or the value that a reranker gives.
+        The objective (1), or the value under a reranker.
     others
-        Other trees of the sentence, best first.
+        Further trees of the sentence, best first.
     """
 
     tree: Tree
@@ -332,31 +331,31 @@ def combine(
     best: int = 1,
     required: Collection[tuple[int, int]] = (),
 ) -> Combined:
-    """The best trees by what many members say of a sentence.
+    """The trees with the highest objective (1).
 
-    Of chains of one value over a span the alphabetically first is taken; a span whose best
-    chain adds nothing is left empty; of equal bracketings the one that splits first from the
-    left.  With trees of whole weights and a price of 0, 1/2 or 1 no rounding can blur a tie.
+    Ties are broken as follows: the alphabetically first chain over a span; no chain if the best one
+    adds nothing; the leftmost split.  For integer weights and a price of 0, 1/2 or 1, sums are
+    exact, so ties are not affected by rounding.
 
     Parameters
     ----------
     evidence
-        Of this sentence; none at all gives a flat tree.
+        The evidence of this sentence; empty evidence gives a flat tree.
     words, tags
-        At least one; the tree gets these tags.
+        The sentence, at least one word; the tree gets these tags.
     root
-        Label of the whole where no member has a phrase over it.
+        Label of the root if no member has a phrase over the sentence.
     price
-        What a bracket costs, as a share of the total.
+        Cost of a bracket as a fraction of the total weight.
     best
-        Most trees that are given, all different.
+        Maximum number of distinct trees.
     required
-        Half-open spans that hold a chain in every tree where some chain is a candidate, however
-        little its labels weigh.  No candidate may cross them.
+        Half-open spans that have a chain in every tree, whatever its gain, if they have a candidate
+        chain.  No candidate may cross them.
 
     Cost
     ----
-    O(n^3) for n words, and the sorting of the evidence; up to O(best n^3) for several trees, with
+    O(n^3) for n words, plus sorting the evidence; up to O(best n^3) for several trees, with
     50 n^2 bytes for each.
 
     References
@@ -367,10 +366,10 @@ def combine(
     evidence = evidence.with_root(root)
     start, end, chain = evidence.columns()
     labels = Labels.over(chain, start, end, *evidence.chains.labels)
-    # Divided by the total at the end, so that whole numbers stay whole.
+    # Divided by the total at the end, so that sums of integers are exact.
     gain = labels.gain(evidence.weight, price * evidence.total)
     must = np.isin(start * (n + 1) + end, [left * (n + 1) + right for left, right in required])
-    # More than all others together can weigh.
+    # Greater than the sum of all gains.
     bonus = np.exp2(np.ceil(np.log2(1.0 + 2.0 * np.abs(gain).sum()))) if required else 0.0
     gain[must] += bonus
     seen = np.flatnonzero(evidence.seen)
@@ -391,7 +390,7 @@ def combine(
     total = evidence.total or 1.0
     sure = np.clip(labels.sums(evidence.weight) / total, 0.0, 1.0)
     chains_of_tree = np.empty(2 * n - 1, dtype=np.int32)
-    found: list[Other] = []
+    trees: list[Other] = []
     for rank in range(int(counts[0, n, 0])):
         count = kernels.chains_of_tree(
             rank, element_chain, element_rank, sequence_rank,
@@ -413,15 +412,15 @@ def combine(
             )
         ]
         value = float((element[0, n, rank] - n_kept * bonus) / total)
-        found.append(Other(_build(words, tags, brackets), value, confidences))
-    tree, value, confidences = found[0]
-    return Combined(tree, confidences, value, tuple(found[1:]))
+        trees.append(Other(_build(words, tags, brackets), value, confidences))
+    tree, value, confidences = trees[0]
+    return Combined(tree, confidences, value, tuple(trees[1:]))
 
 
 def _build(
     words: Sequence[str], tags: Sequence[str], brackets: Sequence[tuple[int, int, Chain]]
 ) -> Tree:
-    """The tree with these chains (start, end, labels), children before parents, root last."""
+    """The tree with these chains (start, end, labels), which are ordered children first."""
     leaves = [Tree(tag, (), word) for word, tag in zip(words, tags, strict=True)]
     trees: list[Tree] = []
     starts: list[int] = []

@@ -1,9 +1,8 @@
-"""What an ensemble is made of: families of members, and how their outputs are combined.
+"""Descriptions of ensembles: families of members, and combinations of their parses.
 
-A description is a small TOML file.  A *family* is a number of models that differ in their noise
-alone; a *combination* makes one tree a sentence out of those of its inputs, which are families
-or other combinations, so that combinations form a network without cycles.  The last one is
-what the ensemble answers::
+A description is a TOML file.  The members of a *family* differ only in their noise.  A
+*combination* computes one tree per sentence from those of its inputs, which are families or
+combinations above it in the file.  The last combination gives the parses of the ensemble::
 
     [[family]]
     name = "additive"

@@ -1,13 +1,13 @@
-"""How much the members of an ensemble differ, and how good the best of their trees would be.
+"""Diversity of the members of an ensemble, and the oracle F1 of their trees.
 
-The *oracle* takes of each sentence the candidate with the best F1 against the gold tree.  Its
-corpus F1 bounds what any choice among the candidates can reach (nearly: the corpus F1 isn't the
-mean of the sentences'), and is what Charniak and Johnson (2005) and Narayan and Cohen (2015,
-section 6) report.  It rises when members differ, and when they are good; how much they differ
-is told by the F1 of one member's trees against another's.
+The *oracle* selects for each sentence the candidate with the best F1 against the gold tree.  Its
+corpus F1 is an upper bound on that of any reranker (approximately, since corpus F1 is not the mean
+over sentences), which Charniak and Johnson (2005) and Narayan and Cohen (2015, section 6) report.
+It increases with the accuracy of the members and with their diversity, which is measured by the F1
+of one member's trees against another's.
 
-Each tree's brackets are found once, as `eigentree.evaluation` counts them, and compared as
-bags, all candidates of a sentence at a time.
+The brackets of each tree are extracted once, as in `eigentree.evaluation`, and compared as
+multisets, for all candidates of a sentence at a time.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class TreeLists(NamedTuple):
     Attributes
     ----------
     trees
-        Of each sentence, in the order of the first member that has each.
+        For each sentence, in order of the first member with the tree.
     choice : int64, axes (members, sentences)
-        The place of each member's tree among them.
+        Index of each member's tree.
     """
 
     trees: list[list[Tree]]
@@ -41,26 +41,29 @@ class TreeLists(NamedTuple):
 
     @classmethod
     def of(cls, outputs: Sequence[Sequence[Tree]]) -> TreeLists:
-        """Those of the members' trees, one sequence a member, all over the same sentences."""
+        """From the members' trees: one sequence per member, over the same sentences."""
         numbers: list[dict[Tree, int]] = [{} for _ in outputs[0]]
         choice = [
-            [own.setdefault(tree, len(own)) for own, tree in zip(numbers, output, strict=True)]
+            [
+                known.setdefault(tree, len(known))
+                for known, tree in zip(numbers, output, strict=True)
+            ]
             for output in outputs
         ]
-        return cls([list(own) for own in numbers], np.array(choice, dtype=np.int64))
+        return cls([list(known) for known in numbers], np.array(choice, dtype=np.int64))
 
 
 class Oracle(NamedTuple):
-    """The best candidates.
+    """The best candidate of each sentence.
 
     Attributes
     ----------
     trees
-        The best candidate of each sentence.
+        The best candidates.
     choice
-        Its place among the candidates; the first of equal ones.
+        Their indices among the candidates; the first of equal ones.
     f1
-        F1 of these trees over all sentences, a fraction; None where nothing counts.
+        Corpus F1 of these trees, 0..1; None if undefined.
     """
 
     trees: list[Tree]
@@ -73,16 +76,16 @@ def oracle(
     candidates: Sequence[Sequence[Tree]],
     options: ParsevalOptions = EVALB_COLLINS,
 ) -> Oracle:
-    """The candidate of each sentence with the best F1 against gold.
+    """The candidate of each sentence with the best F1 against the gold tree.
 
     Parameters
     ----------
     gold
-        Correct trees.
+        Gold trees.
     candidates
-        At least one for each of them.
+        At least one candidate for each.
     options
-        What counts; no label may be held equal to two others.
+        Options of scoring; no label may be equal to two others.
 
     Cost
     ----
@@ -93,26 +96,25 @@ def oracle(
     charniak-2005, section 4; narayan-2015, section 6.
     """
     choice = []
-    for best, own in zip(gold, candidates, strict=True):
-        choice.append(int(np.argmax(compare([best], own, options).f1[0])))
-    trees = [own[place] for own, place in zip(candidates, choice, strict=True)]
+    for gold_tree, trees in zip(gold, candidates, strict=True):
+        choice.append(int(np.argmax(compare([gold_tree], trees, options).f1[0])))
+    trees = [of_sentence[place] for of_sentence, place in zip(candidates, choice, strict=True)]
     return Oracle(trees, choice, score(gold, trees, options).all.f1)
 
 
 class Diversity(NamedTuple):
-    """How much members differ.
+    """Measures of the diversity of members.
 
     Attributes
     ----------
     f1 : float64, axes (members, members)
-        F1 of one member's trees against another's over all sentences, a fraction; 1 on the
-        diagonal.
+        Corpus F1 of one member's trees against another's, 0..1; 1 on the diagonal.
     mean_f1 : float
-        Its mean over pairs of two members; 1 for a single member.
+        Mean over pairs of different members; 1 for a single member.
     all_agree : float
-        The share of sentences of which all members have the same tree.
+        Fraction of sentences for which all members have the same tree.
     distinct : float
-        Mean number of distinct trees a sentence.
+        Mean number of distinct trees per sentence.
     """
 
     f1: Floats
@@ -122,34 +124,34 @@ class Diversity(NamedTuple):
 
 
 def diversity(candidates: TreeLists, options: ParsevalOptions = EVALB_COLLINS) -> Diversity:
-    """How much the trees of members differ.
+    """The diversity of members' trees.
 
     Parameters
     ----------
     candidates
         Trees of at least one member and one sentence.
     options
-        What counts; no label may be held equal to two others.
+        Options of scoring; no label may be equal to two others.
 
     Cost
     ----
-    Linear in the nodes of all candidates, and for each sentence in the pairs of members and,
-    with the number of brackets, in the pairs of candidates.
+    Linear in the nodes of all candidates; for each sentence, quadratic in the members, and in the
+    candidates times the number of brackets.
     """
     choice = candidates.choice
     pairs = Pairs.none(len(choice))
-    for trees, own in zip(candidates.trees, choice.T, strict=True):
-        pairs.add(trees, own, options)
+    for trees, of_sentence in zip(candidates.trees, choice.T, strict=True):
+        pairs.add(trees, of_sentence, options)
     return diversity_of(pairs, choice)
 
 
 class Pairs(NamedTuple):
-    """Brackets of any two members, summed over sentences.
+    """Counts of brackets for all pairs of members, summed over sentences.
 
     Attributes
     ----------
     matched, total : float64, axes (members, members)
-        Those that both have, and those of both.
+        Brackets in common, and brackets of both together.
     """
 
     matched: Floats
@@ -157,34 +159,34 @@ class Pairs(NamedTuple):
 
     @classmethod
     def none(cls, n_members: int) -> Pairs:
-        """Of no sentence yet."""
+        """Counts of no sentences."""
         return cls(*np.zeros((2, n_members, n_members)))
 
     def add(
         self, trees: Sequence[Tree], choice: Longs | Sequence[int], options: ParsevalOptions
     ) -> None:
-        """Add a sentence, of which each member has chosen one of the trees."""
-        found = compare(trees, trees, options)
+        """Add a sentence, given its trees and the index of each member's tree."""
+        comparison = compare(trees, trees, options)
         places = np.asarray(choice)
         pairs = np.ix_(places, places)
-        np.add(self.matched, found.matched[pairs], out=self.matched)
-        np.add(self.total, found.total[pairs], out=self.total)
+        np.add(self.matched, comparison.matched[pairs], out=self.matched)
+        np.add(self.total, comparison.total[pairs], out=self.total)
 
 
 def diversity_of(pairs: Pairs, choice: Longs) -> Diversity:
-    """How much the trees of members differ, when their brackets are counted.
+    """The diversity of members, given the counts of their brackets.
 
     Parameters
     ----------
     pairs
-        Of the members.
+        Counts for all pairs of members.
     choice : int64, axes (members, sentences)
-        The place of each member's tree among those of the sentence.
+        Index of each member's tree among those of the sentence.
     """
     matched, total = pairs
     f1 = np.divide(2 * matched, total, out=np.ones_like(total), where=total > 0)
     off_diagonal = f1[~np.eye(len(f1), dtype=bool)]
-    distinct = [len(np.unique(own)) for own in choice.T]
+    distinct = [len(np.unique(of_sentence)) for of_sentence in choice.T]
     return Diversity(
         f1,
         float(off_diagonal.mean()) if len(f1) > 1 else 1.0,
@@ -194,16 +196,16 @@ def diversity_of(pairs: Pairs, choice: Longs) -> Diversity:
 
 
 class Comparison(NamedTuple):
-    """Trees of one sentence against others, as `eigentree.evaluate.score` compares them.
+    """Comparison of trees of one sentence, as by `eigentree.evaluation.parseval.score`.
 
     Attributes
     ----------
     matched : float64, axes (trees, other trees)
-        Equal brackets.
+        Brackets in common.
     total : float64, axes (trees, other trees)
-        Brackets of both trees.
+        Brackets of both trees together.
     f1 : float64, axes (trees, other trees)
-        -1 for trees that can't be compared.
+        F1, 0..1; -1 for trees that can't be compared.
     """
 
     matched: Floats
@@ -212,16 +214,17 @@ class Comparison(NamedTuple):
 
 
 def compare(one: Sequence[Tree], other: Sequence[Tree], options: ParsevalOptions) -> Comparison:
-    """Compare each tree with each other tree of the same sentence.
+    """Compare all pairs of trees of the same sentence.
 
     Parameters
     ----------
     one
-        In the place of gold trees.
+        Trees that are compared as gold trees.
     other
-        In the place of parsed ones; may be the same sequence, which takes half the time.
+        Trees that are compared as parsed trees; may be the same sequence, which takes half the
+        time.
     options
-        What counts; no label may be held equal to two others.
+        Options of scoring; no label may be equal to two others.
 
     Cost
     ----
@@ -249,7 +252,7 @@ def compare(one: Sequence[Tree], other: Sequence[Tree], options: ParsevalOptions
     matched = has[left] @ has[right].T
     total = size[left, None] + size[right]
     f1 = np.divide(2 * matched, total, out=np.ones_like(total), where=total > 0)
-    # Words that differ, say by tags that leave some out, are a matter for the scorer.
+    # Trees with different scored words, which depend on tags, are compared by the scorer.
     differ = of_words[left, None] != of_words[right]
     if () in sentences:
         differ |= of_words[right] == sentences[()]
@@ -262,12 +265,12 @@ def compare(one: Sequence[Tree], other: Sequence[Tree], options: ParsevalOptions
 
 
 def _names(options: ParsevalOptions) -> dict[str, str]:
-    """One name for labels that are held equal."""
+    """Maps the second of two equal labels to the first."""
     labels = [label for pair in options.equal_labels for label in pair]
     if len(set(labels)) != len(labels):
         twice = next(label for label in labels if labels.count(label) > 1)
         raise SettingsError(
-            f"equal_labels names {twice!r} twice; for bags of brackets each label must be held "
-            "equal to one other at most"
+            f"equal_labels has {twice!r} twice; to compare many trees, each label must be equal to "
+            "at most one other"
         )
     return {second: first for first, second in options.equal_labels}

@@ -323,7 +323,7 @@ class EnsembleParser(SentenceParser[ParseResult]):
     def _max_words(self) -> int:
         return min(plain.options.max_words for plain in self.backbones)
 
-    def every_answer(
+    def every_output(
         self, sentences: Iterable[tuple[Sequence[str], Sequence[str] | None]]
     ) -> Iterator[tuple[dict[str, Prediction], dict[str, Combined]]]:
         """The predictions of each family and the tree of each combination, for short sentences.
@@ -381,7 +381,7 @@ class EnsembleParser(SentenceParser[ParseResult]):
             each: list[dict[str, Prediction]] = []
             while len(each) < len(sentences):
                 # Not bound to a name, so that the forests are freed before the next pruning.
-                each += Predictor(waiting, plain, MAX_EDGES).read(self.members(number), chains)
+                each += Predictor(waiting, plain, MAX_EDGES).predict(self.members(number), chains)
             for of_sentence, of_backbone in zip(predictions, each, strict=True):
                 of_sentence.update(of_backbone)
         return predictions
@@ -400,7 +400,7 @@ class EnsembleParser(SentenceParser[ParseResult]):
             spans = sentence.constraints.spans if sentence.constraints else ()
             required = [(each.start, each.end) for each in spans if each.kind == "required"]
             queries.append(Query(sentence.words, tags, of_sentence, {}, required))
-        return self.stacking.answers(queries, self.backbones[0].root_label, names, kbest)
+        return self.stacking.outputs(queries, self.backbones[0].root_label, names, kbest)
 
     def _tags(self, sentence: PreparedSentence, predictions: Mapping[str, Prediction]) -> list[str]:
         """The most frequent tag of each word in the members' trees, for sentences without tags."""
@@ -420,8 +420,8 @@ class EnsembleParser(SentenceParser[ParseResult]):
         last = self.stacking.config.combination[-1].name
         combined = self._combined(sentences, predictions, [last], kbest or 1)
         return [
-            self._result(sentence, of_sentence, answers[last], kbest, minimum)
-            for sentence, of_sentence, answers in zip(sentences, predictions, combined, strict=True)
+            self._result(sentence, of_sentence, outputs[last], kbest, minimum)
+            for sentence, of_sentence, outputs in zip(sentences, predictions, combined, strict=True)
         ]
 
     def _result(

@@ -1,7 +1,7 @@
-"""Readings in files: what a family makes of a part of a treebank, kept so that work can go on.
+"""Files of predictions of a family for a fold, from which an interrupted training resumes.
 
-The trees of a sentence share most of their nodes.  They are stored as one graph, each distinct
-node once, children before parents, and come back as trees that share their nodes.
+The trees of a sentence share most of their nodes.  They are stored as one graph: each distinct
+node once, children before parents.  Loaded trees share their nodes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from eigentree.treebank.tree import Tree
 
 KIND = "readings"
 
-# The axes and types of what a file holds.
+# Axes and types of the arrays of a file.
 _ARRAYS: dict[str, tuple[str, type[np.generic]]] = {
     "nodes": ("nodes 3", np.int32),  # label, word (-1 at phrases), number of children
     "children": ("edges", np.int32),
@@ -49,14 +49,14 @@ class _CacheHeader(BaseModel):
 
 
 def save_predictions(path: Path, predictions: Sequence[Prediction], made_from: str) -> None:
-    """Write predictions of one family, whole or not at all.
+    """Write predictions of one family atomically.
 
     Parameters
     ----------
     predictions
-        Of consecutive sentences, by the same members, with the same chains.
+        Predictions for consecutive sentences by the same members, with the same chains.
     made_from
-        A digest of all that they depend on.
+        A digest of everything that they depend on.
     """
     numbers: dict[str, int] = {}
     nodes: list[tuple[int, int, int]] = []
@@ -109,14 +109,14 @@ def _rows(rows: Sequence[NDArray[np.int64]]) -> NDArray[np.int32]:
 
 
 def _bottom_up(tree: Tree) -> list[Tree]:
-    """Nodes with children before parents and words from left to right."""
-    found = []
+    """The nodes, children before parents, words left to right."""
+    nodes = []
     waiting = [tree]
     while waiting:
         node = waiting.pop()
-        found.append(node)
+        nodes.append(node)
         waiting.extend(node.children)
-    return found[::-1]
+    return nodes[::-1]
 
 
 def _joined(parts: Sequence[NDArray[Any]], kind: type[np.generic]) -> NDArray[Any]:
@@ -131,14 +131,14 @@ def load_predictions(
     Parameters
     ----------
     sentences
-        Their words.
+        The words of each sentence.
     chains
-        Shared by all predictions that are to be combined.
+        Numbers of chains, shared by all predictions that are to be combined.
 
     Raises
     ------
     ModelFileError
-        When the file is damaged or of other sentences.
+        When the file is damaged or belongs to other sentences.
     """
     file = open_model(path, kind=KIND)
     try:
@@ -146,8 +146,8 @@ def load_predictions(
     except ValidationError as error:
         raise ModelFileError(f"{path}: its {header_problem(error)}") from error
     except (KeyError, ValueError, ShapeError) as error:
-        told = f"it lacks {error}" if isinstance(error, KeyError) else str(error)
-        raise ModelFileError(f"{path}: isn't a whole file of predictions: {told}") from error
+        problem = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise ModelFileError(f"{path}: isn't a complete file of predictions: {problem}") from error
 
 
 def _unpacked(
@@ -156,30 +156,30 @@ def _unpacked(
     sentences: Sequence[Sequence[str]],
     chains: Chains,
 ) -> list[Prediction]:
-    told = _CacheHeader.model_validate(header)
+    checked = _CacheHeader.model_validate(header)
     parts = {name: arrays[name] for name in _ARRAYS}
     check_types("readings", {name: (parts[name], _ARRAYS[name][1]) for name in parts})
     sizes = check_shapes("readings", {name: (parts[name], _ARRAYS[name][0]) for name in parts})
     n = len(sentences)
-    if not n == sizes["sentences"] == len(told.total) == len(told.fallbacks):
-        raise ValueError(f"its parts are not all of {n} sentences")
-    trees = _trees(told.labels, parts, sentences)
+    if not n == sizes["sentences"] == len(checked.total) == len(checked.fallbacks):
+        raise ValueError(f"its parts are not all for {n} sentences")
+    trees = _trees(checked.labels, parts, sentences)
     choices = parts["choice"].astype(np.int64)
     n_trees = parts["trees"][:, None]
     if np.any((choices < -1) | (choices >= n_trees)):
-        raise ValueError("a member has chosen a tree that is not there")
+        raise ValueError("a member's tree is missing")
     first = _offsets(parts["brackets"], sizes["brackets"], "brackets")
-    numbers = np.array([chains.number(tuple(each)) for each in told.chains], dtype=np.int64)
+    numbers = np.array([chains.number(tuple(each)) for each in checked.chains], dtype=np.int64)
     predictions = []
     for number, words in enumerate(sentences):
         part = slice(first[number], first[number + 1])
         key, weight, seen = (parts[name][part] for name in ("key", "weight", "seen"))
         evidence = Evidence(len(words), chains)
         if not evidence.can_hold(key, len(numbers)) or np.any(weight < 0):
-            raise ValueError(f"the brackets of sentence {number + 1} are none of its own")
-        evidence.add_keys(key, weight, seen, told.total[number], numbers)
+            raise ValueError(f"the brackets of sentence {number + 1} are invalid for it")
+        evidence.add_keys(key, weight, seen, checked.total[number], numbers)
         predictions.append(
-            Prediction(trees[number], choices[number], evidence, told.fallbacks[number])
+            Prediction(trees[number], choices[number], evidence, checked.fallbacks[number])
         )
     return predictions
 
@@ -187,14 +187,14 @@ def _unpacked(
 def _offsets(counts: NDArray[np.int32], total: int, what: str) -> list[int]:
     offsets: list[int] = np.cumsum([0, *counts.tolist()]).tolist()
     if np.any(counts < 0) or offsets[-1] != total:
-        raise ValueError(f"it has {total} {what}, and the sentences' numbers don't sum up to them")
+        raise ValueError(f"it has {total} {what}, which is not the sum over its sentences")
     return offsets
 
 
 def _trees(
     labels: list[str], parts: dict[str, NDArray[Any]], sentences: Sequence[Sequence[str]]
 ) -> list[list[Tree]]:
-    """The trees of each sentence; all of them have its words."""
+    """The trees of each sentence."""
     nodes, children, roots = (parts[name].tolist() for name in ("nodes", "children", "roots"))
     first = _offsets(parts["trees"], len(roots), "trees")
     below = _offsets(parts["nodes"][:, 2], len(children), "children")
@@ -202,31 +202,32 @@ def _trees(
     spans: list[tuple[int, int]] = []
     trees: list[list[Tree]] = []
     for number, words in enumerate(sentences):
-        wanted = roots[first[number] : first[number + 1]]
+        its_roots = roots[first[number] : first[number + 1]]
         begun = len(built)
-        # The nodes of a sentence end with one of its roots.
-        end = max(wanted, default=begun - 1) + 1
+        # The last node of a sentence is a root.
+        end = max(its_roots, default=begun - 1) + 1
         for node in range(begun, min(end, len(nodes))):
             label, place, _ = nodes[node]
-            own = children[below[node] : below[node + 1]]
-            ends = [(place, place + 1)] if not own else [spans[_of(c, begun, node)] for c in own]
+            its_children = children[below[node] : below[node + 1]]
+            ends = [spans[_checked(child, begun, node)] for child in its_children]
+            ends = ends or [(place, place + 1)]
             if not 0 <= label < len(labels) or not 0 <= ends[0][0] < ends[-1][1] <= len(words):
                 raise ValueError(f"node {node} has no label or no words")
             if any(one[1] != other[0] for one, other in pairwise(ends)):
-                raise ValueError(f"the children of node {node} are not neighbours")
+                raise ValueError(f"the children of node {node} are not adjacent")
             spans.append((ends[0][0], ends[-1][1]))
-            word = None if own else words[place]
-            built.append(Tree(labels[label], [built[child] for child in own], word))
-        if any(spans[_of(root, begun, len(built))] != (0, len(words)) for root in wanted):
-            raise ValueError(f"a tree of sentence {number + 1} is not over all of its words")
-        trees.append([built[root] for root in wanted])
+            word = None if its_children else words[place]
+            built.append(Tree(labels[label], [built[child] for child in its_children], word))
+        if any(spans[_checked(root, begun, len(built))] != (0, len(words)) for root in its_roots):
+            raise ValueError(f"a tree of sentence {number + 1} does not cover all of its words")
+        trees.append([built[root] for root in its_roots])
     if len(built) != len(nodes):
-        raise ValueError(f"it has {len(nodes)} nodes, and {len(built)} are in trees")
+        raise ValueError(f"it has {len(nodes)} nodes, but only {len(built)} are in trees")
     return trees
 
 
-def _of(node: int, begun: int, end: int) -> int:
-    """The node, if it is one of a sentence that came before."""
+def _checked(node: int, begun: int, end: int) -> int:
+    """The node, if it is one of the sentence's earlier nodes."""
     if not begun <= node < end:
-        raise ValueError(f"node {node} is not where it should be")
+        raise ValueError(f"node {node} is out of order")
     return node

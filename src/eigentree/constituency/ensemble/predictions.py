@@ -1,10 +1,9 @@
-"""What the members of an ensemble make of sentences, added up as they are asked.
+"""Predictions of the members of an ensemble, accumulated member by member.
 
-Members with the same rules and words, whatever their latent states, share a backbone.  Each
-sentence is pruned once for a backbone, and what its members say are numbers on one forest: the
-sum of their marginals, and how many of them decode which tree.  So memory grows neither with
-the number of members nor with that of their states, and a member is needed only while it is
-asked.
+Members that have the same rules and words share a backbone.  Each sentence is pruned once per
+backbone, and its members' predictions refer to the same forest: the sum of their marginals, and
+the number of members for each decoded tree.  So memory depends neither on the number of members
+nor on their latent states, and a member is in memory only while it parses.
 """
 
 from __future__ import annotations
@@ -29,18 +28,18 @@ from eigentree.types import Floats
 
 
 class Prediction(NamedTuple):
-    """What the members of one family make of a sentence.
+    """The predictions of one family for a sentence.
 
     Attributes
     ----------
     trees
-        Their distinct trees, un-binarised.
+        The distinct trees of its members, un-binarised.
     choice : int64, axes (members)
-        The place of each member's tree among them; -1 for a member that found none.
+        Index of each member's tree; -1 for a member without a tree.
     evidence
-        Their marginals of brackets.
+        The marginals of brackets, summed over members.
     fallback
-        What had to be given up so that they could.
+        The restriction that was relaxed in pruning; None for none.
     """
 
     trees: list[Tree]
@@ -50,19 +49,19 @@ class Prediction(NamedTuple):
 
     @property
     def votes(self) -> NDArray[np.int64]:
-        """Axes (trees): how many members gave each tree."""
+        """Axes (trees): number of members with each tree."""
         return np.bincount(self.choice[self.choice >= 0], minlength=len(self.trees))
 
     @property
     def members(self) -> int:
-        """How many members gave a tree."""
+        """Number of members with a tree."""
         return int(np.sum(self.choice >= 0))
 
 
 def common_fallback(predictions: Iterable[Prediction]) -> Fallback | None:
-    """What families had to give up for a sentence; nothing if one of them did without.
+    """The fall-back of a sentence: None if some family has none, otherwise that of the first family.
 
-    ``coarse`` where no member found a tree.
+    ``coarse`` if no member has a tree.
     """
     fallbacks = [each.fallback for each in predictions if each.members]
     if not fallbacks:
@@ -71,83 +70,84 @@ def common_fallback(predictions: Iterable[Prediction]) -> Fallback | None:
 
 
 def joined_predictions(predictions: Sequence[Prediction]) -> Prediction:
-    """One prediction of a sentence out of those of several groups of members, in their order."""
+    """Join the predictions of several groups of members for one sentence, in order."""
     numbers: dict[Tree, int] = {}
     choices = []
     evidence = Evidence(predictions[0].evidence.n_words, predictions[0].evidence.chains)
     for prediction in predictions:
         of_trees = [numbers.setdefault(tree, len(numbers)) for tree in prediction.trees]
-        # What is found at -1 is the last.
+        # Index -1 selects the last item, which is -1.
         choices.append(np.array([*of_trees, -1], dtype=np.int64)[prediction.choice])
         evidence.add(prediction.evidence)
     return Prediction(list(numbers), np.concatenate(choices), evidence, predictions[0].fallback)
 
 
 class Predictor:
-    """Sentences, pruned once, that members with one backbone are asked about.
+    """Sentences, pruned once, to be parsed by members with the same backbone.
 
     Parameters
     ----------
     sentences
-        At most as long as the parser allows.  Of an iterator no more are taken than forests
-        have room for; it may be given to the next reader.
+        Sentences of at most ``plain.options.max_words`` words.  From an iterator, only as many are
+        taken as `max_edges` allows; the rest can be passed to the next predictor.
     plain
-        A parser of the backbone, which prunes.
-    most_edges
-        No more sentences are taken once their forests have so many edges.
+        A parser with the backbone, which prunes.
+    max_edges
+        No further sentences are taken once the forests have this many edges.
 
     Cost
     ----
-    A pruning a sentence; memory for the forests of all, some 12 bytes an edge.  A sentence of 25
-    words with tags has some 5,000 edges; their number grows with more than the square of the
-    length, and without tags it is a hundred times as large.
+    One pruning per sentence; memory for all forests, about 12 bytes per edge.  A sentence of 25
+    words with tags has about 5,000 edges; their number grows more than quadratically with the
+    length, and is about a hundred times as large without tags.
     """
 
     def __init__(
         self,
         sentences: Iterable[PreparedSentence],
         plain: ConstituencyParser,
-        most_edges: float = np.inf,
+        max_edges: float = np.inf,
     ) -> None:
         self._sentences: list[_PrunedSentence] = []
         n_edges = 0
         for sentence in sentences:
             self._sentences.append(_PrunedSentence(sentence, plain))
             n_edges += self._sentences[-1].n_edges
-            if n_edges >= most_edges:
+            if n_edges >= max_edges:
                 break
 
-    def read(
+    def predict(
         self, members: Iterable[tuple[str, LPCFG]], chains: Chains
     ) -> list[dict[str, Prediction]]:
-        """Ask members.
+        """Parse the sentences by all members.
 
         Parameters
         ----------
         members
-            Families and grammars; each is asked about all sentences before the next is taken.
+            Family and grammar of each member; each member parses all sentences before the next one
+            is taken from the iterable.
         chains
-            Shared by all predictions that are to be combined.
+            Numbers of chains, shared by all predictions that are to be combined.
 
         Returns
         -------
         list of dict
-            For each sentence the prediction of each family.
+            For each sentence, the prediction of each family by name.
 
         Cost
         ----
-        An inside-outside and a decoding for each member and sentence.
+        One inside-outside pass and one decoding for each member and sentence.
         """
         for sentence in self._sentences:
             sentence.clear()
         for family, grammar in members:
             for sentence in self._sentences:
-                sentence.ask(family, grammar)
+                sentence.add_member(family, grammar)
         return [sentence.predictions(chains) for sentence in self._sentences]
 
 
 class _FamilyTally:
-    """What the members of a family have said so far of one forest."""
+    """The predictions of a family for one forest, accumulated so far."""
 
     def __init__(self) -> None:
         self.items: Floats | float = 0.0
@@ -156,7 +156,7 @@ class _FamilyTally:
 
 
 class _PrunedSentence:
-    """One sentence, pruned, with what was said of it."""
+    """A pruned sentence with the accumulated predictions."""
 
     def __init__(self, sentence: PreparedSentence, plain: ConstituencyParser) -> None:
         self._sentence = sentence
@@ -174,7 +174,7 @@ class _PrunedSentence:
     def clear(self) -> None:
         self._tallies: dict[str, _FamilyTally] = {}
 
-    def ask(self, family: str, grammar: LPCFG) -> None:
+    def add_member(self, family: str, grammar: LPCFG) -> None:
         tally = self._tallies.setdefault(family, _FamilyTally())
         tally.choice.append(-1)
         if self._pruning is None:
@@ -191,7 +191,7 @@ class _PrunedSentence:
         decoded = decode(forest, gain, self._symbols, self._sentence.words)
         if decoded is None:
             return
-        # Signed marginals may lie outside 0..1; one member must not outvote the others.
+        # Signed marginals may be outside 0..1; clipping limits the weight of a member.
         tally.items = tally.items + np.minimum(np.abs(marginals.item), 1.0)
         known = tally.decoded.setdefault(decoded.items.tobytes(), (len(tally.decoded), decoded))
         tally.choice[-1] = known[0]
@@ -200,13 +200,13 @@ class _PrunedSentence:
         n_words, given = len(self._sentence.words), self._sentence.given
         predictions: dict[str, Prediction] = {}
         for family, tally in self._tallies.items():
-            # Binary trees may differ where the trees they stand for don't.
+            # Different binary trees may give the same tree.
             numbers: dict[Tree, int] = {}
             place = []
             for _, decoded in tally.decoded.values():
                 tree = with_tags(unbinarise(decoded.tree), given)
                 place.append(numbers.setdefault(tree, len(numbers)))
-            # What stands at -1 is the last.
+            # Index -1 selects the last item, which is -1.
             choice = np.array([*place, -1], dtype=np.int64)[np.array(tally.choice, dtype=np.int64)]
             evidence = Evidence(n_words, chains)
             if isinstance(tally.items, np.ndarray) and self._pruning is not None:

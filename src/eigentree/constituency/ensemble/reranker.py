@@ -1,10 +1,9 @@
-"""The reranker: which of a sentence's candidates is best, by what they look like and by votes.
+"""The reranker, which selects the best candidate of a sentence by features and members' scores.
 
-A log-linear model (`eigentree.constituency.ensemble.maxent`) over features of trees
-(`eigentree.constituency.ensemble.features`) and over what the members say of each candidate
-(`eigentree.constituency.ensemble.stacking`).  It is trained on candidates of sentences that the
-members have
-not seen, for of those that they have learned they are far too sure.
+It is a log-linear model (`eigentree.constituency.ensemble.maxent`) over features of trees
+(`eigentree.constituency.ensemble.features`) and the members' scores of each candidate
+(`eigentree.constituency.ensemble.stacking`).  It is trained on sentences that the members were not
+trained on, because they are overconfident on their training data.
 """
 
 from __future__ import annotations
@@ -34,16 +33,16 @@ from eigentree.types import Floats
 
 @dataclass(frozen=True, slots=True)
 class RerankerOptions:
-    """How a reranker is trained.
+    """Options of training a reranker.
 
     Attributes
     ----------
     schemata
-        Kinds of features, by name; see `eigentree.constituency.ensemble.features.SCHEMATA`.
+        Names of feature schemata; see `eigentree.constituency.ensemble.feature_templates.SCHEMATA`.
     least
-        Sentences in which a feature must tell candidates apart.
+        Minimum number of sentences in which a feature differs between candidates.
     function_words
-        How many of the most frequent words are told apart in rules.
+        Number of most frequent words that rule features distinguish.
     maxent
         Target, regularisation and iterations.
     """
@@ -54,21 +53,23 @@ class RerankerOptions:
     maxent: MaxEntOptions = field(default_factory=MaxEntOptions)
 
     def __post_init__(self) -> None:
-        RerankerFeatureOptions(self.schemata)  # refuses unknown names
+        RerankerFeatureOptions(self.schemata)  # rejects unknown names
         for name, lowest in (("least", 1), ("function_words", 0)):
             if getattr(self, name) < lowest:
-                raise SettingsError(f"{name} is {getattr(self, name)}; it must be {lowest} or more")
+                raise SettingsError(
+                    f"{name} is {getattr(self, name)}; it must be at least {lowest}"
+                )
 
 
 class Candidates(NamedTuple):
-    """The distinct trees of one sentence that a combination chooses from.
+    """The distinct trees of one sentence that a reranker chooses from.
 
     Attributes
     ----------
     trees
-        In the order in which the inputs gave them.
+        In order of first occurrence in the inputs.
     columns : float64, axes (trees, J)
-        What members say of each.
+        The members' scores.
     """
 
     trees: list[Tree]
@@ -82,11 +83,11 @@ class Reranker:
     Attributes
     ----------
     table
-        The features that it knows.
+        The features.
     model
-        Their weights, and those of what members say.
+        Weights of features and of members' scores.
     column_names
-        What members say.
+        Names of the members' scores.
     """
 
     table: FeatureTable
@@ -110,27 +111,28 @@ class Reranker:
             raise ModelFileError("a reranker's scale has values that are not positive")
 
     def values(self, sentences: Sequence[Candidates]) -> list[Floats]:
-        """What the model gives each sentence's candidates; 0 to one that is alone.
+        """The model's values of each sentence's candidates; 0 for a single candidate.
 
         Parameters
         ----------
         sentences
-            At least one candidate each.
+            At least one candidate for each sentence.
 
         Cost
         ----
-        Some 0.3 ms a candidate, for its features.
+        About 0.3 ms per candidate, for its features.
         """
         values = [np.zeros(len(each.trees)) for each in sentences]
-        # Most members agree on many sentences, which need no features then.
-        open_ones = [place for place, each in enumerate(sentences) if len(each.trees) > 1]
-        if open_ones:
-            asked = [sentences[place] for place in open_ones]
-            features = self.table.features([each.trees for each in asked])
-            columns = np.concatenate([each.columns for each in asked])
-            found = self.model.values(features.values, columns)
-            for place, own in zip(open_ones, np.split(found, features.offsets[1:-1]), strict=True):
-                values[place] = own
+        # All members agree on many sentences, which then need no features.
+        ambiguous = [place for place, each in enumerate(sentences) if len(each.trees) > 1]
+        if ambiguous:
+            some = [sentences[place] for place in ambiguous]
+            features = self.table.features([each.trees for each in some])
+            columns = np.concatenate([each.columns for each in some])
+            joined = self.model.values(features.values, columns)
+            split = np.split(joined, features.offsets[1:-1])
+            for place, of_sentence in zip(ambiguous, split, strict=True):
+                values[place] = of_sentence
         return values
 
 
@@ -149,25 +151,30 @@ def train_reranker(
     Parameters
     ----------
     sentences
-        Candidates by members that have not seen the gold trees; those of a sentence with only
-        one teach nothing.
+        Candidates by members that were not trained on the gold trees.  Sentences with a single
+        candidate are ignored.
     gold
-        A tree for each sentence.
+        A gold tree for each sentence.
     column_names
-        What the columns of candidates are.
+        Names of the columns of candidates.
     heads
         Finds the heads of phrases.
     options
-        Features and the model's training.
+        Features and training of the model.
     scoring
-        How candidates are compared with gold trees.
+        Options of the comparison with gold trees.
     progress
-        Called with the share of the work that is done.
+        Called with the completed fraction.
+
+    Raises
+    ------
+    SettingsError
+        When no sentence has two candidates.
 
     Cost
     ----
-    Linear in the number of candidates; 12 bytes for each value of a feature in memory, of which a
-    candidate has some 300.
+    Linear in the number of candidates; memory of 12 bytes per feature value, about 300 of which
+    belong to a candidate.
 
     References
     ----------
@@ -176,17 +183,17 @@ def train_reranker(
     pairs = [pair for pair in zip(sentences, gold, strict=True) if len(pair[0].trees) > 1]
     if not pairs:
         raise SettingsError(
-            "no sentence has two different candidates, so there is nothing for a reranker to learn"
+            "no sentence has two different candidates; a reranker can't be trained on them"
         )
     trees = [each.trees for each, _ in pairs]
-    told = progress or (lambda _share: None)
+    report = progress or (lambda _share: None)
     words = frequent_words((tree for _, tree in pairs), options.function_words)
     table = FeatureTable.of(
         trees, RerankerFeatureOptions(options.schemata, words), heads, least=options.least
     )
-    told(0.3)
+    report(0.3)
     features = table.features(trees)
-    told(0.6)
+    report(0.6)
     columns = np.concatenate([each.columns for each, _ in pairs])
     model = fit(
         features.values,
@@ -195,14 +202,14 @@ def train_reranker(
         _quality(pairs, scoring),
         options.maxent,
     )
-    told(1.0)
+    report(1.0)
     return Reranker(table, model, tuple(column_names))
 
 
 def _quality(pairs: Sequence[tuple[Candidates, Tree]], scoring: ParsevalOptions) -> Quality:
-    found = [compare([tree], each.trees, scoring) for each, tree in pairs]
-    matched = np.concatenate([one.matched[0] for one in found])
-    return Quality(matched, np.concatenate([one.total[0] for one in found]))
+    comparisons = [compare([tree], each.trees, scoring) for each, tree in pairs]
+    matched = np.concatenate([each.matched[0] for each in comparisons])
+    return Quality(matched, np.concatenate([each.total[0] for each in comparisons]))
 
 
 class _FeatureNames(BaseModel):
@@ -218,7 +225,7 @@ class _Training(BaseModel):
 
 
 class _RerankerHeader(BaseModel):
-    """What `to_parts` writes; a file's header may hold more."""
+    """The keys that `to_parts` writes; a file's header may have others."""
 
     features: _FeatureNames
     columns: list[str]
@@ -226,7 +233,7 @@ class _RerankerHeader(BaseModel):
 
 
 def to_parts(reranker: Reranker) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """A reranker as header and arrays of a model file, but for its head table."""
+    """Header and arrays of a reranker's model file, which does not contain the head table."""
     options = asdict(reranker.table.options)
     options["function_words"] = sorted(options["function_words"])
     options["coordination"] = sorted(options["coordination"])
@@ -252,12 +259,12 @@ def to_parts(reranker: Reranker) -> tuple[dict[str, Any], dict[str, NDArray[Any]
 def from_parts(
     header: dict[str, Any], arrays: dict[str, NDArray[Any]], heads: HeadFinder
 ) -> Reranker:
-    """The inverse of `to_parts`; refuses parts that do not fit."""
+    """The inverse of `to_parts`; raises an error for inconsistent parts."""
     try:
-        told = _RerankerHeader.model_validate(header)
+        checked = _RerankerHeader.model_validate(header)
     except ValidationError as error:
         raise ModelFileError(f"a reranker's {header_problem(error)}") from None
-    given = told.features
+    given = checked.features
     options = RerankerFeatureOptions(
         tuple(given.schemata), frozenset(given.function_words), frozenset(given.coordination)
     )
@@ -271,8 +278,8 @@ def from_parts(
         weights,
         dense_weights,
         scale,
-        told.training.objective,
-        told.training.iterations,
-        told.training.converged,
+        checked.training.objective,
+        checked.training.iterations,
+        checked.training.converged,
     )
-    return Reranker(FeatureTable(keys, options, heads), model, tuple(told.columns))
+    return Reranker(FeatureTable(keys, options, heads), model, tuple(checked.columns))

@@ -1,8 +1,8 @@
-"""Combinations of combinations: from the predictions of families to one tree a sentence.
+"""Stacked combinations: from the predictions of families to one tree per sentence.
 
-Each combination of a description takes trees from its inputs, in the order of the file, so that
-the trees of those above are there when a later one needs them.  Marginals always come from
-the families that the trees of its inputs come from in the end.
+The combinations of a description are computed in the order of the file, so that the trees of
+those above are available as inputs.  Marginals are always those of the families that are direct
+or indirect inputs.
 """
 
 from __future__ import annotations
@@ -20,42 +20,43 @@ from eigentree.errors import ModelFileError
 from eigentree.treebank.tree import Tree
 from eigentree.types import Floats
 
-# Shares of the members below this are all alike to a reranker.
-LEAST_SHARE = 1e-3
+# A reranker does not distinguish shares of the members below this.
+MIN_SHARE = 1e-3
 Bracket = tuple[str, int, int]
 
 
 class Query(NamedTuple):
-    """A sentence that combinations are asked about.
+    """A sentence to be parsed by combinations.
 
     Attributes
     ----------
     words, tags
         The sentence.
     predictions
-        What families make of it.
-    answers
-        What combinations make of it, as far as they were asked.
+        The predictions of families, by name.
+    outputs
+        The outputs of combinations that have been computed, by name.
     required
-        Spans that its trees must have; the members' charts have nothing that crosses them.
+        Spans that its trees must have; no item of the members' charts crosses them.
     """
 
     words: Sequence[str]
     tags: Sequence[str]
     predictions: Mapping[str, Prediction]
-    answers: dict[str, Combined]
+    outputs: dict[str, Combined]
     required: Sequence[tuple[int, int]] = ()
 
 
 class Stacking:
-    """The combinations of an ensemble, ready to be applied.
+    """The combinations of an ensemble.
 
     Parameters
     ----------
     config
-        The ensemble's.
+        The description of the ensemble.
     rerankers
-        One for each combination by ``maxent`` that is to be applied.
+        The reranker of each combination by ``maxent``, by name; those that are not applied may be
+        missing.
     """
 
     def __init__(self, config: EnsembleConfig, rerankers: Mapping[str, Reranker]) -> None:
@@ -74,42 +75,43 @@ class Stacking:
             known = self.rerankers.get(each.name)
             if known is not None and list(known.column_names) != self.column_names(each):
                 raise ModelFileError(
-                    f"the reranker {each.name!r} was trained on other numbers about candidates "
-                    "than this version has; train it again"
+                    f"the reranker {each.name!r} was trained by another version, with other scores "
+                    "of candidates; train it again"
                 )
 
-    def answers(
+    def outputs(
         self,
         queries: Sequence[Query],
         root: str,
         names: Sequence[str] | None = None,
         best: int = 1,
     ) -> list[dict[str, Combined]]:
-        """What each combination makes of each sentence.
+        """The outputs of combinations for each sentence.
 
         Parameters
         ----------
         queries
-            With the predictions of all families that are needed; what they have of answers is kept.
+            Sentences with the predictions of all families that are needed; their ``outputs`` are
+            updated.
         root
-            Label of the whole where no member has a phrase over it.
+            Label of the root if no member has a phrase over the sentence.
         names
-            Only these combinations, and those above that they need; by default all.
+            Names of combinations, which are computed together with their inputs; None for all.
         best
-            How many trees the last combination is to give, at least; a reranker has no more than
-            its candidates.
+            Number of trees of the last combination.  A coverage may return more; a reranker returns
+            at most its candidates.
         """
         every = [each.name for each in self.config.combination]
-        wanted = self.config.with_inputs(every if names is None else names)
+        needed = self.config.with_inputs(every if names is None else names)
         for combination in self.config.combination:
-            if combination.name in wanted:
+            if combination.name in needed:
                 is_last = combination is self.config.combination[-1]
-                given = self.answer(combination, queries, root, best=best if is_last else 1)
-                for query, found in zip(queries, given, strict=True):
-                    query.answers[combination.name] = found
-        return [query.answers for query in queries]
+                outputs = self.output(combination, queries, root, best=best if is_last else 1)
+                for query, output in zip(queries, outputs, strict=True):
+                    query.outputs[combination.name] = output
+        return [query.outputs for query in queries]
 
-    def answer(
+    def output(
         self,
         combination: Combination,
         queries: Sequence[Query],
@@ -117,20 +119,18 @@ class Stacking:
         candidates: Sequence[Candidates] | None = None,
         best: int = 1,
     ) -> list[Combined]:
-        """What one combination makes of each sentence.
+        """The output of one combination for each sentence.
 
         Parameters
         ----------
         combination
-            Of the description.
+            A combination of the description.
         queries
-            With the answers of the combinations that are its inputs.
-        root
-            As of `answers`.
+            Sentences with the outputs of the combinations that are its inputs.
+        root, best
+            As in `outputs`.
         candidates
-            What a reranker chooses from, if that is known.
-        best
-            How many trees are wanted, at least.
+            The candidates of a reranker, if already computed.
         """
         if not combination.is_trained:
             return [self._covered(combination, query, root, best) for query in queries]
@@ -140,8 +140,8 @@ class Stacking:
         values: dict[int, Floats] = {}
         if some:
             reranker = self.rerankers[combination.name]
-            found = reranker.values([candidates[place] for place in some])
-            values = dict(zip(some, found, strict=True))
+            of_some = reranker.values([candidates[place] for place in some])
+            values = dict(zip(some, of_some, strict=True))
         return [
             ranked(
                 candidates[place].trees,
@@ -166,9 +166,9 @@ class Stacking:
         )  # fmt: skip
 
     def _marginals(self, combination: Combination, query: Query) -> Evidence:
-        found = [query.predictions[name].evidence for name in self._needed[combination.name]]
-        evidence = Evidence(len(query.words), found[0].chains)
-        for each in found:
+        families = [query.predictions[name].evidence for name in self._needed[combination.name]]
+        evidence = Evidence(len(query.words), families[0].chains)
+        for each in families:
             evidence.add(each)
         return evidence
 
@@ -177,35 +177,35 @@ class Stacking:
         chains = query.predictions[families[0]].evidence.chains
         evidence = Evidence(len(query.words), chains)
         for name in combination.inputs:
-            if name in query.answers:
-                evidence.add_trees([query.answers[name].tree])
+            if name in query.outputs:
+                evidence.add_trees([query.outputs[name].tree])
             else:
                 prediction = query.predictions[name]
                 evidence.add_trees(prediction.trees, prediction.votes.tolist())
         return evidence
 
     def candidates(self, combination: Combination, query: Query) -> Candidates:
-        """The trees that a combination chooses from, and what members say of each.
+        """The trees that a reranker chooses from, with the members' scores.
 
-        A family gives each tree the share of its members that vote for it, a combination its
-        best tree one vote, the next half of one, and so on.
+        The vote of a family for a tree is the fraction of its members that predict it; the vote of
+        a combination for its r-th best tree is 1 / r.
         """
-        predictions, answers = query.predictions, query.answers
+        predictions, outputs = query.predictions, query.outputs
         votes: dict[Tree, list[float]] = {}
         for column, name in enumerate(combination.inputs):
-            if name in answers:
-                trees = [answers[name].tree, *(each.tree for each in answers[name].others)]
+            if name in outputs:
+                trees = [outputs[name].tree, *(each.tree for each in outputs[name].others)]
                 shares = [1.0 / rank for rank in range(1, len(trees) + 1)]
             else:
                 trees = predictions[name].trees
                 shares = (predictions[name].votes / max(1, predictions[name].members)).tolist()
             for tree, share in zip(trees, shares, strict=True):
                 votes.setdefault(tree, [0.0] * len(combination.inputs))[column] += share
-        readings_of = [predictions[name] for name in self._needed[combination.name]]
-        return Candidates(list(votes), _columns(votes, len(combination.inputs), readings_of))
+        of_families = [predictions[name] for name in self._needed[combination.name]]
+        return Candidates(list(votes), _columns(votes, len(combination.inputs), of_families))
 
     def column_names(self, combination: Combination) -> list[str]:
-        """What the numbers are that members say of each candidate."""
+        """The names of the members' scores of a candidate."""
         families = self._needed[combination.name]
         return [
             "brackets",
@@ -216,14 +216,14 @@ class Stacking:
         ]
 
 
-# What is measured of a candidate's brackets, whose shares of a family's marginals are known.
+# Scores of a candidate from the shares of its brackets in a family's marginals.
 _MEASURES = ("expected gain", "log shares")
 
 
 def _columns(
     votes: Mapping[Tree, Sequence[float]], n_inputs: int, predictions: Sequence[Prediction]
 ) -> Floats:
-    """Axes (trees, columns): what `Stacking.column_names` tells of."""
+    """Axes (trees, columns): the scores named by `Stacking.column_names`."""
     numbers: dict[Bracket, int] = {}
     brackets = [
         [
@@ -232,27 +232,27 @@ def _columns(
         ]
         for tree in votes
     ]
-    # Families, the first of which is all of them together, and distinct brackets.
+    # Axes (families, distinct brackets); the first row is for all families together.
     shares = np.zeros((1 + len(predictions), len(numbers)))
     for row, prediction in zip(shares[1:], predictions, strict=True):
-        said = shares_of(prediction.evidence)
-        row[:] = [said.get(bracket, 0.0) for bracket in numbers]
+        of_family = shares_of(prediction.evidence)
+        row[:] = [of_family.get(bracket, 0.0) for bracket in numbers]
     weights = np.array([float(prediction.members) for prediction in predictions])
     if weights.any():
         shares[0] = weights @ shares[1:] / weights.sum()
     uses = np.zeros((len(votes), len(numbers)))
-    for row, own in zip(uses, brackets, strict=True):
-        np.add.at(row, own, 1.0)
+    for row, of_tree in zip(uses, brackets, strict=True):
+        np.add.at(row, of_tree, 1.0)
     gain = uses @ (shares - 0.5).T
-    logs = uses @ np.log(np.clip(shares, LEAST_SHARE, 1.0)).T
+    logs = uses @ np.log(np.clip(shares, MIN_SHARE, 1.0)).T
     measures = np.stack((gain, logs), axis=2).reshape(len(votes), 2 * len(shares))
-    least = np.min(np.where(uses > 0.0, shares[0], 1.0), axis=1, initial=1.0)
+    least_share = np.min(np.where(uses > 0.0, shares[0], 1.0), axis=1, initial=1.0)
     given = np.array(list(votes.values())).reshape(len(votes), n_inputs)
-    return np.column_stack((uses.sum(axis=1), given.mean(axis=1), given, measures, least))
+    return np.column_stack((uses.sum(axis=1), given.mean(axis=1), given, measures, least_share))
 
 
 def shares_of(evidence: Evidence) -> dict[Bracket, float]:
-    """The share of the members' weight that each labelled span has."""
+    """The weight of each labelled span as a fraction of the members' total weight."""
     shares: dict[Bracket, float] = {}
     if not evidence.total:
         return shares
@@ -265,15 +265,15 @@ def shares_of(evidence: Evidence) -> dict[Bracket, float]:
 
 
 def ranked(trees: Sequence[Tree], values: Floats, evidence: Evidence, best: int) -> Combined:
-    """The best few trees by their values, with what the evidence says of their brackets.
+    """The trees with the highest values, with the confidences of their brackets.
 
-    Of equal ones the first.
+    Ties are broken by position.
     """
     shares = shares_of(evidence)
-    found = []
+    best_trees = []
     for place in np.argsort(-values, kind="stable")[:best].tolist():
         spans = trees[place].spans()
         sure = [min(1.0, shares.get((each.label, each.start, each.end), 0.0)) for each in spans]
-        found.append(Other(trees[place], float(values[place]), sure))
-    tree, value, sure = found[0]
-    return Combined(tree, sure, value, tuple(found[1:]))
+        best_trees.append(Other(trees[place], float(values[place]), sure))
+    tree, value, sure = best_trees[0]
+    return Combined(tree, sure, value, tuple(best_trees[1:]))

@@ -1,9 +1,9 @@
-"""Training an ensemble: members, what they make of trees that they have not seen, rerankers.
+"""Training of ensembles: members, their predictions on held-out folds, and rerankers.
 
-The work is cut into groups of members of one family, on all trees or, for rerankers, on all but
-one fold.  Groups of one backbone and one fold share the treebank, its decompositions and its
-pruned sentences, so they are done by one process, one after another.  Whatever is done is in a
-file with a digest of all that it depends on, so work that was stopped goes on where it was.
+Members of one family are trained in groups, on all trees or, for rerankers, on all but one fold.
+Groups with the same backbone and fold share the treebank, its decompositions and the pruned
+sentences, so one process trains them one after another.  Every result is stored in a file with a
+digest of everything it depends on, so that an interrupted training resumes from finished parts.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ from eigentree.treebank.tree import Tree
 from eigentree.types import Progress
 from eigentree.words.tagger import Tagger
 
-# Members that are trained, or asked, before anything is written.
+# Members per group; results are written after each group.
 GROUP = 20
 
 
@@ -83,11 +83,11 @@ class MemberGroup(NamedTuple):
     Attributes
     ----------
     fold
-        Which part of the treebank they do not see; None for no part.
+        The fold that is held out from their training; None for none.
     name
-        Of its file of predictions.
+        Name of the file of predictions.
     members
-        They are alike but for their noise and seeds.
+        Members that differ only in their noise and seeds.
     """
 
     fold: int | None
@@ -96,7 +96,7 @@ class MemberGroup(NamedTuple):
 
 
 class TrainingJob(NamedTuple):
-    """Groups that share trees and backbone."""
+    """Groups that share the training trees and the backbone."""
 
     groups: tuple[MemberGroup, ...]
 
@@ -113,65 +113,65 @@ def train_ensemble(
     jobs: int = 1,
     progress: Progress | None = None,
 ) -> EnsembleParser:
-    """Learn an ensemble from a treebank.
+    """Train an ensemble on a treebank.
 
     Parameters
     ----------
     trees
         Clean trees.
     description
-        Members and combinations.
+        Families and combinations.
     folder
-        Where it is written; what an earlier run with the same trees, description and seed has
-        done is not done again.  An ensemble that is there stays until one of its files is
-        overwritten, and goes when this one is complete.
+        Output folder.  Parts that an earlier run with the same trees, description and seed has
+        finished are not trained again.  An older ensemble in the folder remains valid until one of
+        its files is overwritten; its other files are removed when the new one is complete.
     dev
         Clean held-out trees on which the confidences are calibrated; without them, an ensemble
         that is trained anew has no calibration.
     wrapper
-        Label of the outer bracket for parsed trees.
+        Label of the outer bracket of parsed trees; None for none.
     tagger
-        Whether a tagger is trained on the same trees.
+        Train a tagger on the same trees.
     seed
-        One seed gives one ensemble.
+        The same seed gives the same ensemble.
     jobs
-        Processes; the ensemble is the same for any number.
+        Number of processes; the ensemble does not depend on it.
     progress
-        Called with the stage and the share of it that is done.
+        Called with the stage and the completed fraction of it.
 
     Raises
     ------
     SettingsError
-        When there are too few trees for the folds, or they teach a reranker nothing.
+        When there are too few trees for the folds, or no reranker can be trained on them.
     """
     if description.has_rerankers and len(trees) < 2 * description.jackknife.folds:
         raise SettingsError(
             f"{counted(len(trees), 'tree')} for {description.jackknife.folds} folds: rerankers "
-            "need at least two trees a fold"
+            "need at least two trees per fold"
         )
     folder = Path(folder)
     plan = _Plan(list(trees), description, folder, wrapper, seed)
     if description.has_rerankers and len(trees) == len(plan.too_long):
         raise SettingsError(
-            "all trees have more words than parsing.max_words, so that members can't be asked "
-            "about any and rerankers learn nothing; allow longer sentences"
+            "all trees have more words than parsing.max_words, so there is no training data for "
+            "rerankers; increase it"
         )
     make_folders(folder, description.jackknife.folds if description.has_rerankers else 0)
-    told = progress or (lambda _stage, _share: None)
+    report = progress or (lambda _stage, _share: None)
     waiting = plan.jobs(jobs)
     n_members = sum(len(group.members) for job in waiting for group in job.groups)
     done = 0
-    told("members", 0.0)
-    for n_done in _done(waiting, plan, jobs):
+    report("members", 0.0)
+    for n_done in _run(waiting, plan, jobs):
         done += n_done
-        told("members", done / n_members)
-    _train_rerankers(plan, told)
-    told("tagger", 0.0)
-    own_tagger = None
+        report("members", done / n_members)
+    _train_rerankers(plan, report)
+    report("tagger", 0.0)
+    trained_tagger = None
     if tagger:
         sentences = [(tree.words(), tree.tags()) for tree in trees]
-        own_tagger = Tagger.train(
-            sentences, progress=lambda part, most: told("tagger", part / most)
+        trained_tagger = Tagger.train(
+            sentences, progress=lambda done, total: report("tagger", done / total)
         )
     members, rerankers = plan.entries(), plan.rerankers()
     save_index(
@@ -182,7 +182,7 @@ def train_ensemble(
         stored_heads(plan.heads),
         wrapper,
         plan.about(),
-        own_tagger,
+        trained_tagger,
     )
     tidy(folder, [each["name"] for each in members], rerankers)
     parser = EnsembleParser.load(folder, verify=False)
@@ -193,7 +193,7 @@ def train_ensemble(
 
 
 def config_of(settings: EnsembleConfig | None, method: str | None) -> EnsembleConfig:
-    """Settings, by default the package's, with one estimator for all families if it is given."""
+    """The settings (None: the bundled ones), with one estimator for all families if not None."""
     settings = settings or read_ensemble_config(DEFAULT)
     if method is None:
         return settings
@@ -203,7 +203,7 @@ def config_of(settings: EnsembleConfig | None, method: str | None) -> EnsembleCo
 
 
 class _Plan:
-    """What all processes know."""
+    """The treebank and the description, and what follows from them; shared by all processes."""
 
     def __init__(
         self,
@@ -218,14 +218,14 @@ class _Plan:
 
     @cached_property
     def members(self) -> list[Member]:
-        """With treebank options that leave nothing open, settled by all trees."""
-        settled: dict[TreebankOptions, TreebankOptions] = {}
+        """The members, with open treebank options chosen by all trees."""
+        chosen: dict[TreebankOptions, TreebankOptions] = {}
         members = []
         for member in self.description.members():
             given = member.options.treebank
-            if given not in settled:
-                settled[given] = prepare(self.trees, given).options
-            options = replace(member.options, treebank=settled[given])
+            if given not in chosen:
+                chosen[given] = prepare(self.trees, given).options
+            options = replace(member.options, treebank=chosen[given])
             members.append(member._replace(options=options))
         return members
 
@@ -238,13 +238,13 @@ class _Plan:
 
     @cached_property
     def fold_of(self) -> NDArray[np.int64]:
-        """Axes (trees): the fold that each tree is in."""
+        """Axes (trees): the fold of each tree."""
         folds = self.description.jackknife.folds
         return generator(self.seed).permutation(np.arange(len(self.trees)) % folds)
 
     @cached_property
-    def asked(self) -> NDArray[np.bool_]:
-        """Axes (trees): whether members of other folds are asked about a tree."""
+    def is_sampled(self) -> NDArray[np.bool_]:
+        """Axes (trees): whether a tree is training data of rerankers."""
         most = self.description.jackknife.trees
         chosen = np.zeros(len(self.trees), dtype=bool)
         order = generator(self.seed, 1).permutation(len(self.trees))
@@ -255,7 +255,7 @@ class _Plan:
 
     @cached_property
     def too_long(self) -> list[int]:
-        """Trees whose sentences are cut into pieces, so that they have no candidates."""
+        """Trees that are longer than members parse as a whole; they have no candidates."""
         longest = min(member.options.parsing.max_words for member in self.members)
         return [place for place, tree in enumerate(self.trees) if len(tree.words()) > longest]
 
@@ -264,24 +264,24 @@ class _Plan:
         return self.members[0].options.treebank.heads
 
     def backbone_of(self, member: Member) -> str:
-        """A name of all that decides which rules and words a member has."""
+        """A key of all settings that determine the rules and words of a member."""
         options = member.options
         return repr((options.treebank, options.widening, options.parsing))
 
     def made_from(self, fold: int | None, members: Sequence[Member]) -> str:
-        """A digest of all that the outcome of training some members depends on."""
+        """A digest of everything that the training of some members depends on."""
         jackknife = self.description.jackknife
-        what = [
+        dependencies = [
             self.trees_digest,
             None if fold is None else [fold, jackknife.model_dump(), *self.too_long],
             [[each.name, each.number, _content(each.options)] for each in members],
             self.seed,
             self.wrapper,
         ]
-        return sha256(json.dumps(what, sort_keys=True, default=list).encode()).hexdigest()
+        return sha256(json.dumps(dependencies, sort_keys=True, default=list).encode()).hexdigest()
 
     def groups(self, fold: int | None) -> list[MemberGroup]:
-        """All groups of a fold; families in their order."""
+        """All groups of a fold, by family."""
         groups = []
         for family in self.description.family:
             members = [member for member in self.members if member.family == family.name]
@@ -291,7 +291,7 @@ class _Plan:
         return groups
 
     def jobs(self, processes: int) -> list[TrainingJob]:
-        """What is not done yet, the longest jobs first."""
+        """The jobs that are not finished, the largest first."""
         folds: list[int | None] = [None]
         if self.description.has_rerankers:
             folds += range(self.description.jackknife.folds)
@@ -299,11 +299,12 @@ class _Plan:
         for fold in folds:
             of_backbone: dict[str, list[MemberGroup]] = {}
             for group in self.groups(fold):
-                left = self._left_of(group)
-                if left.members:
-                    of_backbone.setdefault(self.backbone_of(left.members[0]), []).append(left)
+                unfinished = self._unfinished(group)
+                if unfinished.members:
+                    key = self.backbone_of(unfinished.members[0])
+                    of_backbone.setdefault(key, []).append(unfinished)
             for groups in of_backbone.values():
-                # Members on all trees are independent, so that all processes have work.
+                # Members trained on all trees are independent, so all processes can train them.
                 if fold is None and processes > 1:
                     groups = [part for group in groups for part in _split(group, processes)]
                     shares = [groups[first::processes] for first in range(processes)]
@@ -312,10 +313,11 @@ class _Plan:
                 jobs += [TrainingJob(tuple(share)) for share in shares if share]
         return sorted(jobs, key=lambda job: -sum(len(group.members) for group in job.groups))
 
-    def _left_of(self, group: MemberGroup) -> MemberGroup:
+    def _unfinished(self, group: MemberGroup) -> MemberGroup:
+        """The group without the members whose results are stored."""
         if group.fold is None:
-            left = [each for each in group.members if not self._is_trained(each)]
-            return group._replace(members=tuple(left))
+            members = [each for each in group.members if not self._is_trained(each)]
+            return group._replace(members=tuple(members))
         path = predictions_path(self.folder, group.fold, group.name)
         if is_made_from(path, READINGS, self.made_from(group.fold, group.members)):
             return group._replace(members=())
@@ -332,7 +334,7 @@ class _Plan:
         return bool(described.get("made_from") == self.made_from(None, [member]))
 
     def entries(self) -> list[dict[str, Any]]:
-        """The members as the index lists them."""
+        """The entries of the members in the index."""
         numbers: dict[str, int] = {}
         return [
             {
@@ -345,7 +347,7 @@ class _Plan:
         ]
 
     def rerankers(self) -> dict[str, str]:
-        """The rerankers as the index lists them, with digests of all that they depend on."""
+        """The rerankers in the index, with digests of everything they depend on."""
         above: list[dict[str, Any]] = []
         digests: dict[str, str] = {}
         for each in self.description.combination:
@@ -353,14 +355,14 @@ class _Plan:
             if each.is_trained:
                 families = self.description.needed_by(each.name)
                 members = [member for member in self.members if member.family in families]
-                what = json.dumps(
+                dependencies = json.dumps(
                     [above, stored_heads(self.heads), self.made_from(0, members)], sort_keys=True
                 )
-                digests[each.name] = sha256(what.encode()).hexdigest()
+                digests[each.name] = sha256(dependencies.encode()).hexdigest()
         return digests
 
     def about(self) -> dict[str, Any]:
-        """What the ensemble says about itself."""
+        """The description of the ensemble in the index."""
         about = {
             "seed": self.seed,
             "trees": len(self.trees),
@@ -372,7 +374,7 @@ class _Plan:
 
 
 def _content(options: TrainingOptions) -> dict[str, Any]:
-    """The options, with the lines of a head table in place of its path."""
+    """The options, with the lines of a head table instead of its path."""
     heads = stored_heads(options.treebank.heads)
     return replace(options, treebank=replace(options.treebank, heads=heads)).decisive()
 
@@ -384,15 +386,15 @@ def _split(group: MemberGroup, parts: int) -> list[MemberGroup]:
     ]
 
 
-def _done(waiting: Sequence[TrainingJob], plan: _Plan, processes: int) -> Iterator[int]:
-    """Do all jobs; gives the number of members of each group that is done."""
+def _run(waiting: Sequence[TrainingJob], plan: _Plan, processes: int) -> Iterator[int]:
+    """Run all jobs; yields numbers of finished members."""
     if processes <= 1 or len(waiting) <= 1:
         for job in waiting:
-            yield from do_job(job, plan)
+            yield from run_job(job, plan)
         return
     try:
         with worker_pool(min(processes, len(waiting)), _start_worker, plan) as pool:
-            futures: list[Future[int]] = [pool.submit(_do_here, job) for job in waiting]
+            futures: list[Future[int]] = [pool.submit(_run_here, job) for job in waiting]
             for future in as_completed(futures):
                 yield future.result()
     except BrokenProcessPool as error:
@@ -403,16 +405,16 @@ _here: _Plan
 
 
 def _start_worker(plan: _Plan) -> None:
-    global _here  # what a worker process is started for
+    global _here  # the state of this worker process
     _here = plan
 
 
-def _do_here(job: TrainingJob) -> int:
-    return sum(do_job(job, _here))
+def _run_here(job: TrainingJob) -> int:
+    return sum(run_job(job, _here))
 
 
-def do_job(job: TrainingJob, plan: _Plan) -> Iterator[int]:
-    """Train the members of some groups, and ask those of a fold about it."""
+def run_job(job: TrainingJob, plan: _Plan) -> Iterator[int]:
+    """Train the members of some groups; those that hold out a fold then parse its trees."""
     first = job.groups[0]
     fold, options = first.fold, first.members[0].options
     in_fold = np.zeros(len(plan.trees), dtype=bool)
@@ -445,15 +447,15 @@ def do_job(job: TrainingJob, plan: _Plan) -> Iterator[int]:
             return
         plain = widener(examples, options.widening)(one_state(count_pcfg(examples)))
         plain = one_state(plain.backbone)
-        held_out = [plan.trees[place] for place in np.flatnonzero(in_fold & plan.asked)]
-        reader = Predictor(
+        held_out = [plan.trees[place] for place in np.flatnonzero(in_fold & plan.is_sampled)]
+        predictor = Predictor(
             [PreparedSentence(tree.words(), tree.tags()) for tree in held_out],
             ConstituencyParser(plain, options=options.parsing),
         )
         for group in job.groups:
             grammars = ((member.family, learned(member)[0]) for member in group.members)
             family = group.members[0].family
-            predictions = [each[family] for each in reader.read(grammars, Chains())]
+            predictions = [each[family] for each in predictor.predict(grammars, Chains())]
             save_predictions(
                 predictions_path(plan.folder, fold, group.name),
                 predictions,
@@ -479,29 +481,29 @@ def _save_member(plan: _Plan, member: Member, grammar: LPCFG, details: Mapping[s
     parser.save(path)
 
 
-def _train_rerankers(plan: _Plan, told: Progress) -> None:
-    """Train the rerankers that are not there yet."""
+def _train_rerankers(plan: _Plan, report: Progress) -> None:
+    """Train the rerankers that are not stored yet."""
     combinations = plan.description.combination
     digests = plan.rerankers()
-    left = [name for name in digests if not _is_there(plan, name, digests[name])]
-    if not left:
+    missing = [name for name in digests if not _is_stored(plan, name, digests[name])]
+    if not missing:
         return
     reranker_training = _RerankerTraining(plan)
-    inputs = [name for each in combinations if each.name in left for name in each.inputs]
-    asked = plan.description.with_inputs(inputs)
+    inputs = [name for each in combinations if each.name in missing for name in each.inputs]
+    needed = plan.description.with_inputs(inputs)
     for combination in combinations:
-        if combination.name in left:
+        if combination.name in missing:
             stage = f"reranker {combination.name}"
-            told(stage, 0.0)
-            reranker = reranker_training.train(combination, partial(told, stage))
+            report(stage, 0.0)
+            reranker = reranker_training.train(combination, partial(report, stage))
             path = reranker_path(plan.folder, combination.name)
             make_way(plan.folder, path)
             save_reranker(path, reranker, digests[combination.name])
-        if combination.name in asked:
-            reranker_training.answer(combination)
+        if combination.name in needed:
+            reranker_training.add_outputs(combination)
 
 
-def _is_there(plan: _Plan, name: str, made_from: str) -> bool:
+def _is_stored(plan: _Plan, name: str, made_from: str) -> bool:
     path = reranker_path(plan.folder, name)
     if not path.exists():
         return False
@@ -514,7 +516,7 @@ def _is_there(plan: _Plan, name: str, made_from: str) -> bool:
 
 
 class _RerankerTraining:
-    """What rerankers learn from: trees, and what members say that have not seen them."""
+    """The training data of rerankers: trees, and predictions by members not trained on them."""
 
     def __init__(self, plan: _Plan) -> None:
         self._stacking = Stacking(plan.description, {})
@@ -525,14 +527,14 @@ class _RerankerTraining:
         self._last: tuple[str, list[Candidates]] | None = None
         folds: list[int] = []
         for fold in range(plan.description.jackknife.folds):
-            held_out = np.flatnonzero((plan.fold_of == fold) & plan.asked)
+            held_out = np.flatnonzero((plan.fold_of == fold) & plan.is_sampled)
             trees = [plan.trees[place] for place in held_out]
             words = [tree.words() for tree in trees]
             of_family: dict[str, list[list[Prediction]]] = {}
             for group in plan.groups(fold):
                 path = predictions_path(plan.folder, fold, group.name)
-                found = load_predictions(path, words, chains)
-                of_family.setdefault(group.members[0].family, []).append(found)
+                predictions_of_group = load_predictions(path, words, chains)
+                of_family.setdefault(group.members[0].family, []).append(predictions_of_group)
             for number, tree in enumerate(trees):
                 predictions = {
                     family: joined_predictions([group[number] for group in groups])
@@ -545,17 +547,18 @@ class _RerankerTraining:
         labels = [tree.label for tree in self._trees if not tree.is_preterminal]
         self._root = max(sorted(set(labels)), key=labels.count) if labels else "S"
 
-    def train(self, combination: Combination, told: Callable[[float], None]) -> Reranker:
+    def train(self, combination: Combination, report: Callable[[float], None]) -> Reranker:
+        """Train the reranker of a combination on all sampled trees."""
         candidates = self._candidates(combination)
-        return self._trained(combination, candidates, np.ones(len(candidates), dtype=bool), told)
+        return self._trained(combination, candidates, np.ones(len(candidates), dtype=bool), report)
 
-    def answer(self, combination: Combination) -> None:
-        """Find what a combination makes of the trees, for those that have it for an input.
+    def add_outputs(self, combination: Combination) -> None:
+        """Compute the outputs of a combination, for combinations that have it as an input.
 
-        A reranker's answers are those of rerankers that have not learned from their fold.
+        Those of a reranker are by rerankers that were not trained on the same fold.
         """
         if not combination.is_trained:
-            self._keep(combination, self._stacking, self._queries)
+            self._store(combination, self._stacking, self._queries)
             return
         candidates = self._candidates(combination)
         for fold in np.unique(self._folds):
@@ -563,29 +566,29 @@ class _RerankerTraining:
             reranker = self._trained(combination, candidates, ~in_fold, lambda _share: None)
             stacking = Stacking(self._stacking.config, {combination.name: reranker})
             places = np.flatnonzero(in_fold)
-            self._keep(
+            self._store(
                 combination,
                 stacking,
                 [self._queries[place] for place in places],
                 [candidates[place] for place in places],
             )
 
-    def _keep(
+    def _store(
         self,
         combination: Combination,
         stacking: Stacking,
         queries: Sequence[Query],
         candidates: Sequence[Candidates] | None = None,
     ) -> None:
-        given = stacking.answer(combination, queries, self._root, candidates)
-        for query, found in zip(queries, given, strict=True):
-            query.answers[combination.name] = found
+        outputs = stacking.output(combination, queries, self._root, candidates)
+        for query, output in zip(queries, outputs, strict=True):
+            query.outputs[combination.name] = output
 
     def _candidates(self, combination: Combination) -> list[Candidates]:
-        """Kept for the last one, which `train` and `answer` both need."""
+        """The candidates; cached for the last combination, because two methods need them."""
         if self._last is None or self._last[0] != combination.name:
-            found = [self._stacking.candidates(combination, each) for each in self._queries]
-            self._last = combination.name, found
+            candidates = [self._stacking.candidates(combination, each) for each in self._queries]
+            self._last = combination.name, candidates
         return self._last[1]
 
     def _trained(
@@ -593,17 +596,17 @@ class _RerankerTraining:
         combination: Combination,
         candidates: Sequence[Candidates],
         chosen: NDArray[np.bool_],
-        told: Callable[[float], None],
+        report: Callable[[float], None],
     ) -> Reranker:
-        kept = np.flatnonzero(chosen).tolist()
+        places = np.flatnonzero(chosen).tolist()
         try:
             return train_reranker(
-                [candidates[place] for place in kept],
-                [self._trees[place] for place in kept],
+                [candidates[place] for place in places],
+                [self._trees[place] for place in places],
                 self._stacking.column_names(combination),
                 self._heads,
                 combination.reranker,
-                progress=told,
+                progress=report,
             )
         except SettingsError as error:
             raise SettingsError(f"combination {combination.name!r}: {error}") from None
