@@ -62,8 +62,8 @@ def of_members() -> tuple[list[Prediction], list[list[str]]]:
     parsers = members()
     trees = sampled_trees()[80:90]
     plain = ConstituencyParser(one_state(parsers[0].grammar.backbone), None, parsers[0].options)
-    reader = Predictor([PreparedSentence(tree.words(), tree.tags()) for tree in trees], plain)
-    found = reader.predict(of_family("one", parsers), Chains())
+    predictor = Predictor([PreparedSentence(tree.words(), tree.tags()) for tree in trees], plain)
+    found = predictor.predict(of_family("one", parsers), Chains())
     return [each["one"] for each in found], [tree.words() for tree in trees]
 
 

@@ -31,7 +31,7 @@ def plain_of(parser: ConstituencyParser) -> ConstituencyParser:
 
 
 def read(sentences, parsers, chains=None):
-    reader = Predictor(sentences, plain_of(parsers[0]))
+    predictor = Predictor(sentences, plain_of(parsers[0]))
     return [
         each["one"] for each in predictor.predict(of_family("one", parsers), chains or Chains())
     ]
@@ -118,7 +118,7 @@ def test_families_are_read_apart_and_in_any_order():
     one, two, three = members()
     sentences = [PreparedSentence(tree.words(), tree.tags()) for tree in HELD_OUT]
     asked = [("b", two.grammar), ("a", one.grammar), ("b", three.grammar)]
-    reader = Predictor(sentences, plain_of(one))
+    predictor = Predictor(sentences, plain_of(one))
     found = predictor.predict(asked, Chains())
     for both, a, b in zip(
         found, read(sentences, [one]), read(sentences, [two, three]), strict=True

@@ -59,7 +59,7 @@ class Prediction(NamedTuple):
 
 
 def common_fallback(predictions: Iterable[Prediction]) -> Fallback | None:
-    """The fall-back of a sentence: None if some family has none, otherwise that of the first family.
+    """The fall-back of a sentence: None if some family has none, else that of the first family.
 
     ``coarse`` if no member has a tree.
     """
