@@ -499,7 +499,7 @@ def test_output_never_goes_over_a_part_of_the_ensemble(copy, texts):
 @pytest.mark.parametrize(
     ("part", "told"),
     [
-        ("ensemble.egt", "so it is no ensemble, or one whose training has not ended"),
+        ("ensemble.egt", "it is not an ensemble, or its training is not finished"),
         ("members/dropout-0.3-2.egt", "dropout-0.3-2.egt: can't be read: No such file"),
         ("rerankers/parser.egt", "rerankers/parser.egt: can't be read: No such file"),
     ],
@@ -523,7 +523,7 @@ def test_a_damaged_member_is_found(copy, texts):
 def test_a_foreign_member_is_found(copy, texts):
     members = copy / "members"
     shutil.copy(members / "dropout-0.1-1.egt", members / "dropout-0.3-1.egt")
-    told = f"{members / 'dropout-0.3-1.egt'}: is not the member that the ensemble was made with"
+    told = f"{members / 'dropout-0.3-1.egt'}: is not a member of this ensemble"
     assert told in refused("parse", "-m", copy, texts)
     assert told in refused("ensemble", "info", copy)
 

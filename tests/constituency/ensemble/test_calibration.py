@@ -64,7 +64,7 @@ def test_a_calibration_of_another_ensemble_is_refused(ensemble_folder, tmp_path)
     index = open_model(folder / "ensemble.egt")
     changed = {**index.header, "wrapper": "ROOT"}
     save_model(folder / "ensemble.egt", changed, {}, index.blobs)
-    with pytest.raises(ModelFileError, match="is of another ensemble"):
+    with pytest.raises(ModelFileError, match="belongs to another ensemble"):
         EnsembleParser.load(folder)
 
 

@@ -170,7 +170,7 @@ def of_a_parser(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (drop("ensemble.egt"), "has no ensemble.egt, so it is no ensemble, or one whose training"),
+        (drop("ensemble.egt"), "has no ensemble.egt; it is not an ensemble, or its training"),
         (drop("members/additive-1-2.egt"), "members/additive-1-2.egt: can't be read: No such file"),
         (drop("rerankers/second.egt"), "rerankers/second.egt: can't be read: No such file"),
         (spoil("ensemble.egt"), "ensemble.egt: is damaged: its content doesn't match its digest"),
@@ -178,22 +178,22 @@ def of_a_parser(folder: Path) -> None:
         (spoil("rerankers/first.egt"), "first.egt: is damaged: its content doesn't match"),
         (
             swap("members/dropout-0.3-1.egt", "members/dropout-0.3-2.egt"),
-            "members/dropout-0.3-1.egt: is not the member that the ensemble was made with",
+            "members/dropout-0.3-1.egt: is not a member of this ensemble",
         ),
         (
             swap("rerankers/first.egt", "rerankers/second.egt"),
-            "rerankers/first.egt: is not the reranker that the ensemble was made with",
+            "rerankers/first.egt: is not the reranker of this ensemble",
         ),
         (
             swap("rerankers/first.egt", "members/coarse-1.egt"),
             "first.egt: is a model of kind 'parser'; expected 'reranker'",
         ),
         (of_a_parser, "ensemble.egt: is a model of kind 'parser'; expected 'ensemble'"),
-        (other_members, "ensemble.egt: its members are not those of its description"),
-        (other_backbones, "coarse-1.egt: has other rules or words than its fellow members"),
-        (family_in_two, "ensemble.egt: its families have more than one backbone each"),
+        (other_members, "ensemble.egt: its members differ from those of its description"),
+        (other_backbones, "coarse-1.egt: has other rules or words than members with its backbone"),
+        (family_in_two, "ensemble.egt: the members of a family have different backbones"),
         (from_one, "ensemble.egt: its backbones are not numbered from 0"),
-        (no_rerankers, "ensemble.egt: its rerankers are not those of its description"),
+        (no_rerankers, "ensemble.egt: its rerankers differ from those of its description"),
         (other_columns, "the reranker 'first' was trained by another version"),
         (fewer_columns, "first.egt: a reranker's dense_weights has shape"),
     ],

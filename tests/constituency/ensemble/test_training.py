@@ -357,67 +357,67 @@ def with_own_words(trees: Sequence[Tree]) -> list[Tree]:
 
 
 @pytest.mark.slow
-def test_members_are_asked_about_each_tree_once_and_have_not_seen_it(tmp_path, monkeypatch):
+def test_members_parse_each_tree_once_and_are_not_trained_on_it(tmp_path, monkeypatch):
     trees = with_own_words(TREES)
     seen: list[set[str]] = []
-    asked: list[str] = []
-    prepare, reader = training.prepare, training.Predictor
+    parsed: list[str] = []
+    prepare, predictor = training.prepare, training.Predictor
 
-    def noting_prepare(given, options):
+    def recording_prepare(given, options):
         seen.append({word for tree in given for word in tree.words()})
         return prepare(given, options)
 
-    def noting_reader(sentences, plain):
+    def recording_predictor(sentences, plain):
         words = [word for sentence in sentences for word in sentence.words]
         assert sentences
         assert seen[-1].isdisjoint(words)
-        asked.extend(words)
-        return reader(sentences, plain)
+        parsed.extend(words)
+        return predictor(sentences, plain)
 
-    monkeypatch.setattr(training, "prepare", noting_prepare)
-    monkeypatch.setattr(training, "Predictor", noting_reader)
+    monkeypatch.setattr(training, "prepare", recording_prepare)
+    monkeypatch.setattr(training, "Predictor", recording_predictor)
     train_small(tmp_path, trees)
-    assert sorted(asked) == sorted(word for tree in trees for word in tree.words())
-    # All of the treebank to settle its options and for the members, and all but a fold.
+    assert sorted(parsed) == sorted(word for tree in trees for word in tree.words())
+    # All trees to choose the treebank options and for the members; all but a fold for rerankers.
     every = {word for tree in trees for word in tree.words()}
     assert [words == every for words in seen].count(True) == 2
     assert len(seen) == 5
 
 
 @pytest.mark.slow
-def test_no_reranker_learns_from_answers_of_one_that_has_seen_the_sentence(tmp_path, monkeypatch):
+def test_no_reranker_learns_from_outputs_of_one_trained_on_the_sentence(tmp_path, monkeypatch):
     trees = with_own_words(TREES)
     first_word = {tree.words()[0]: tree for tree in trees}
-    train_reranker, answer = training.train_reranker, Stacking.output
+    train_reranker, output = training.train_reranker, Stacking.output
     learned_from: list[tuple[Any, set[str]]] = []
-    answered: list[str] = []
+    reranked: list[str] = []
 
-    def noting_train(sentences, gold, names, *arguments, **named):
+    def recording_train(sentences, gold, names, *arguments, **named):
         reranker = train_reranker(sentences, gold, names, *arguments, **named)
         for each, tree in zip(sentences, gold, strict=True):
             assert {tuple(candidate.words()) for candidate in each.trees} <= {tuple(tree.words())}
         learned_from.append((reranker, {tree.words()[0] for tree in gold}))
         return reranker
 
-    def noting_answer(self, combination, queries, *arguments):
+    def recording_output(self, combination, queries, *arguments):
         used = self.rerankers[combination.name]
-        (known,) = [own for reranker, own in learned_from if reranker is used]
+        (known,) = [words for reranker, words in learned_from if reranker is used]
         assert len(known) == 30
         for query in queries:
             assert query.words[0] not in known
-            answered.append(query.words[0])
-        return answer(self, combination, queries, *arguments)
+            reranked.append(query.words[0])
+        return output(self, combination, queries, *arguments)
 
-    monkeypatch.setattr(training, "train_reranker", noting_train)
-    monkeypatch.setattr(Stacking, "answer", noting_answer)
+    monkeypatch.setattr(training, "train_reranker", recording_train)
+    monkeypatch.setattr(Stacking, "output", recording_output)
     train_small(tmp_path, trees)
-    assert sorted(answered) == sorted(first_word)
-    # Those that are kept, first and last, learn from all.
+    assert sorted(reranked) == sorted(first_word)
+    # The stored rerankers, first and last, are trained on all trees.
     assert [len(known) for _, known in learned_from] == [45, 30, 30, 30, 45]
 
 
 @pytest.mark.slow
-def test_most_trees_that_members_are_asked_about(tmp_path):
+def test_maximum_number_of_trees_that_members_parse(tmp_path):
     description = small(
         family=[*SMALL["family"], {**COARSE, "copies": 1}], jackknife={"folds": 3, "trees": 30}
     )

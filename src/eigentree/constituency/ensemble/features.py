@@ -1,19 +1,18 @@
-"""What tells the candidates of a sentence apart: sparse features of trees.
+"""Sparse features of the candidate trees of a sentence, for rerankers.
 
-A tree is the sum of its pieces, most of which it shares with other candidates of its sentence
-(see `eigentree.constituency.ensemble.shared_parts`).  With A the pieces of each candidate and F
-the features of
-each piece, by `eigentree.constituency.ensemble.feature_templates`,
+A tree is a sum of pieces, most of which it shares with other candidates of its sentence (see
+`eigentree.constituency.ensemble.shared_parts`).  Let A be the pieces of each candidate, and F the
+features of each piece by `eigentree.constituency.ensemble.feature_templates`.  Then
 
     X = A F                                                                        (1)
 
-has the features of each candidate.  Parts that all candidates have are left out of A, and
-features of one value from X: they can't tell candidates apart.  Values of X are hence counts up
-to a constant of feature and sentence, which no model that compares candidates can notice.
+has the features of each candidate.  Pieces that all candidates have are omitted from A, and so are
+features with the same value for all candidates from X, because they do not distinguish candidates.
+So values in X are counts up to a constant per feature and sentence, which does not affect models
+that compare candidates of the same sentence.
 
-Features are known by 64-bit keys, hashed from the text of their parts, which are the same on
-every machine and in every run; among ten million features two share a key with a probability
-of three in a million.
+Features are identified by 64-bit keys, which are hashes of the text of their parts, the same on all
+machines.  Among ten million features, the probability of a collision is three in a million.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ from eigentree.treebank.binarise import HeadFinder, Rightmost
 from eigentree.treebank.tree import Tree, collector_paused
 from eigentree.types import Keys, Longs
 
-# Sentences whose pieces are made together: enough for arrays to pay, few enough for memory.
+# Sentences per batch of feature extraction, a compromise between time and memory.
 BATCH = 64
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
@@ -46,18 +45,18 @@ _HALF = np.uint64(32)
 
 @dataclass(frozen=True, slots=True)
 class RerankerFeatureOptions:
-    """Which features trees have.
+    """Options of feature extraction.
 
     Attributes
     ----------
     schemata
-        Names, keys of `SCHEMATA`.
+        Names of schemata, keys of `SCHEMATA`.
     function_words
-        Words that the schema ``rule-function-words`` tells from others of their tag, say
-        `frequent_words`.
+        Words that the schema ``rule-function-words`` distinguishes from others with the same tag,
+        for example `frequent_words`.
     coordination
         Labels of words and phrases that join conjuncts; the default has those of the Penn
-        Treebank, of NEGRA and TIGER, and of Universal Dependencies.
+        Treebank, NEGRA and TIGER, and Universal Dependencies.
     """
 
     schemata: tuple[str, ...] = tuple(SCHEMATA)
@@ -73,25 +72,25 @@ class RerankerFeatureOptions:
 
 
 def frequent_words(trees: Iterable[Tree], n: int = 200) -> frozenset[str]:
-    """The n most frequent words that aren't punctuation; of equal ones the first by alphabet."""
+    """The n most frequent words except punctuation; ties are broken alphabetically."""
     counts = Counter(word for tree in trees for word in tree.words())
     words = sorted(counts, key=lambda word: (-counts[word], word))
     return frozenset([word for word in words if not is_punctuation(word)][:n])
 
 
 class Features(NamedTuple):
-    """Features of the candidates of some sentences, up to constants of each sentence.
+    """Features of the candidates of some sentences, up to a constant per feature and sentence.
 
     Attributes
     ----------
     keys : uint64, axes (D)
         Sorted.
     values : sparse float32, axes (candidates, D)
-        The candidates of all sentences, one after the other.
+        The candidates of all sentences, sentence by sentence.
     offsets : int64, axes (sentences + 1)
-        Where the candidates of each sentence begin.
+        First row of each sentence.
     differing : int64, axes (D)
-        The number of sentences whose candidates don't all have the same value.
+        Number of sentences in which candidates differ in the feature.
     """
 
     keys: Keys
@@ -103,25 +102,24 @@ class Features(NamedTuple):
 def extract(
     sentences: Sequence[Sequence[Tree]], options: RerankerFeatureOptions, heads: HeadFinder
 ) -> Features:
-    """All features by which candidates of the same sentence differ.
+    """All features in which candidates of the same sentence differ.
 
     Parameters
     ----------
     sentences
-        Candidates of each, at least one, over the same words.
+        The candidates of each sentence, at least one, with the same words.
     heads
         Finds head children.
 
     Raises
     ------
     ValueError
-        When a sentence has no candidate or candidates have other words.
+        When a sentence has no candidates, or its candidates differ in their words.
 
     Cost
     ----
-    Linear in the nodes of all candidates, with a small constant; the features themselves are
-    made once for each distinct piece.  Memory for all of it: see `FeatureTable` for many
-    sentences.
+    Linear in the nodes of all candidates, with a small constant; features are computed once for
+    each distinct piece.  Memory for all sentences at once; use `FeatureTable` for many sentences.
     """
     builder = Builder(heads, options.function_words, options.coordination)
     with collector_paused():
@@ -135,7 +133,7 @@ def extract(
 
 
 class Named(NamedTuple):
-    """A feature as people read it, with its key and its value in a tree."""
+    """A feature with a readable name, its key, and its value in a tree."""
 
     name: str
     key: int
@@ -145,12 +143,12 @@ class Named(NamedTuple):
 def describe(
     tree: Tree, options: RerankerFeatureOptions, heads: HeadFinder = Rightmost()
 ) -> list[Named]:
-    """All features of a tree, by schema and name: to read, and to find what a key means."""
+    """All features of a tree with readable names, by schema and name."""
     builder = Builder(heads, options.function_words, options.coordination)
     builder.add([tree])
     pieces = SharedParts(builder)
     hash_of = _hashes(pieces.texts)
-    found: list[Named] = []
+    features: list[Named] = []
     for schema in options.schemata:
         total: Counter[tuple[str, int]] = Counter()
         for block in SCHEMATA[schema].blocks(pieces):
@@ -158,19 +156,19 @@ def describe(
             for i, (key, value) in enumerate(zip(keys, _values(block).tolist(), strict=True)):
                 parts = [pieces.texts[column[i]] or "-" for column in block.columns]
                 total[" | ".join((f"{schema} {block.variant}".strip(), *parts)), key] += value
-        found.extend(Named(name, key, total[name, key]) for name, key in sorted(total))
-    return found
+        features.extend(Named(name, key, total[name, key]) for name, key in sorted(total))
+    return features
 
 
 class FeatureTable:
-    """The features that a model knows, each with its column.
+    """The features of a model; each is a column of its feature matrix.
 
     Parameters
     ----------
     keys : uint64, axes (D)
         Sorted.
     options, heads
-        As the keys were extracted with.
+        As in the extraction of the keys.
     """
 
     def __init__(self, keys: Keys, options: RerankerFeatureOptions, heads: HeadFinder) -> None:
@@ -191,22 +189,21 @@ class FeatureTable:
         least: int = 5,
         batch: int = BATCH,
     ) -> FeatureTable:
-        """The features of a training set that tell candidates apart often enough.
+        """The features that differ between candidates in enough sentences of a training set.
 
         Parameters
         ----------
         sentences
-            Candidates of each, at least one.
+            The candidates of each sentence, at least one.
         least
-            The number of sentences in which a feature must have different values at different
-            candidates.
+            Minimum number of sentences in which candidates differ in the feature.
         batch
-            Sentences in memory at a time; changes nothing else.
+            Number of sentences in memory at a time; does not affect the result.
 
         Cost
         ----
-        That of `extract`, and sorting the features; memory for all distinct ones, 16 bytes
-        each, before rare ones go.
+        That of `extract`, plus sorting the features; memory of 16 bytes for each distinct feature,
+        rare ones included.
 
         References
         ----------
@@ -217,10 +214,10 @@ class FeatureTable:
         waiting: list[tuple[Keys, Longs]] = []
         n_waiting = 0
         for part in _batches(sentences, batch):
-            found = extract(part, options, heads)
-            waiting.append((found.keys, found.differing))
-            n_waiting += len(found.keys)
-            # Merged when they outgrow what is there, so that each is seldom sorted again.
+            extracted = extract(part, options, heads)
+            waiting.append((extracted.keys, extracted.differing))
+            n_waiting += len(extracted.keys)
+            # Merged when they outnumber the merged ones, so that features are rarely sorted again.
             if n_waiting > len(keys):
                 keys, counts = _merge([(keys, counts), *waiting])
                 waiting, n_waiting = [], 0
@@ -228,41 +225,42 @@ class FeatureTable:
         return cls(keys[counts >= least], options, heads)
 
     def features(self, sentences: Sequence[Sequence[Tree]], *, batch: int = BATCH) -> Features:
-        """The values of this table's features at the candidates of each sentence.
+        """The values of this table's features for the candidates of each sentence.
 
         Parameters
         ----------
         sentences
-            Candidates of each, at least one.
+            The candidates of each sentence, at least one.
         batch
-            Sentences in memory at a time; changes nothing else.
+            Number of sentences in memory at a time; does not affect the result.
 
         Returns
         -------
         Features
-            With the table's keys.
+            With the keys of the table.
 
         Cost
         ----
-        That of `extract`; 8 bytes for each value that isn't 0.
+        That of `extract`; memory of 8 bytes per non-zero value.
         """
         indices = [np.zeros(0, dtype=np.int32)]
         values = [np.zeros(0, dtype=np.float32)]
         sizes = [np.zeros(1, dtype=np.int64)]
         differing = np.zeros(len(self), dtype=np.int64)
         for part in _batches(sentences, batch):
-            found = extract(part, self.options, self.heads)
-            known = np.isin(found.keys, self.keys, assume_unique=True)
-            column = np.searchsorted(self.keys, found.keys)
-            differing[column[known]] += found.differing[known]
-            kept = known[found.values.indices]
-            indices.append(column[found.values.indices[kept]].astype(np.int32))
-            values.append(found.values.data[kept])
-            sizes.append(np.bincount(_rows(found.values)[kept], minlength=found.values.shape[0]))
+            extracted = extract(part, self.options, self.heads)
+            matrix = extracted.values
+            known = np.isin(extracted.keys, self.keys, assume_unique=True)
+            column = np.searchsorted(self.keys, extracted.keys)
+            differing[column[known]] += extracted.differing[known]
+            kept = known[matrix.indices]
+            indices.append(column[matrix.indices[kept]].astype(np.int32))
+            values.append(matrix.data[kept])
+            sizes.append(np.bincount(_rows(matrix)[kept], minlength=matrix.shape[0]))
         offsets = _offsets(sentences)
         pointers = np.cumsum(np.concatenate(sizes))
         if pointers[-1] <= np.iinfo(np.int32).max:
-            pointers = pointers.astype(np.int32)  # else SciPy makes all indices 64 bits wide
+            pointers = pointers.astype(np.int32)  # otherwise SciPy converts all indices to 64 bits
         parts = np.concatenate(values), np.concatenate(indices), pointers
         matrix = sparse.csr_array(parts, shape=(int(offsets[-1]), len(self)))
         return Features(self.keys, matrix, offsets, differing)
@@ -271,7 +269,7 @@ class FeatureTable:
 def _distinctive(
     candidates: list[list[int]], pieces: SharedParts, offsets: Longs
 ) -> sparse.csr_array:
-    """A of equation (1), without pieces that all candidates of their sentence have.
+    """A of equation (1), without pieces that all candidates of a sentence have.
 
     Nodes come first, then contexts.
     """
@@ -288,13 +286,13 @@ def _distinctive(
 
 
 def _of_pieces(
-    pieces: SharedParts, wanted: NDArray[np.integer], options: RerankerFeatureOptions
+    pieces: SharedParts, selected: NDArray[np.integer], options: RerankerFeatureOptions
 ) -> tuple[Keys, sparse.csr_array]:
-    """The sorted keys of all features of the wanted pieces, and F of equation (1)."""
+    """The sorted keys of all features of the selected pieces, and F of equation (1)."""
     n_nodes = len(pieces.label)
     n_pieces = n_nodes + len(pieces.node)
-    is_wanted = np.zeros(n_pieces, dtype=bool)
-    is_wanted[wanted] = True
+    is_selected = np.zeros(n_pieces, dtype=bool)
+    is_selected[selected] = True
     hash_of = _hashes(pieces.texts)
     owners: list[Longs] = []
     hashes: list[Keys] = []
@@ -302,7 +300,7 @@ def _of_pieces(
     for name in options.schemata:
         first = n_nodes if SCHEMATA[name].piece == "context" else 0
         for block in SCHEMATA[name].blocks(pieces):
-            kept = np.flatnonzero(is_wanted[first + block.owner])
+            kept = np.flatnonzero(is_selected[first + block.owner])
             owners.append(first + block.owner[kept])
             hashes.append(_keys(name, block, kept, hash_of))
             values.append(_values(block)[kept])
@@ -324,7 +322,7 @@ def _hash(text: str) -> int:
 
 
 def _keys(schema: str, block: Block, kept: Longs | slice, hash_of: Keys) -> Keys:
-    """Hash each kept row's parts, in their order, into one key."""
+    """The key of each kept row: a hash of its parts in order."""
     start = _hash(f"{schema} | {block.variant}")
     mixed = np.full(len(block.owner[kept]), start, dtype=np.uint64)
     for column in block.columns:
@@ -335,16 +333,16 @@ def _keys(schema: str, block: Block, kept: Longs | slice, hash_of: Keys) -> Keys
 
 
 def _only_differing(keys: Keys, counts: sparse.csr_array, offsets: Longs) -> Features:
-    """Leave out, in each sentence, what is the same at all of its candidates."""
+    """Remove from each sentence the features with the same value for all of its candidates."""
     n = np.diff(offsets)
     sentence = np.repeat(np.arange(len(n)), n)
     parts = np.ones(len(sentence)), np.arange(len(sentence)), offsets
     gather = sparse.csr_array(parts, shape=(len(n), len(sentence)))
     squared = sparse.csr_array((counts.data**2, counts.indices, counts.indptr), shape=counts.shape)
-    # Counts are positive, so both sums have entries at the same places.
+    # Counts are positive, so both sums have the same non-zero entries.
     sums, squares = gather @ counts, gather @ squared
     of_sums = _rows(sums)
-    # n times a sum of squares is the square of the sum only where all n values are equal.
+    # n times the sum of squares equals the square of the sum only if all n values are equal.
     spread = n[of_sums] * squares.data - sums.data**2
     differs = np.zeros(sums.shape, dtype=bool)
     differs[of_sums, sums.indices] = spread > 0.5

@@ -1,30 +1,30 @@
-"""A log-linear model that chooses among the candidates of a sentence.
+"""A conditional log-linear (maximum entropy) model over the candidates of a sentence.
 
-Candidate c of sentence s has sparse features x, a few dense numbers z (such as the logarithm of
-its probability under each member, or its votes), a value and a probability,
+Candidate c of sentence s has sparse features x, a few dense features z (such as members' votes), a
+value and a probability,
 
     v_c = w . x_c + u . z_c / scale,    p_c = exp(v_c) / sum of exp(v) over s,       (1)
 
-and the candidate with the highest value is chosen.  Training minimises a sum over sentences,
-with one of three targets:
+and the candidate with the highest value is selected.  Training minimises a sum over sentences, with
+one of three targets:
 
 best
-    -log of the probability of all candidates that have the best F1 of their sentence.  How they
-    share it is left to the model (Riezler et al. 2002; Charniak and Johnson 2005).  The
-    gradient in v is p - q, where q is p confined to them.
+    Negative log-probability of the set of candidates with the best F1 of the sentence (Riezler et
+    al. 2002; Charniak and Johnson 2005).  The gradient in v is p - q, where q is p restricted to
+    this set and renormalised.
 soft
-    cross-entropy -sum of t log p to fixed targets t, proportional to exp(sharpness F1): better
-    candidates are worth more, and second best ones something.  The gradient is p - t.
+    Cross-entropy -sum of t log p with fixed targets t proportional to exp(sharpness F1).  The
+    gradient is p - t.
 risk
-    expected loss, sum of p_c l_c, where the loss l is 1 - F1 or the number of wrong and missing
-    brackets.  The gradient is p_c (l_c - expected loss); not convex.
+    Expected loss, sum of p_c l_c, where the loss l is 1 - F1 or the number of wrong and missing
+    brackets.  The gradient is p_c (l_c - expected loss).  Not convex.
 
-To the sum is added half of `regularisation` |w|^2 and of `dense_regularisation` |u|^2.  Dense
-columns are few and trusted, so theirs is much weaker; `scale` is the standard deviation of each
-column around its mean in each sentence, which makes one constant fit all columns.
+The penalty is `regularisation` / 2 |w|^2 + `dense_regularisation` / 2 |u|^2.  Dense features are
+few and informative, so their penalty is much weaker.  `scale` is the standard deviation of each
+dense column around its mean in each sentence, so that one constant suits all columns.
 
-Whatever is added to the values of all candidates of a sentence changes nothing, so columns need
-no centre.
+Constants added to the values of all candidates of a sentence have no effect, so columns are not
+centred.
 
 References
 ----------
@@ -47,14 +47,14 @@ Loss = Literal["f1", "brackets"]
 
 
 class Quality(NamedTuple):
-    """How good candidates are against gold trees.
+    """Brackets of candidates compared with gold trees.
 
     Attributes
     ----------
     matched : float64, axes (candidates)
-        Brackets that both trees have.
+        Brackets in common.
     total : float64, axes (candidates)
-        Brackets of the candidate and of the gold tree.
+        Brackets of the candidate and the gold tree together.
     """
 
     matched: Floats
@@ -62,34 +62,34 @@ class Quality(NamedTuple):
 
     @property
     def f1(self) -> Floats:
-        """Axes (candidates): a fraction; 1 where neither tree has a bracket."""
+        """Axes (candidates): F1, 0..1; 1 if neither tree has a bracket."""
         ones = np.ones(len(self.total))
         return np.divide(2.0 * self.matched, self.total, out=ones, where=self.total > 0)
 
     @property
     def errors(self) -> Floats:
-        """Axes (candidates): brackets of only one of the trees."""
+        """Axes (candidates): number of wrong and missing brackets."""
         return self.total - 2.0 * self.matched
 
 
 @dataclass(frozen=True, slots=True)
 class MaxEntOptions:
-    """How a model is trained; the defaults did best on held-out trees.
+    """Options of training; the defaults had the best F1 on held-out trees.
 
     Attributes
     ----------
     target
         ``best``, ``soft`` or ``risk``.
     sharpness
-        Of the target ``soft``; the larger, the closer to ``best``.
+        Sharpness of the target ``soft``; larger values are closer to ``best``.
     loss
-        Of the target ``risk``: ``f1`` or ``brackets``.
+        Loss of the target ``risk``: ``f1`` or ``brackets``.
     regularisation, dense_regularisation
-        Of the weights of features and of dense columns.
+        Penalties of the weights of sparse features and of dense columns.
     iterations
-        Most iterations of the optimiser.
+        Maximum number of iterations of the optimiser.
     tolerance
-        It stops when the objective falls by less than this share of itself.
+        The optimiser stops when the relative decrease of the objective is smaller.
     """
 
     target: Target = "soft"
@@ -121,13 +121,13 @@ class MaxEnt(NamedTuple):
     weights : float64, axes (D)
     dense_weights : float64, axes (J)
     scale : float64, axes (J)
-        By which dense columns are divided.
+        Divisors of the dense columns.
     objective
-        What training reached, a sum over sentences with the penalties.
+        Final objective: the sum over sentences plus the penalties.
     n_iterations
-        How many iterations it took.
+        Number of iterations.
     converged
-        False when it stopped at the most iterations.
+        False if training stopped at the maximum number of iterations.
     """
 
     weights: Floats
@@ -160,29 +160,29 @@ def fit(
     quality: Quality,
     options: MaxEntOptions = MaxEntOptions(),
 ) -> MaxEnt:
-    """Train a model by L-BFGS, from weights of 0; chance plays no part.
+    """Train a model by L-BFGS, starting from weights of 0; deterministic.
 
     Parameters
     ----------
     features : sparse, axes (candidates, D)
-        May have no column.
+        May have no columns.
     dense : float64, axes (candidates, J)
-        May have no column.
+        May have no columns.
     offsets : int64, axes (sentences + 1)
-        Where the candidates of each sentence begin, at least one each.
+        First row of each sentence; each has at least one candidate.
 
     Raises
     ------
     ShapeError
-        When the axes don't agree or a sentence has no candidate.
+        When the axes are inconsistent or a sentence has no candidates.
 
     Cost
     ----
-    An iteration takes two products with the features: about 0.3 s for 150,000 candidates of
-    300 features.  Memory for the features in double precision.
+    Two products with the feature matrix per iteration: about 0.3 s for 150,000 candidates with
+    300 features each.  Memory for the features in double precision.
     """
     objective = Objective(features, dense, offsets, quality, options)
-    found = optimize.minimize(
+    optimum = optimize.minimize(
         objective,
         np.zeros(objective.n_weights),
         jac=True,
@@ -196,24 +196,24 @@ def fit(
     )
     n_features = features.shape[1]
     return MaxEnt(
-        found.x[:n_features].copy(),
-        found.x[n_features:].copy(),
+        optimum.x[:n_features].copy(),
+        optimum.x[n_features:].copy(),
         objective.scale,
-        float(found.fun),
-        int(found.nit),
-        bool(found.success),
+        float(optimum.fun),
+        int(optimum.nit),
+        bool(optimum.success),
     )
 
 
 class Objective:
-    """What training minimises, with its gradient, over the weights of features and columns.
+    """The training objective and its gradient, as a function of all weights.
 
-    Parameters are those of `fit`.
+    The parameters are those of `fit`.
 
     Attributes
     ----------
     n_weights
-        Features and dense columns.
+        Number of sparse features and dense columns.
     scale : float64, axes (J)
     """
 
@@ -229,10 +229,10 @@ class Objective:
         sizes = {features.shape[0], len(dense), *map(len, quality)}
         if sizes != {n} or offsets[0] != 0 or np.any(np.diff(offsets) < 1):
             raise ShapeError(
-                f"offsets tell of {n} candidates, at least one a sentence; there are rows for "
-                f"{', '.join(map(str, sorted(sizes)))}"
+                f"offsets must be for {n} candidates, at least one per sentence; the other arrays "
+                f"have {', '.join(map(str, sorted(sizes)))} rows"
             )
-        # Cast once: SciPy would cast single precision anew for each product.
+        # Converted once: SciPy would convert single precision for each product.
         self._features = features.astype(np.float64)
         self._offsets = offsets
         self._options = options
@@ -256,7 +256,7 @@ class Objective:
         return loss, gradient + self._penalty * weights
 
     def _of_values(self, values: Floats) -> tuple[float, Floats]:
-        """The sum over sentences and its gradient in the candidates' values."""
+        """The sum over sentences, and its gradient with respect to the values of candidates."""
         log_p = _log_probabilities(values, self._offsets)
         p = np.exp(log_p)
         if self._options.target == "soft":
@@ -264,7 +264,7 @@ class Objective:
         if self._options.target == "risk":
             risk = np.add.reduceat(p * self._loss, self._offsets[:-1])
             return float(risk.sum()), p * (self._loss - self._spread(risk))
-        # In logarithms, since the best candidates may be very improbable.
+        # In logarithms, because the best candidates may have very small probabilities.
         among = np.where(self._is_best, log_p, -np.inf)
         total = _log_sums(among, self._offsets)
         return -float(total.sum()), p - np.exp(among - self._spread(total))
@@ -274,15 +274,15 @@ class Objective:
 
 
 def within_sentences(dense: Floats, offsets: Longs) -> Floats:
-    """Axes (J): the deviation of columns from their means in each sentence; 1 for constants.
+    """Axes (J): standard deviation of columns around their means in sentences; 1 if constant.
 
-    Sentences of one candidate, which have no choice, play no part.
+    Sentences with a single candidate are ignored.
     """
     sizes = np.diff(offsets)
     means = np.add.reduceat(dense, offsets[:-1]) / sizes[:, None]
     squares = (dense - np.repeat(means, sizes, axis=0)) ** 2
     deviation = np.sqrt(squares.sum(axis=0) / max(1, sizes[sizes > 1].sum()))
-    # What rounding leaves of a constant is no deviation.
+    # Deviations within rounding errors are treated as 0.
     smallest = 1e-12 * np.abs(dense).max(axis=0, initial=0.0)
     return np.where(deviation > smallest, deviation, 1.0)
 

@@ -2,11 +2,11 @@
 
 ::
 
-ensemble.egt           what it is made of, its tagger and head table
-members/NAME.egt       a model file each, which also parses alone
+ensemble.egt           the index: description, members, tagger and head table
+members/NAME.egt       model files, each of which is also a parser by itself
 rerankers/NAME.egt     one for each combination by maxent
-calibration.egt        how often it is right, once that has been counted
-work/                  what rerankers were trained on; only more training needs it
+calibration.egt        calibration curves, if the ensemble is calibrated
+work/                  training data of rerankers, only needed to resume training
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class _MemberEntry(BaseModel):
 
 
 class _Index(BaseModel):
-    """What the index must hold; it may hold more."""
+    """The required keys of the index; it may have others."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -61,7 +61,7 @@ class _Index(BaseModel):
 
 
 def make_folders(folder: Path, folds: int) -> None:
-    """Make the folder of an ensemble, with room for so many folds."""
+    """Create the folder of an ensemble with subfolders for its parts and folds."""
     paths = [member_path(folder, "any"), reranker_path(folder, "any")]
     paths += [predictions_path(folder, fold, "any") for fold in range(folds)]
     for path in paths:
@@ -69,32 +69,32 @@ def make_folders(folder: Path, folds: int) -> None:
 
 
 def index_path(folder: Path) -> Path:
-    """Where the index of an ensemble is."""
+    """Path of the index of an ensemble."""
     return folder / INDEX
 
 
 def member_path(folder: Path, name: str) -> Path:
-    """Where a member's model file is."""
+    """Path of a member's model file."""
     return folder / "members" / f"{name}.egt"
 
 
 def calibration_path(folder: Path) -> Path:
-    """Where the calibration of an ensemble is."""
+    """Path of the calibration of an ensemble."""
     return folder / "calibration.egt"
 
 
 def reranker_path(folder: Path, name: str) -> Path:
-    """Where the reranker of a combination is."""
+    """Path of the reranker of a combination."""
     return folder / "rerankers" / f"{name}.egt"
 
 
 def predictions_path(folder: Path, fold: int, name: str) -> Path:
-    """Where the predictions of a group of members of one fold are."""
+    """Path of the predictions of a group of members for a fold."""
     return folder / "work" / f"fold-{fold + 1}" / f"{name}.egt"
 
 
 def is_made_from(path: Path, kind: str, made_from: str) -> bool:
-    """Whether a file is whole, of a kind, and depends on what the digest stands for."""
+    """Whether a file is undamaged, of a kind, and made from data and settings with a digest."""
     if not path.exists():
         return False
     try:
@@ -104,20 +104,20 @@ def is_made_from(path: Path, kind: str, made_from: str) -> bool:
 
 
 def make_way(folder: Path, part: Path) -> None:
-    """Before a part is written anew the index goes, which may list what is there now."""
+    """Remove the index before an existing part, which it may list, is overwritten."""
     if part.exists():
         index_path(folder).unlink(missing_ok=True)
 
 
 def tidy(folder: Path, members: Iterable[str], rerankers: Iterable[str]) -> None:
-    """Remove what is left of earlier work, once there is an index that lists these parts alone."""
+    """Remove parts that the index does not list, and temporary files."""
     kept = {member_path(folder, name) for name in members}
     kept |= {reranker_path(folder, name) for name in rerankers}
     for example in (member_path(folder, "any"), reranker_path(folder, "any")):
         for path in example.parent.glob(f"*{example.suffix}"):
             if path not in kept:
                 path.unlink()
-    # What was being written when a process was killed.
+    # Temporary files of processes that were killed.
     for path in folder.rglob(f".*{index_path(folder).suffix}.*.part"):
         path.unlink()
 
@@ -132,22 +132,22 @@ def save_index(
     about: Mapping[str, Any],
     tagger: Tagger | None,
 ) -> None:
-    """Write the index of an ensemble, with which it is complete.
+    """Write the index of an ensemble, which completes it.
 
     Parameters
     ----------
     folder
-        Of the ensemble.
+        Folder of the ensemble.
     description
-        The tables that it was trained from.
+        The tables of the description that it was trained from.
     members
-        Of each its name, family, number of the backbone, and digest of all that it depends on.
+        Name, family, index of the backbone, and digest of all dependencies of each member.
     rerankers
-        The same digest of each.
+        The same digest for each reranker.
     heads
-        Name of a packaged head table, or the lines of one.
+        Name of a bundled head table, or the lines of a table.
     wrapper, about, tagger
-        As of `EnsembleParser`.
+        As ``wrapper``, ``description`` and ``tagger`` in `EnsembleParser`.
     """
     header = {
         "kind": KIND,
@@ -160,14 +160,14 @@ def save_index(
     }
     blobs = {} if tagger is None else {"tagger": tagger.to_bytes()}
     save_model(index_path(folder), header, {}, blobs)
-    # A calibration stays with the ensemble that it was made with.
+    # A calibration of another ensemble is removed.
     path = calibration_path(folder)
     if path.exists() and not is_made_from(path, CALIBRATION, _digest(index_path(folder))):
         path.unlink()
 
 
 def save_calibrations(folder: Path, calibrations: Calibrations) -> None:
-    """Put a calibration beside the ensemble that it was made with, whole or not at all."""
+    """Write the calibration of the ensemble in a folder atomically."""
     header = {"kind": CALIBRATION, "made_from": _digest(index_path(folder))}
     save_model(calibration_path(folder), header, to_arrays(calibrations))
 
@@ -178,11 +178,11 @@ def _load_calibrations(folder: Path, *, verify: bool) -> Calibrations:
         return {}
     file = open_model(path, kind=CALIBRATION, verify=verify)
     if file.header.get("made_from") != _digest(index_path(folder)):
-        raise ModelFileError(f"{path}: is of another ensemble; remove it, or calibrate again")
+        raise ModelFileError(f"{path}: belongs to another ensemble; remove it, or calibrate again")
     try:
         return from_arrays(file.arrays)
     except KeyError as error:
-        raise ModelFileError(f"{path}: isn't a whole calibration: it lacks {error}") from error
+        raise ModelFileError(f"{path}: an incomplete calibration: {error} is missing") from error
     except EigentreeError as error:
         raise ModelFileError(f"{path}: {error}") from error
 
@@ -192,26 +192,26 @@ def _digest(path: Path) -> str:
 
 
 def save_reranker(path: Path, reranker: Reranker, made_from: str) -> None:
-    """Write a reranker, whole or not at all."""
+    """Write a reranker atomically."""
     header, arrays = to_parts(reranker)
     save_model(path, {"kind": RERANKER, "made_from": made_from, **header}, arrays)
 
 
 def load_reranker(path: Path, heads: HeadRules, made_from: str) -> Reranker:
-    """Read a reranker, check that its parts belong together, and that it is the one wanted."""
+    """Read a reranker; its parts must be consistent and its digest as expected."""
     file = open_model(path, kind=RERANKER)
     if file.header.get("made_from") != made_from:
-        raise ModelFileError(f"{path}: is not the reranker that the ensemble was made with")
+        raise ModelFileError(f"{path}: is not the reranker of this ensemble")
     try:
         return from_parts(file.header, file.arrays, heads)
     except (KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{path}: isn't a whole reranker: {error}") from error
+        raise ModelFileError(f"{path}: the reranker is incomplete or damaged: {error}") from error
     except EigentreeError as error:
         raise ModelFileError(f"{path}: {error}") from error
 
 
 def stored_heads(name_or_path: str) -> str:
-    """A packaged table's name, or the lines of a table of one's own."""
+    """The name of a bundled head table, or the lines of a file."""
     if name_or_path in PACKAGED_TABLES:
         return name_or_path
     with open_text(name_or_path) as lines:
@@ -231,7 +231,7 @@ def load_ensemble(
     folder = Path(folder)
     if not index_path(folder).exists():
         raise ModelFileError(
-            f"{folder}: has no {INDEX}, so it is no ensemble, or one whose training has not ended"
+            f"{folder}: has no {INDEX}; it is not an ensemble, or its training is not finished"
         )
     file = open_model(index_path(folder), kind=KIND, verify=verify)
     try:
@@ -270,14 +270,14 @@ def save_ensemble(ensemble: EnsembleParser, path: str | Path) -> None:
     """Copy the folder of an ensemble; see `EnsembleParser.save`."""
     folder, source = Path(path), ensemble.folder
     if source is None:
-        raise ModelFileError(f"{path}: the ensemble was not opened from a folder, so has no files")
+        raise ModelFileError(f"{path}: the ensemble was not opened from a folder; it has no files")
     names = [member_path(source, name) for name in ensemble.description["members"]]
     names += [reranker_path(source, name) for name in ensemble.stacking.rerankers]
     try:
         if folder.resolve() != source.resolve():
             make_folders(folder, 0)
             make_way(folder, index_path(folder))
-            # The index last, with which the ensemble is complete.
+            # The index last, because it completes the ensemble.
             for file in (*names, index_path(source)):
                 shutil.copyfile(file, folder / file.relative_to(source))
             tidy(folder, ensemble.description["members"], ensemble.stacking.rerankers)
@@ -293,12 +293,12 @@ def _check_parts(folder: Path, description: EnsembleConfig, index: _Index) -> No
     path, members = index_path(folder), index.members
     described = [(member.name, member.family) for member in description.members()]
     if [(each.name, each.family) for each in members] != described:
-        raise ModelFileError(f"{path}: its members are not those of its description")
+        raise ModelFileError(f"{path}: its members differ from those of its description")
     if index.rerankers.keys() != {each.name for each in description.combination if each.is_trained}:
-        raise ModelFileError(f"{path}: its rerankers are not those of its description")
+        raise ModelFileError(f"{path}: its rerankers differ from those of its description")
     backbones = {each.family: each.backbone for each in members}
     if any(each.backbone != backbones[each.family] for each in members):
-        raise ModelFileError(f"{path}: its families have more than one backbone each")
+        raise ModelFileError(f"{path}: the members of a family have different backbones")
     if sorted(set(backbones.values())) != list(range(len(set(backbones.values())))):
         raise ModelFileError(f"{path}: its backbones are not numbered from 0")
 
@@ -306,7 +306,7 @@ def _check_parts(folder: Path, description: EnsembleConfig, index: _Index) -> No
 class _Members:
     """The members in a folder, by backbone.
 
-    Equal backbones are kept once, whether or not the members are.
+    Equal backbones are in memory once, even if members are not kept in memory.
     """
 
     def __init__(
@@ -334,15 +334,15 @@ class _Members:
         path = member_path(self._folder, entry.name)
         parser = ConstituencyParser.load(path, verify=verify)
         if parser.description.get("made_from") != entry.made_from:
-            raise ModelFileError(f"{path}: is not the member that the ensemble was made with")
+            raise ModelFileError(f"{path}: is not a member of this ensemble")
         return parser
 
     def _sharing(self, grammar: LPCFG, number: int, entry: _MemberEntry) -> LPCFG:
-        """The same grammar with the backbone that others have."""
+        """The same grammar with the shared backbone."""
         backbone = self.backbones[number].grammar.backbone
         if not equal_backbones(grammar.backbone, backbone):
             path = member_path(self._folder, entry.name)
-            raise ModelFileError(f"{path}: has other rules or words than its fellow members")
+            raise ModelFileError(f"{path}: has other rules or words than members with its backbone")
         return LPCFG(backbone, grammar.parameters, grammar.signed)
 
     def __call__(self, number: int) -> Iterator[tuple[str, LPCFG]]:
