@@ -1,11 +1,11 @@
-"""Kinds of features of trees, by name.
+"""Feature templates of rerankers.
 
-A feature is a pattern, and its value the number of times that a tree has it.  Kinds of patterns
-are *schemata*; `SCHEMATA` has them by name.  Rules with what is above them, heads and their
-projections, neighbours, heaviness and parallel conjuncts are those of Collins (2000) and
-Charniak and Johnson (2005); words at the edges and splits of spans and the shapes of spans are
-those of Hall, Durrett and Klein (2014).  None knows a language: heads come from a table,
-punctuation from Unicode, and which labels coordinate from the options.
+The value of a feature is the number of occurrences of a pattern in a tree.  `SCHEMATA` has the
+templates (*schemata*) by name.  Rules with their ancestors, heads and projections, neighbours,
+heaviness and parallelism of conjuncts follow Collins (2000) and Charniak and Johnson (2005); words
+at edges and split points of spans and span shapes follow Hall, Durrett and Klein (2014).  All are
+language-independent: heads are determined by a head table, punctuation by Unicode categories, and
+coordinating labels by the options.
 
 References
 ----------
@@ -24,18 +24,18 @@ from eigentree.types import Longs
 
 
 class Block(NamedTuple):
-    """Features of one pattern, at the pieces that have them.
+    """Occurrences of the features of one template.
 
     Attributes
     ----------
     owner : int64, axes (n)
-        The piece, a node or a node in context.
+        The piece with the feature: a node or a node in context.
     columns : int64, axes (n) each
-        What the pattern holds: codes of texts.
+        Codes of the texts that make up the feature.
     variant
-        Tells the patterns of one schema apart.
+        Distinguishes several patterns of one schema.
     values : int64, axes (n)
-        None: 1 each.
+        Numbers of occurrences; None for 1 each.
     """
 
     owner: Longs
@@ -45,14 +45,14 @@ class Block(NamedTuple):
 
 
 class Schema(NamedTuple):
-    """A kind of feature.
+    """A feature template.
 
     Attributes
     ----------
     piece
-        What has its features: a node, or a node in context.
+        Whether its features belong to nodes or to nodes in context.
     blocks
-        Makes them for all pieces.
+        Extracts the features of all pieces.
     """
 
     piece: Literal["node", "context"]
@@ -83,15 +83,15 @@ def _rule_head_tag(p: SharedParts) -> Iterator[Block]:
 
 
 def _rule_function_words(p: SharedParts) -> Iterator[Block]:
-    found = np.flatnonzero(p.function_rule != NONE)
-    yield Block(found, (p.function_rule[found],))
+    with_rule = np.flatnonzero(p.function_rule != NONE)
+    yield Block(with_rule, (p.function_rule[with_rule],))
 
 
 def _heads(
     p: SharedParts,
     *pairs: tuple[str, Callable[[SharedParts], Longs], Callable[[SharedParts], Longs]],
 ) -> Iterator[Block]:
-    """A phrase, a child that isn't its head, the side, and something of both heads."""
+    """A phrase, a non-head child, its side, and properties of both heads."""
     row = np.flatnonzero(p.place != p.head[p.parent])
     phrase, child = p.parent[row], p.child[row]
     side = np.where(p.place[row] < p.head[phrase], BEFORE, AFTER)
@@ -148,9 +148,9 @@ def _word_ancestors(p: SharedParts) -> Iterator[Block]:
 
 
 def _windows(p: SharedParts, n: int) -> Block:
-    """Every n neighbouring children, with their phrase and where its head is.
+    """Every n adjacent children, with their phrase and the position of its head.
 
-    From two on, an edge of the phrase counts as a child.
+    If n > 1, the edges of the phrase count as children.
     """
     edges = int(n > 1)
     length = np.bincount(p.parent, minlength=len(p.label))[p.phrases] + 2 * edges
@@ -180,7 +180,7 @@ def _siblings_3(p: SharedParts) -> Iterator[Block]:
 
 
 def _bigram_trees(p: SharedParts) -> Iterator[Block]:
-    """The labels between two neighbouring words, up and down again."""
+    """The labels on the path between two adjacent words."""
     phrase, left, right = p.parent[p.beside], p.child[p.beside], p.child[p.beside + 1]
     columns = p.right_spine[left], p.label[phrase], p.left_spine[right]
     yield Block(phrase, columns, "tags")
@@ -189,7 +189,7 @@ def _bigram_trees(p: SharedParts) -> Iterator[Block]:
 
 
 def _borders(p: SharedParts) -> Iterator[Block]:
-    """Two neighbours in a phrase, and what is where they touch."""
+    """Two adjacent children of a phrase, and the word or tags at their border."""
     phrase, left, right = p.parent[p.beside], p.child[p.beside], p.child[p.beside + 1]
     labels = p.label[left], p.label[right]
     yield Block(phrase, (*labels, p.word[p.end[left] - 1]), "left word")
@@ -198,7 +198,7 @@ def _borders(p: SharedParts) -> Iterator[Block]:
 
 
 def _splits(p: SharedParts) -> Iterator[Block]:
-    """A phrase and the words around a point where it splits."""
+    """A phrase and a word at the border between two of its children."""
     phrase, left, right = p.parent[p.beside], p.child[p.beside], p.child[p.beside + 1]
     yield Block(phrase, (p.label[phrase], p.word[p.end[left] - 1]), "left word")
     yield Block(phrase, (p.label[phrase], p.word[p.start[right]]), "right word")
@@ -229,7 +229,7 @@ def _span_tags(p: SharedParts) -> Iterator[Block]:
 
 
 def _neighbour_words(p: SharedParts) -> Iterator[Block]:
-    """A phrase, how wide it is, and the words before and after it."""
+    """A phrase, its width, and the words before and after it."""
     label, width = p.label[p.phrases], p.width[p.phrases]
     before, after = p.word[p.start[p.phrases] - 1], p.word[p.end[p.phrases]]
     for name, word in (("before", before), ("after", after)):
@@ -239,7 +239,7 @@ def _neighbour_words(p: SharedParts) -> Iterator[Block]:
 
 
 def _neighbour_tags(p: SharedParts) -> Iterator[Block]:
-    """The same with tags, which may differ from candidate to candidate."""
+    """A phrase, its width, and the tags before and after it."""
     node = p.node[p.over_phrases]
     label, width, before, after = (
         p.label[node],
@@ -254,7 +254,7 @@ def _neighbour_tags(p: SharedParts) -> Iterator[Block]:
 
 
 def _edge_words(p: SharedParts) -> Iterator[Block]:
-    """A phrase and the words on both sides of one of its ends."""
+    """A phrase and the words on both sides of one of its edges."""
     label, start, end = p.label[p.phrases], p.start[p.phrases], p.end[p.phrases]
     yield Block(p.phrases, (label, p.word[start - 1], p.word[start]), "start")
     yield Block(p.phrases, (label, p.word[end - 1], p.word[end]), "end")
@@ -276,13 +276,13 @@ def _span_shape(p: SharedParts) -> Iterator[Block]:
 
 
 def _heaviness(p: SharedParts) -> Iterator[Block]:
-    """A phrase, how wide it is, how far from the end, and the punctuation that follows."""
+    """A phrase, its width, its distance from the end, and the following punctuation."""
     label, width, end = p.label[p.phrases], p.width[p.phrases], p.end[p.phrases]
     yield Block(p.phrases, (label, width, binned(p.to_end[end]), p.mark[end]))
 
 
 def _right_branch(p: SharedParts) -> Iterator[Block]:
-    """Nodes on the way to the last word, and those that are not."""
+    """The numbers of nodes on and off the path from the root to the last word."""
     on, size = p.on_path[p.node[p.whole]], p.size[p.node[p.whole]]
     yield Block(p.whole, (), "on", on)
     yield Block(p.whole, (), "off", size - on)

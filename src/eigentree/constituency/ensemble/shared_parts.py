@@ -1,11 +1,11 @@
-"""The pieces that the candidates of a sentence share, as columns over all of them.
+"""Pieces of trees that the candidates of a sentence share, as columns.
 
-A tree is the sum of its *pieces*, each of which stands once for its whole sentence: its *nodes*
-(a label over words, with all that is below) and its *contexts* (a node with the two labels above
-it and the tags at both sides).  Candidates of a sentence differ in few of them, and whatever is
-a function of a piece is computed once for all candidates that have it.
+A tree is the sum of its *pieces*: its *nodes* (a label over words, with everything below it) and
+its *contexts* (a node with the two labels above it and the tags on both sides).  Each distinct
+piece of a sentence is stored once.  Candidates differ in few of them, so a function of a piece is
+computed once for all candidates that have it.
 
-Texts (labels, words, rules, ...) are codes: places in one list of texts.
+Texts (labels, words, rules, ...) are represented by codes, which are indices of a list of texts.
 """
 
 from __future__ import annotations
@@ -20,65 +20,66 @@ from eigentree.treebank.binarise import HeadFinder
 from eigentree.treebank.tree import Tree
 from eigentree.types import Longs
 
-# Lower ends of the bins for numbers of words.
+# Lower ends of the bins of numbers of words.
 WIDTH_BINS = np.array([0, 1, 2, 3, 4, 5, 6, 8, 11, 16, 24, 40])
-# Conjuncts are compared down to this level.
-DEEPEST_COMPARED = 4
-# Spans up to this number of words have all their words in their shape.
-LONGEST_SHAPE = 4
+# Conjuncts are compared down to this depth.
+MAX_DEPTH = 4
+# Shapes of spans of at most this many words include all words.
+MAX_SHAPE_WORDS = 4
 
-# Codes of fixed texts: numbers up to 99 stand for themselves.
-_LARGEST_NUMBER = 99
-NONE, BEFORE, AFTER = range(_LARGEST_NUMBER + 1, _LARGEST_NUMBER + 4)
-_FIXED = (*map(str, range(_LARGEST_NUMBER + 1)), "", "<", ">")
+# Codes of fixed texts; the code of a number up to 99 is the number.
+_MAX_NUMBER = 99
+NONE, BEFORE, AFTER = range(_MAX_NUMBER + 1, _MAX_NUMBER + 4)
+_FIXED = (*map(str, range(_MAX_NUMBER + 1)), "", "<", ">")
 
-# What a node may be to the one above it.
+# The role of a node in its parent.
 _OTHER, _HEAD, _TOP = range(3)
 
 
 class SharedParts:
-    """The pieces of the candidates of some sentences, as columns that schemata share.
+    """The pieces of the candidates of some sentences, as columns for feature templates.
 
-    Words of all sentences stand in one row, with a gap (`NONE`) around each sentence.
+    The words of all sentences are in one row, with a gap (`NONE`) before and after each sentence.
 
     Attributes
     ----------
     texts
-        What codes mean.
+        The text of each code.
     word, shape : int64, axes (words)
         Codes; `NONE` in a gap.
     mark : int64, axes (words)
-        The word itself if it is punctuation, else `NONE`.
+        Code of the word if it is punctuation, else `NONE`.
     to_end : int64, axes (words)
-        Number of words from here to the end of the sentence; 0 in a gap.
+        Number of words from this one to the end of the sentence; 0 in a gap.
     label, rule, function_rule, head_tag, head_word : int64, axes (nodes)
-        Codes; the rule with the frequent words of its children, `NONE` if there are none.
+        Codes.  ``function_rule`` is the rule with the function words among the children; `NONE`
+        without such words.
     projections, head_tree, left_spine, right_spine : int64, axes (nodes)
-        Codes: labels from the head's tag up to the node; its rules; labels from the node down
-        to the tag of its first and of its last word.
+        Codes of: the labels from the head's tag up to the node; their rules; the labels from the
+        node down to the tag of its first word, and of its last word.
     start, end, first_tag, last_tag, width : int64, axes (nodes)
-        Half-open places in the row of words; tags of the words within; the number of words as
-        a code.
+        Half-open span in the row of words; tags of its first and last word; code of the binned
+        number of words.
     span_shape : int64, axes (nodes)
-        Code.
+        Code of the shape.
     head : int64, axes (nodes)
-        Place of the head among the children.
+        Index of the head child.
     size, on_path : int64, axes (nodes)
-        Number of nodes from here down, and of those on the way to the last word that isn't
+        Number of nodes in the subtree, and of those on the path to its last word that is not
         punctuation.
     phrases, words : int64
-        Nodes with children, and without.
+        Nodes with children, and nodes without.
     child, parent, place : int64, axes (children)
-        Node numbers and the place from the left, phrase after phrase.
-    beside : int64, axes (pairs of neighbours)
-        Rows of the left child of each pair; the right one is in the next row.
+        Child node, parent node and index among the children, phrase by phrase.
+    beside : int64, axes (adjacent pairs)
+        Row of the left child of each pair; the right one is in the next row.
     conjuncts : int64, axes (pairs of conjuncts, 4)
-        Node, levels of equal shape, difference in length, whether the pair is the last.
+        Node, number of equal levels, difference in length, and whether it is the last pair.
     node, above, two_above, before, after : int64, axes (contexts)
-        The node; codes of the labels above, and of the tags on both sides.
+        The node; codes of the labels above it, and of the tags on both sides.
     over_phrases, over_words, maximal, whole : int64
-        Contexts of phrases and of words; those that aren't the head of what is above them,
-        and those with nothing above them.
+        Contexts of phrases; contexts of words; contexts in which the node is not the head of its
+        parent; contexts of roots.
     """
 
     def __init__(self, builder: Builder) -> None:
@@ -126,7 +127,7 @@ class SharedParts:
 
 
 class _NodeRow(NamedTuple):
-    """A row of the columns of `SharedParts`, in their order."""
+    """A row of the columns of `SharedParts`, in the same order."""
 
     label: int
     start: int
@@ -148,21 +149,21 @@ class _NodeRow(NamedTuple):
 
 
 class Builder:
-    """Finds the distinct pieces of candidates, sentence after sentence.
+    """Collects the distinct pieces of candidates, sentence by sentence.
 
     Parameters
     ----------
     heads
         Finds head children.
     function_words
-        Words that stand in rules.
+        Words that function rules include.
     coordination
-        Labels of what joins conjuncts.
+        Labels of words and phrases that join conjuncts.
 
     Attributes
     ----------
     texts, tokens, nodes, children, contexts, conjuncts
-        Rows of what `SharedParts` has as columns.
+        Rows of the columns of `SharedParts`.
     candidates
         The contexts of each candidate.
     """
@@ -185,9 +186,9 @@ class Builder:
         self._is_mark: list[bool] = [False]
 
     def add(self, candidates: Sequence[Tree]) -> None:
-        """Add a sentence."""
+        """Add the candidates of a sentence."""
         if not candidates:
-            raise ValueError("a sentence without candidates has no features")
+            raise ValueError("a sentence has no candidates; it needs at least one")
         first = len(self.tokens)
         words = candidates[0].words()
         for place, word in enumerate(words):
@@ -206,7 +207,7 @@ class Builder:
         contexts: dict[tuple[int, ...], int] = {}
         nodes, children = self.nodes, self.children
         for tree in candidates:
-            # From the last word to the first, as in `trees.fold`.
+            # Last word first, as in `eigentree.treebank.tree.fold`.
             done: list[int] = []
             tags = [NONE]
             place = end
@@ -232,9 +233,9 @@ class Builder:
             if place != first:
                 raise ValueError(f"candidates differ in words: {words[0]!r} is missing in one")
             tags.append(NONE)
-            tags.reverse()  # those of the gaps around the sentence are NONE
+            tags.reverse()  # now in order, with NONE for the gaps around the sentence
 
-            own: list[int] = []
+            contexts_of_tree: list[int] = []
             stack = [(done[0], NONE, NONE, _TOP)]
             while stack:
                 top = stack.pop()
@@ -245,12 +246,12 @@ class Builder:
                 if context < 0:
                     context = contexts[context_key] = len(self.contexts)
                     self.contexts.append(context_key)
-                own.append(context)
+                contexts_of_tree.append(context)
                 if children[number]:
                     label, head = columns.label, columns.head
                     for i, child in enumerate(children[number]):
                         stack.append((child, label, above, _HEAD if i == head else _OTHER))
-            self.candidates.append(own)
+            self.candidates.append(contexts_of_tree)
 
     def _code(self, text: str) -> int:
         code = self._codes.setdefault(text, len(self.texts))
@@ -334,7 +335,7 @@ class Builder:
         return NONE if parts == labels else self._code(f"{label} -> {' '.join(parts)}")
 
     def _span_shape(self, start: int, end: int) -> str:
-        if end - start <= LONGEST_SHAPE:
+        if end - start <= MAX_SHAPE_WORDS:
             return " ".join(self._shapes[start:end])
         return " ".join((*self._shapes[start : start + 2], "..", *self._shapes[end - 2 : end]))
 
@@ -352,9 +353,9 @@ class Builder:
             self.conjuncts.append((number, levels, lengths[i + 1] - lengths[i], is_last))
 
     def _levels_alike(self, one: int, other: int) -> int:
-        """How many levels of two nodes, from the top, have the same labels and numbers."""
+        """Number of levels, from the top, in which two nodes have the same labels and branching."""
         level, facing = [one], [other]
-        for depth in range(DEEPEST_COMPARED):
+        for depth in range(MAX_DEPTH):
             labels = [self.nodes[node].label for node in level]
             if labels != [self.nodes[node].label for node in facing]:
                 return depth
@@ -363,11 +364,11 @@ class Builder:
                 return depth + 1
             level = [child for node in level for child in self.children[node]]
             facing = [child for node in facing for child in self.children[node]]
-        return DEEPEST_COMPARED
+        return MAX_DEPTH
 
 
 def _shape(word: str, is_mark: bool) -> str:
-    """A word by its kind: punctuation itself, number, capital, lower case, or other letters."""
+    """The shape of a word: its text if punctuation; number, capitalised, lower case or other."""
     if is_mark:
         return word
     if any(character.isdigit() for character in word):
@@ -383,5 +384,5 @@ def _columns(rows: Sequence[tuple[int, ...]], n: int) -> list[Longs]:
 
 
 def binned(widths: Longs) -> Longs:
-    """The code of the lower end of each width's bin."""
+    """The lower end of the bin of each width, which is also its code."""
     return WIDTH_BINS[np.searchsorted(WIDTH_BINS, widths, side="right") - 1]
