@@ -169,13 +169,13 @@ def test_arrays_give_the_model_back():
     ("change", "error", "message"),
     [
         ({"tags": ("a", "b")}, ShapeError, "context_log_odds"),
-        ({"tags": ("a", "b", "a")}, GrammarError, "each of them once"),
+        ({"tags": ("a", "b", "a")}, GrammarError, "none repeated"),
         ({"yield_log_odds": np.zeros(2)}, ShapeError, "yield_log_odds"),
         ({"context_log_odds": np.full((4, 4), np.nan)}, GrammarError, "context_log_odds"),
         ({"unseen_log_odds": np.inf}, GrammarError, "unseen_log_odds"),
         ({"yield_keys": np.array([0, 2, 1])}, GrammarError, "must increase"),
         ({"yield_keys": np.array([-1, 0, 1])}, GrammarError, "must increase"),
-        ({"yield_keys": np.array([0, 1, 11])}, GrammarError, "after its parent"),
+        ({"yield_keys": np.array([0, 1, 11])}, GrammarError, "precede their children"),
         ({"yield_keys": np.array([0, 1, 2], dtype=np.int32)}, ShapeError, "int32"),
     ],
 )

@@ -205,7 +205,7 @@ def test_contexts_are_learned_from_short_sentences_without_punctuation():
         ),
     )
     assert longer.description["sentences"] == sum(2 <= len(tags) <= 20 for tags in kept)
-    with pytest.raises(GrammarError, match="no sentence of two words"):
+    with pytest.raises(GrammarError, match="no sentence of two to 10 words"):
         BracketingParser.train([(["a"], ["NN"])], method="constituent-context")
 
 

@@ -109,10 +109,10 @@ def test_impossible_models_are_refused():
     made = model()
     for changes, problem in [
         ({"labels": ("det", "det", "root")}, "must be distinct"),
-        ({"allowed": np.zeros((2, 3), dtype=bool)}, "must be a label"),
+        ({"allowed": np.zeros((2, 3), dtype=bool)}, "must include one"),
         ({"feature": made.feature[::-1].copy()}, "must increase"),
         ({"start": np.array([0, 1, 2])}, "ends with 2, not 3"),
-        ({"label": np.array([1, 0, 3], dtype=np.int32)}, "none of the 3 labels"),
+        ({"label": np.array([1, 0, 3], dtype=np.int32)}, "none of the 3 arc labels"),
         ({"weight": np.array([1, np.nan, 3], dtype=np.float32)}, "not finite"),
         ({"bias": np.array([np.inf, 1, 3], dtype=np.float32)}, "not finite"),
     ]:

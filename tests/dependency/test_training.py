@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from eigentree.dependency import training
-from eigentree.dependency.learn.lexical_modifiers import MOST_WEIGHTS, search_weight
+from eigentree.dependency.learn.lexical_modifiers import MAX_WEIGHTS, search_weight
 from eigentree.dependency.options import DependencyOptions, DependencyTrainingOptions
 from eigentree.dependency.parser import UNKNOWN_TAG, DependencyParser
 from eigentree.dependency.training import attachment, projective_trees, train_dependencies
@@ -164,7 +164,7 @@ def test_the_weight_of_words_is_searched_on_held_out_trees(monkeypatch):
     assert asked == [1.0, 2.0, 4.0, pytest.approx(2 * 2**-0.5), pytest.approx(2 * 2**0.5)]
     assert parser.options.lexical_weight == pytest.approx(2 * 2**0.5)
     assert [share for stage, share in told if stage == "words"] == [
-        0.0, *(number / MOST_WEIGHTS for number in range(len(asked))), 1.0
+        0.0, *(number / MAX_WEIGHTS for number in range(len(asked))), 1.0
     ]  # fmt: skip
     asked.clear()
     # Not where it is given, nor without anything to search on, nor without automata.
@@ -188,7 +188,7 @@ def test_no_search_takes_longer_than_is_told():
             return -abs(weight - peak)
 
         search_weight(score)
-        assert len(asked) <= MOST_WEIGHTS
+        assert len(asked) <= MAX_WEIGHTS
 
 
 def test_the_objective_asked_for_is_kept():

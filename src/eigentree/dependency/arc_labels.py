@@ -32,7 +32,7 @@ _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT = np.uint64(29)
 _ROOT = "ROOT "  # words and tags have no blanks
 _FARTHEST = 7
-_MOST_CHILDREN = 4
+_MAX_CHILDREN = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -175,7 +175,7 @@ def arc_features(sentences: Sequence[Headed]) -> Keys:
 
     right = (m > h).astype(np.uint64)
     distance = np.minimum(np.abs(m - h), _FARTHEST).astype(np.uint64)
-    children = np.minimum(tree.n_children, _MOST_CHILDREN).astype(np.uint64)
+    children = np.minimum(tree.n_children, _MAX_CHILDREN).astype(np.uint64)
     pair = _mix(tag[h], tag[m], right)
     first_word = word[tree.leftmost]
     features = [

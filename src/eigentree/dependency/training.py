@@ -21,7 +21,7 @@ from eigentree.dependency.learn.head_automata import (
     learn_head_automata,
 )
 from eigentree.dependency.learn.lexical_modifiers import (
-    MOST_WEIGHTS,
+    MAX_WEIGHTS,
     HeadedSentence,
     count_lexical_modifiers,
     search_weight,
@@ -195,7 +195,7 @@ def train_dependencies(
     if options.tagger:
         report("tagger", 0.0)
         tagged = [(words, tags) for words, tags, _ in trees.sentences]
-        tagger = Tagger.train(tagged, progress=lambda done, most: report("tagger", done / most))
+        tagger = Tagger.train(tagged, progress=lambda done, total: report("tagger", done / total))
         parser = replace(parser, tagger=tagger)
     return replace(
         parser,
@@ -270,7 +270,7 @@ def _with_best_weight(
 
     def score(weight: float) -> float:
         nonlocal n_tried
-        report("words", n_tried / MOST_WEIGHTS)
+        report("words", n_tried / MAX_WEIGHTS)
         n_tried += 1
         return attachment(_weighted(parser, weight), sentences)
 

@@ -160,8 +160,8 @@ def test_short_sentences():
 @pytest.mark.parametrize(
     ("distances", "message"),
     [
-        (np.full((3, 3), np.nan), "not finite"),
-        (np.array([[0.0, 1.0], [2.0, 0.0]]), "not symmetric"),
+        (np.full((3, 3), np.nan), "must be finite"),
+        (np.array([[0.0, 1.0], [2.0, 0.0]]), "must be symmetric"),
         (np.zeros((1001, 1001)), "at most 1000"),
     ],
 )

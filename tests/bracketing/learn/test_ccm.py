@@ -148,10 +148,10 @@ def test_nothing_to_learn_from_is_refused(sentences):
 @pytest.mark.parametrize(
     ("settings", "message"),
     [
-        ({"lengths": ()}, "lengths are"),
-        ({"lengths": (1,)}, "lengths are"),
+        ({"lengths": ()}, "lengths is"),
+        ({"lengths": (1,)}, "lengths is"),
         ({"lengths": (10, 10)}, "must increase"),
-        ({"lengths": (None, 10)}, "None at the end alone"),
+        ({"lengths": (None, 10)}, "None only at the end"),
         ({"iterations": 0}, "iterations is 0"),
         ({"tolerance": -1.0}, "tolerance is -1.0"),
         ({"tolerance": float("nan")}, "tolerance is nan"),

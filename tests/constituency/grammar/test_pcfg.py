@@ -106,7 +106,7 @@ def test_wrong_word_tables(change: dict, message: str):
 def test_words_stand_under_preterminals_only():
     symbols = SymbolTable.of([Symbol("interminal", ("S",))])
     one = np.zeros(1, dtype=np.int32)
-    with pytest.raises(GrammarError, match="under a symbol that is not a preterminal"):
+    with pytest.raises(GrammarError, match="has a symbol that is not a preterminal"):
         WordTable(symbols, Lexicon((UNKNOWN,), LexiconOptions()), one, one, np.ones(1))
 
 

@@ -439,8 +439,8 @@ def test_the_verb_tells_what_it_leaves_out_and_writes_a_model(tmp_path):
     command = ("retrain", partial, "-m", model, "-o", better, "--dev", HELD_OUT)
     code, out, err = run_verb(*command, "--iterations", "3")
     assert (code, out) == (0, "")
-    assert f"left out: {partial}:11: " in err
-    assert "1 tree of 31 left out" in err
+    assert f"skipped: {partial}:11: " in err
+    assert "1 tree of 31 skipped" in err
     assert "kept" in err
     assert "F1" in err
     first = better.read_bytes()

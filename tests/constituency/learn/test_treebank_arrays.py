@@ -130,5 +130,5 @@ def test_wrong_input_is_named():
     with pytest.raises(GrammarError, match="a tree has no heads; binarise it with a head finder"):
         Examples.of([headless])
     for weights in (np.zeros(1), np.ones(2)):
-        with pytest.raises(GrammarError, match="there must be 1 positive ones"):
+        with pytest.raises(GrammarError, match="1 positive numbers are required"):
             Examples.of([tree], weights=weights)

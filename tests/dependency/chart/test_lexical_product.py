@@ -139,5 +139,5 @@ def test_unfit_arguments_are_refused():
         with pytest.raises(SettingsError, match="weight of a lexical model"):
             lexical_heads(modifiers, weight, times=hidden)
     other, _ = random_pair(0, "first", 4, signed=True)
-    with pytest.raises(ShapeError, match="of 4 words, the lexical model of 3"):
+    with pytest.raises(ShapeError, match="have 4 words, the lexical model has 3"):
         lexical_heads(modifiers, times=other)

@@ -88,11 +88,11 @@ def test_labels_need_not_mark_roots():
 
 def test_impossible_training_data_are_refused():
     headed = HeadedSentence(["a", "b"], ["X", "Y"], [2, 0])
-    with pytest.raises(GrammarError, match="sentence 1 has 2 words and 1 labels"):
+    with pytest.raises(GrammarError, match="sentence 1 has 2 words and 1 arc labels"):
         train_arc_labels([(headed, ["root"])])
     only_root = HeadedSentence(["a"], ["X"], [0])
     for kept in ([], [(only_root, ["root"])]):
-        with pytest.raises(GrammarError, match="an arc of the root and with others"):
+        with pytest.raises(GrammarError, match="arcs of the root and other arcs"):
             train_arc_labels(kept)
 
 

@@ -250,13 +250,13 @@ def test_impossible_models_are_refused():
     level = model.by_word
     for changes, problem in [
         ({"context": level.context[::-1].copy()}, "context must increase"),
-        ({"context": changed(level.context, -1, 10**12)}, "not from 0"),
-        ({"tag": changed(level.tag, 0, len(model.tags) + 2)}, "not from 0"),
+        ({"context": changed(level.context, -1, 10**12)}, "outside 0"),
+        ({"tag": changed(level.tag, 0, len(model.tags) + 2)}, "outside 0"),
         ({"tag": changed(level.tag, slice(None), 0)}, "tag must increase|do not sum"),
-        ({"tag_count": level.tag_count + np.int32(1)}, "add up"),
+        ({"tag_count": level.tag_count + np.int32(1)}, "do not sum"),
         ({"word_count": changed(level.word_count, 0, 0)}, "below 1"),
         ({"word_start": changed(level.word_start, -1, 10**6)}, "ends with"),
-        ({"word": changed(level.word, 0, -1)}, "not from 0"),
+        ({"word": changed(level.word, 0, -1)}, "outside 0"),
     ]:
         with pytest.raises(GrammarError, match=problem):
             replace(model, by_word=level._replace(**changes))

@@ -47,7 +47,7 @@ from eigentree.types import Floats, Shorts
 # equal, and the first is chosen; rounding differs between machines.
 MARGIN = 1e-12
 # Numbers of splits are stored in 16 bits, and a table of this size takes 12 GiB.
-MOST_WORDS = 1000
+MAX_WORDS = 1000
 
 
 class RootedTree(NamedTuple):
@@ -155,7 +155,7 @@ def minimum_evolution(distances: Floats, *, least_squares: bool = False) -> Brac
     ShapeError
         When the array is not square.
     GrammarError
-        When distances are not symmetric or not finite, or there are more than `MOST_WORDS` words.
+        When distances are not symmetric or not finite, or there are more than `MAX_WORDS` words.
 
     Cost
     ----
@@ -171,8 +171,8 @@ def minimum_evolution(distances: Floats, *, least_squares: bool = False) -> Brac
         raise ShapeError(
             f"minimum_evolution: distances have the shape {distances.shape}; they must be square"
         )
-    if n > MOST_WORDS:
-        raise GrammarError(f"there are {n} words; a chart can have at most {MOST_WORDS}")
+    if n > MAX_WORDS:
+        raise GrammarError(f"there are {n} words; a chart can have at most {MAX_WORDS}")
     if not np.all(np.isfinite(distances)):
         raise GrammarError("distances must be finite")
     largest = float(np.max(np.abs(distances), initial=0.0))

@@ -56,9 +56,9 @@ if TYPE_CHECKING:
 Tagged = tuple[Sequence[str], Sequence[str]]
 
 # Words with at most this many distinct vectors are counted by class.
-MOST_CLASSES = 4000
+MAX_CLASSES = 4000
 # Memory limit for the moments of a text.
-MOST_BYTES = 1 << 31
+MAX_BYTES = 1 << 31
 # Words counted at a time.  Sums of floats depend on it, but not on the number of processes.
 CHUNK = 1 << 17
 # Maximum number of waiting chunks per process.
@@ -252,7 +252,7 @@ def count_moments(
     GrammarError
         When no sentence has two words.
     SettingsError
-        When the moments would need more than `MOST_BYTES`.
+        When the moments would need more than `MAX_BYTES`.
 
     Cost
     ----
@@ -318,7 +318,7 @@ class _Counter:
         # Compared as bytes, in O(V p): sorting rows of hundreds of numbers is slow.
         classes: dict[bytes, int] = {}
         class_of = [classes.setdefault(row.tobytes(), len(classes)) for row in rows]
-        self._is_classes = len(classes) <= MOST_CLASSES and 2 * len(classes) <= len(rows)
+        self._is_classes = len(classes) <= MAX_CLASSES and 2 * len(classes) <= len(rows)
         self._class_of = np.array(class_of, dtype=np.int64)
         if self._is_classes:
             _, first = np.unique(self._class_of, return_index=True)
@@ -511,8 +511,8 @@ def _check_alike(first: int, second: int, own_vectors: Floats, other: Floats) ->
 
 
 def _check_room(n_bytes: int, what: str) -> None:
-    if n_bytes > MOST_BYTES:
+    if n_bytes > MAX_BYTES:
         raise SettingsError(
-            f"the moments would need {n_bytes / 2**30:.1f} GiB; the limit is {MOST_BYTES >> 30} "
+            f"the moments would need {n_bytes / 2**30:.1f} GiB; the limit is {MAX_BYTES >> 30} "
             f"GiB; use fewer {what} or a smaller largest distance"
         )

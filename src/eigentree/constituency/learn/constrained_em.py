@@ -71,7 +71,7 @@ STAGE = "constrained EM"
 # Number of sentences whose vectors are in memory at a time.
 BATCH = 64
 # Smallest count of a choice, since probability tables must not contain zeros.
-LEAST_COUNT = 1e-100
+MIN_COUNT = 1e-100
 
 
 @dataclass(frozen=True, slots=True)
@@ -397,7 +397,7 @@ class Start(NamedTuple):
             np.repeat(seen, n_states[symbol]) * by_state,
             weight * n_trees * values.roots,
         )
-        words = WordTable(table.symbols, table.lexicon, word, symbol, np.maximum(seen, LEAST_COUNT))
+        words = WordTable(table.symbols, table.lexicon, word, symbol, np.maximum(seen, MIN_COUNT))
         unseen = weight * (count[backbone.parent] * backbone.probability)[~is_laid]
         return cls(initial, rules, words, layout, values, prior, unseen)
 
@@ -427,11 +427,11 @@ class Start(NamedTuple):
         layout, initial = self.layout, self.initial.backbone
         parent, left, right = (np.ascontiguousarray(c) for c in layout.rule_symbols.T)
         n_symbols = len(initial.symbols)
-        rule_count = np.maximum(_sums(counts.rules, layout.rule_start), LEAST_COUNT)
-        word_count = np.maximum(_sums(counts.words, layout.word_start), LEAST_COUNT)
+        rule_count = np.maximum(_sums(counts.rules, layout.rule_start), MIN_COUNT)
+        word_count = np.maximum(_sums(counts.words, layout.word_start), MIN_COUNT)
         symbol_count = np.maximum(
             sums(parent, rule_count, n_symbols) + sums(layout.word_symbol, word_count, n_symbols),
-            LEAST_COUNT,
+            MIN_COUNT,
         )
         root_count = _sums(counts.roots, layout.state_start)
         probability = rule_count / symbol_count[parent]

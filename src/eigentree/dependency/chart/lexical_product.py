@@ -70,7 +70,7 @@ def lexical_heads(
     n, n_hidden = check_sentence("lexical_heads", others)
     if n != size - 1:
         raise ShapeError(
-            f"lexical_heads: the automata have {n} words, the lexical model {size - 1}"
+            f"lexical_heads: the automata have {n} words, the lexical model has {size - 1}"
         )
     initial, final = np.zeros((2, 2 * size, n_lexical * n_hidden))
     stop = modifiers.stop.reshape(2 * size, n_lexical) ** weight

@@ -45,7 +45,7 @@ PUNCTUATION = (
 # Maximum steps in one direction of the search for a weight, and the total number of weights then:
 # the first, one in the other direction, and two in between.
 STEPS = 3
-MOST_WEIGHTS = STEPS + 4
+MAX_WEIGHTS = STEPS + 4
 
 
 class HeadedSentence(NamedTuple):
