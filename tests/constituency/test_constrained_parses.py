@@ -178,20 +178,20 @@ CONFLICTS = [
 ]
 
 
-@pytest.mark.parametrize(("constraints", "told", "given_up"), CONFLICTS)
-def test_conflicts_are_named_and_marked(constraints, told, given_up):
+@pytest.mark.parametrize(("constraints", "message", "given_up"), CONFLICTS)
+def test_conflicts_are_named_and_marked(constraints, message, given_up):
     parser = demo_parser()
     plain = parser.parse(WORDS)
     result = parser.parse(WORDS, constraints=constraints)
     assert (result.tree, result.fallback) == (plain.tree, "constraints")
-    assert (result.dropped_constraints, result.conflict) == (constraints.each, told)
+    assert (result.dropped_constraints, result.conflict) == (constraints.each, message)
     soft = parser.parse(WORDS, constraints=constraints, soft=True)
-    assert (list(soft.dropped_constraints), soft.conflict) == (given_up, told)
+    assert (list(soft.dropped_constraints), soft.conflict) == (given_up, message)
     kept = tuple(each for each in constraints.each if each not in given_up)
     assert Constraints(kept).broken_by(soft.tree) == ()
 
 
-def test_a_sentence_without_any_tree_says_so():
+def test_a_sentence_without_any_tree_is_reported():
     result = demo_parser().parse(["????"], ["DT"], constraints=Constraints.of([(0, 1)]))
     assert result.fallback == "flat"
     assert result.dropped_constraints == (Constraint("required", 0, 1),)
@@ -257,11 +257,11 @@ def test_ensembles_keep_constraints(tmp_path):
 def test_ensembles_give_up_as_parsers_do():
     parser = demo_parser()
     ensemble = of_parsers([parser] * 2, tagger=parser.tagger, wrapper="TOP")
-    for constraints, told, given_up in CONFLICTS:
+    for constraints, message, given_up in CONFLICTS:
         hard = ensemble.parse(WORDS, constraints=constraints)
-        assert (hard.dropped_constraints, hard.conflict) == (constraints.each, told)
+        assert (hard.dropped_constraints, hard.conflict) == (constraints.each, message)
         soft = ensemble.parse(WORDS, constraints=constraints, soft=True)
-        assert (list(soft.dropped_constraints), soft.conflict) == (given_up, told)
+        assert (list(soft.dropped_constraints), soft.conflict) == (given_up, message)
     check_kept(ensemble.parse(WORDS, constraints=Constraints.of([(0, 7, "TOP")])), Constraints())
     with pytest.raises(SettingsError, match="reaches beyond"):
         ensemble.parse(WORDS, constraints=Constraints.of([(0, 8)]))
@@ -270,7 +270,7 @@ def test_ensembles_give_up_as_parsers_do():
     assert (result.fallback, result.conflict) == ("split", IN_PARTS)
 
 
-def test_a_coverage_has_a_required_span_whose_label_nobody_agrees_on():
+def test_a_coverage_has_a_required_span_whose_label_members_disagree_on():
     words, tags = ["a", "b", "c"], ["x", "y", "z"]
     evidence = Evidence(3, Chains())
     trees = [parse_tree(f"(S ({label} (x a) (y b)) (z c))") for label in ("A", "B", "C")]
@@ -423,14 +423,14 @@ def test_files_and_brackets_go_together(model, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         (["--soft"], "--soft requires"),
         (["--constraints", "-"], "can't both be standard input"),
         (["--constraints", "nowhere"], "nowhere: can't be read"),
     ],
 )
-def test_options_that_have_no_meaning(model, options, told):
+def test_options_that_have_no_meaning(model, options, message):
     code, out, err = run_verb("parse", "-m", model, *options)
     assert (code, out) == (2, "")
-    assert told in err
+    assert message in err

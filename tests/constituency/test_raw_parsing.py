@@ -185,7 +185,7 @@ def test_bytes_that_are_no_text_cost_no_other_line(tmp_path):
 
 @pytest.mark.parametrize("verb", ["parse", "surprisal"])
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "error_text"),
     [
         ("( (S (NP (PRP It)) (VP (VBD left))))\n", "bracketed trees"),
         ("# a comment\n1\tIt\t_\tPRON\t_\t_\t2\tnsubj\t_\t_\n", "CoNLL-U"),
@@ -193,16 +193,16 @@ def test_bytes_that_are_no_text_cost_no_other_line(tmp_path):
         ("It left.\n(S (NP It) (VP left))\n", None),
     ],
 )
-def test_what_looks_like_no_text_is_told_of(tmp_path, text, told, verb):
+def test_a_warning_for_input_that_does_not_look_like_text(tmp_path, text, error_text, verb):
     code, out, err = parse(tmp_path, text, verb=(verb,))
     assert code == 0
     assert out
-    message = f"text.txt begins like {told}, but is read as raw text; see --input-format\n"
-    assert (message in err) if told else "begins like" not in err
+    message = f"text.txt begins like {error_text}, but is read as raw text; see --input-format\n"
+    assert (message in err) if error_text else "begins like" not in err
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "error_text"),
     [
         (
             ("--wrapped", "--input-format", "tokens"),
@@ -213,10 +213,10 @@ def test_what_looks_like_no_text_is_told_of(tmp_path, text, told, verb):
     ],
 )
 @pytest.mark.parametrize("verb", ["parse", "surprisal"])
-def test_options_of_raw_text(tmp_path, options, told, verb):
+def test_options_of_raw_text(tmp_path, options, error_text, verb):
     code, out, err = parse(tmp_path, "a\n", *options, verb=(verb,))
     assert (code, out) == (2, "")
-    assert told in err
+    assert error_text in err
 
 
 def test_another_tokeniser(tmp_path):

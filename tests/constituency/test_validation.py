@@ -134,12 +134,12 @@ def test_another_backbone_is_refused():
 
 
 def test_progress_goes_to_the_end():
-    told: list[tuple[str, float]] = []
+    calls: list[tuple[str, float]] = []
     parser = demo_parser()
     module.ValidationSet(
         demo_trees()[:4],
         parser.grammar.backbone,
         parser.options,
-        progress=lambda *call: told.append(call),
+        progress=lambda *call: calls.append(call),
     )
-    assert told == [("held-out trees", share) for share in (0.25, 0.5, 0.75, 1.0)]
+    assert calls == [("held-out trees", share) for share in (0.25, 0.5, 0.75, 1.0)]

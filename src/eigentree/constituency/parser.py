@@ -90,8 +90,8 @@ if TYPE_CHECKING:
     from eigentree.words.tagger import Tagger
 
 # Why constraints are dropped although the grammar has trees that satisfy them.
-IN_PARTS = "the sentence is too long to be parsed in one piece, as constraints need it"
-NOT_IN_CHART = "no tree that the rules have for them has a value in the model's chart"
+IN_PARTS = "the sentence is parsed in parts because of its length, so constraints do not apply"
+NOT_IN_CHART = "every tree that satisfies the constraints has value zero under the model"
 
 
 @dataclass(frozen=True, slots=True, repr=False, eq=False)

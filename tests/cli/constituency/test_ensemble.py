@@ -1,4 +1,4 @@
-"""The verb ensemble, and parse with an ensemble: what comes out, what is told, what is refused."""
+"""The commands of ensembles, and parse with an ensemble: outputs, messages and errors."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ MEMBERS = ["dropout-0.1-1", "dropout-0.1-2", "dropout-0.3-1", "dropout-0.3-2", "
 
 
 class Trained:
-    """An ensemble, what was told of its training, and what it was made from."""
+    """A trained ensemble, the messages of its training, and its inputs."""
 
     def __init__(self, folder: Path) -> None:
         self.description, self.trees = folder / "net.toml", folder / "trees.mrg"
@@ -71,7 +71,7 @@ class Trained:
         for path, source, number in ((self.trees, TREEBANK, 80), (self.dev, HELD_OUT, 15)):
             lines = source.read_text("utf-8").splitlines(keepends=True)
             path.write_text("".join(lines[:number]), "utf-8")
-        self.told = self.train("--dev", self.dev)
+        self.message = self.train("--dev", self.dev)
 
     def train(self, *options: str | Path) -> str:
         arguments = (self.trees, "-o", self.folder, "--description", self.description)
@@ -93,7 +93,7 @@ def copy(trained, tmp_path) -> Path:
 
 
 def refused(*arguments: str | Path) -> str:
-    """What is told, in one line, of arguments that can't be used."""
+    """The one-line message for arguments that are rejected."""
     code, out, err = run_verb(*arguments)
     assert (code, out) == (2, ""), err
     assert err.startswith("eigentree: ")
@@ -104,30 +104,30 @@ def refused(*arguments: str | Path) -> str:
 # train ------------------------------------------------------------------------------------
 
 
-def scores_of(told: str, tags: str) -> dict[str, float]:
-    table = re.search(rf"{tags} tags \(EVALB, all lengths\):\n((?:  .*\n)+)", told)
-    assert table is not None, told
+def scores_of(message: str, tags: str) -> dict[str, float]:
+    table = re.search(rf"{tags} tags \(EVALB, all lengths\):\n((?:  .*\n)+)", message)
+    assert table is not None, message
     rows = re.findall(r"^  (.*?) +F1 (\d+\.\d\d)$", table[1], re.MULTILINE)
     return {name: float(f1) for name, f1 in rows}
 
 
 @pytest.mark.slow
 def test_stages_and_a_summary_are_told(trained):
-    stages = re.findall(r"^([a-z ]+): \d+\.\d CPU s$", trained.told, re.MULTILINE)
+    stages = re.findall(r"^([a-z ]+): \d+\.\d CPU s$", trained.message, re.MULTILINE)
     assert stages == ["members", "reranker parser", "tagger"]
-    assert trained.told.startswith("80 trees\n")
-    assert f"wrote {trained.folder}: 5 members, 2 combinations, " in trained.told
-    assert f"{trained.folder / 'work'} (" in trained.told
+    assert trained.message.startswith("80 trees\n")
+    assert f"wrote {trained.folder}: 5 members, 2 combinations, " in trained.message
+    assert f"{trained.folder / 'work'} (" in trained.message
 
 
 @pytest.mark.parametrize("tags", ["gold", "own"])
 def test_held_out_trees_score_every_answer(trained, tags):
-    told = scores_of(trained.told, tags)
-    names = list(told)
+    scores = scores_of(trained.message, tags)
+    names = list(scores)
     assert names[0] == "mean of 5 members"
     assert names[1].removeprefix("best member, ") in MEMBERS
     assert names[2:] == ["vote", "parser, the ensemble", "best trees of all members"]
-    assert told[names[0]] < told[names[1]] < told[names[-1]]
+    assert scores[names[0]] < scores[names[1]] < scores[names[-1]]
     # The same by another way: each model parses alone, and its trees are scored.
     gold = list(read_treebank(trained.dev, cleaning=None).trees)
     sentences = [
@@ -139,7 +139,7 @@ def test_held_out_trees_score_every_answer(trained, tags):
     trees = [result.tree for result in parser.parse_many(given)]
     f1 = score(gold, trees, EVALB_COLLINS).all.f1
     assert f1 is not None
-    assert told["parser, the ensemble"] == round(100 * f1, 2)
+    assert scores["parser, the ensemble"] == round(100 * f1, 2)
     of_members = []
     for name in MEMBERS:
         path = trained.folder / "members" / f"{name}.egt"
@@ -147,8 +147,8 @@ def test_held_out_trees_score_every_answer(trained, tags):
         alone = ConstituencyParser(member.grammar, parser.tagger, member.options)
         trees = [result.tree for result in alone.parse_many(given)]
         of_members.append(100 * (score(gold, trees, EVALB_COLLINS).all.f1 or 0.0))
-    assert max(of_members) == pytest.approx(told[names[1]], abs=0.006)
-    assert sum(of_members) / 5 == pytest.approx(told[names[0]], abs=0.006)
+    assert max(of_members) == pytest.approx(scores[names[1]], abs=0.006)
+    assert sum(of_members) / 5 == pytest.approx(scores[names[0]], abs=0.006)
 
 
 def test_what_is_done_is_not_done_again(trained):
@@ -163,7 +163,7 @@ def test_what_is_done_is_not_done_again(trained):
     assert EnsembleParser.load(trained.folder).tagger is None
     trained.train("--quiet")
     assert EnsembleParser.load(trained.folder).tagger is not None
-    assert " has " not in trained.told
+    assert " has " not in trained.message
 
 
 def test_an_interruption_tells_how_to_go_on(trained, tmp_path, monkeypatch):
@@ -229,13 +229,13 @@ def test_families_must_clean_alike(trained, tmp_path):
     description.write_text(family.format("a", "-") + family.format("b", "="))
     assert "families have different treebank.cleaning" in refused("ensemble", "train", *arguments)
     description.write_text(family.format("a", "-"))
-    told = refused("ensemble", "train", *arguments, "--function-separators", "=")
-    assert "the families of the description set function_separators themselves" in told
+    message = refused("ensemble", "train", *arguments, "--function-separators", "=")
+    assert "the families of the description set function_separators themselves" in message
     assert not (tmp_path / "net").exists()
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("[[family]]\nname = 'a'\ncopy = 2\n", "copy isn't a key of an ensemble"),
         ("title = 'none'\n", "family is missing; it is required in an ensemble"),
@@ -243,12 +243,12 @@ def test_families_must_clean_alike(trained, tmp_path):
         ("family", "isn't TOML"),
     ],
 )
-def test_descriptions_that_can_t_be_used(trained, tmp_path, text, told):
+def test_descriptions_that_can_t_be_used(trained, tmp_path, text, message):
     description = tmp_path / "net.toml"
     description.write_text(text)
     arguments = ("ensemble", "train", trained.trees, "-o", tmp_path / "net")
     err = refused(*arguments, "--description", description)
-    assert told in err
+    assert message in err
     assert str(description) in err
     assert not (tmp_path / "net").exists()
 
@@ -259,13 +259,13 @@ def test_places_that_can_t_be_used(trained, tmp_path):
     (tmp_path / "mine" / "letter").write_text("dear")
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "members").write_text("mine")
-    for name, told in (
+    for name, message in (
         ("file", "is a file; an ensemble requires a folder"),
         ("mine", "contains other files than those of an ensemble; name a new folder"),
         ("no/where", "can't be written; name a folder in a writable one"),
         ("taken", "members: is a file; an ensemble requires a folder"),
     ):
-        assert told in refused("ensemble", "train", trained.trees, "-o", tmp_path / name)
+        assert message in refused("ensemble", "train", trained.trees, "-o", tmp_path / name)
     (tmp_path / "empty.mrg").write_text("")
     new = tmp_path / "new"
     assert "no trees to train on" in run_verb(
@@ -279,15 +279,15 @@ def test_places_that_can_t_be_used(trained, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         (("fly",), "no such command 'fly'; see eigentree ensemble --help"),
         (("train",), "missing argument 'FILES'; see eigentree ensemble train --help"),
         (("info", "--jsno"), "no such option --jsno; did you mean --json?"),
     ],
 )
-def test_words_that_mean_nothing(arguments, told):
-    assert told in refused("ensemble", *arguments)
+def test_words_that_mean_nothing(arguments, message):
+    assert message in refused("ensemble", *arguments)
 
 
 # info -------------------------------------------------------------------------------------
@@ -449,8 +449,8 @@ def test_a_slow_pipe_is_not_waited_for(trained, texts):
 def test_lots_are_as_large_as_can_be():
     assert list(batches(iter("abcde"), 2)) == [["a", "b"], ["c", "d"], ["e"]]
     more = iter([True, False, True, True, True])
-    lots = batches(iter("abcde"), 3, lambda: next(more))
-    assert list(lots) == [["a", "b"], ["c", "d", "e"]]
+    parts = batches(iter("abcde"), 3, lambda: next(more))
+    assert list(parts) == [["a", "b"], ["c", "d", "e"]]
     assert list(batches(iter(""), 3)) == []
 
 
@@ -476,14 +476,14 @@ def test_several_trees_of_an_ensemble(trained, texts):
 def test_options_of_single_models_and_of_ensembles(trained, texts, tmp_path):
     arguments = ("parse", "-m", trained.folder, texts)
     for option, value in (("--objective", "spans"), ("--threshold", "0.01")):
-        told = refused(*arguments, option, value)
-        assert f"{option} requires a single model; the members of an ensemble parse as" in told
-    told = refused(*arguments, "--kbest", "2", "--kbest-order", "value")
-    assert "--kbest-order value requires a single model" in told
+        message = refused(*arguments, option, value)
+        assert f"{option} requires a single model; the members of an ensemble parse as" in message
+    message = refused(*arguments, "--kbest", "2", "--kbest-order", "value")
+    assert "--kbest-order value requires a single model" in message
     model = tmp_path / "demo.egt"
     demo_parser().save(model)
-    told = refused("parse", "-m", model, texts, "--lean")
-    assert "--lean requires an ensemble" in told
+    message = refused("parse", "-m", model, texts, "--lean")
+    assert "--lean requires an ensemble" in message
 
 
 def test_output_never_goes_over_a_part_of_the_ensemble(copy, texts):
@@ -497,17 +497,17 @@ def test_output_never_goes_over_a_part_of_the_ensemble(copy, texts):
 
 @pytest.mark.parametrize("options", [(), ("--lean",)])
 @pytest.mark.parametrize(
-    ("part", "told"),
+    ("part", "message"),
     [
         ("ensemble.egt", "it is not an ensemble, or its training is not finished"),
         ("members/dropout-0.3-2.egt", "dropout-0.3-2.egt: can't be read: No such file"),
         ("rerankers/parser.egt", "rerankers/parser.egt: can't be read: No such file"),
     ],
 )
-def test_ensembles_that_are_not_whole(copy, texts, part, told, options):
+def test_ensembles_that_are_not_whole(copy, texts, part, message, options):
     (copy / part).unlink()
-    assert told in refused("parse", "-m", copy, texts, *options)
-    assert told in refused("ensemble", "info", copy)
+    assert message in refused("parse", "-m", copy, texts, *options)
+    assert message in refused("ensemble", "info", copy)
 
 
 def test_a_damaged_member_is_found(copy, texts):
@@ -516,16 +516,16 @@ def test_a_damaged_member_is_found(copy, texts):
     content[-100] ^= 1
     path.write_bytes(content)
     for options in ((), ("--lean",)):
-        told = refused("parse", "-m", copy, texts, *options)
-        assert f"{path}: is damaged: its content doesn't match its digest" in told
+        message = refused("parse", "-m", copy, texts, *options)
+        assert f"{path}: is damaged: its content doesn't match its digest" in message
 
 
 def test_a_foreign_member_is_found(copy, texts):
     members = copy / "members"
     shutil.copy(members / "dropout-0.1-1.egt", members / "dropout-0.3-1.egt")
-    told = f"{members / 'dropout-0.3-1.egt'}: is not a member of this ensemble"
-    assert told in refused("parse", "-m", copy, texts)
-    assert told in refused("ensemble", "info", copy)
+    message = f"{members / 'dropout-0.3-1.egt'}: is not a member of this ensemble"
+    assert message in refused("parse", "-m", copy, texts)
+    assert message in refused("ensemble", "info", copy)
 
 
 def test_members_of_an_earlier_description_do_not_count(copy):

@@ -414,8 +414,8 @@ def test_candidates_have_the_features_of_their_trees_up_to_constants(seed):
             assert np.all(column - values == column[0] - values[0])
     assert dict(zip(found.keys.tolist(), found.differing.tolist(), strict=True)) == differing
     # Nothing else is there: what a sentence's candidates share is 0.
-    told = [np.flatnonzero(np.ptp(matrix[a:b], axis=0)) for a, b in bounds(found.offsets)]
-    for (start, end), columns in zip(bounds(found.offsets), told, strict=True):
+    differing = [np.flatnonzero(np.ptp(matrix[a:b], axis=0)) for a, b in bounds(found.offsets)]
+    for (start, end), columns in zip(bounds(found.offsets), differing, strict=True):
         rest = np.delete(matrix[start:end], columns, axis=1)
         assert not rest.any()
 

@@ -1,4 +1,4 @@
-"""The parser that asks an ensemble: it always answers, whatever the sentence and the lot."""
+"""Parsing with an ensemble: every sentence gets a result, whatever its length and batch."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_pieces_do_not_mix_with_other_sentences():
     assert [each.fallback for each in together] == [None, "split", "empty", None, "split"]
 
 
-# Order and lots ---------------------------------------------------------------------------
+# Order and batches ------------------------------------------------------------------------
 
 
 @pytest.mark.slow
@@ -137,7 +137,7 @@ def test_neither_order_nor_lots_change_anything(ensemble, tagged):
             assert result.tags == tags
 
 
-def test_lots_are_answered_as_they_come():
+def test_batches_are_parsed_lazily():
     asked = 0
 
     def sentences():
@@ -324,7 +324,7 @@ def test_forests_of_a_lot_are_not_all_kept_at_a_time(ensemble, monkeypatch, most
     assert any(len(edges) > 1 for edges in kept) == (most > 0)
 
 
-def test_lots_that_do_not_fit_into_memory_are_parsed_one_by_one(monkeypatch):
+def test_batches_that_do_not_fit_into_memory_are_parsed_one_by_one(monkeypatch):
     ensemble = any_length()
     sentences = [(["a", "b"] * length, None) for length in (1, 3, 5)]
     expected = list(ensemble.parse_many(sentences))

@@ -67,7 +67,7 @@ def of_members() -> tuple[list[Prediction], list[list[str]]]:
     return [each["one"] for each in found], [tree.words() for tree in trees]
 
 
-def told(evidence: Evidence) -> dict[Any, Any]:
+def contents(evidence: Evidence) -> dict[Any, Any]:
     columns = (*evidence.columns(), evidence.weight, evidence.seen)
     return {
         (start, end, evidence.chains.chains[chain]): (weight, seen)
@@ -86,7 +86,7 @@ def check_same(found: list[Prediction], kept: list[Prediction], chains: Chains) 
         assert new.evidence.n_words == old.evidence.n_words
         assert new.evidence.total == old.evidence.total
         assert np.all(np.diff(new.evidence.key) > 0)
-        assert told(new.evidence) == told(old.evidence)
+        assert contents(new.evidence) == contents(old.evidence)
 
 
 @pytest.mark.parametrize("first_met", [[], [("VP",), (), ("X", "Y"), ("S", "S"), ("NP",)]])
@@ -137,7 +137,7 @@ def test_deep_trees(tmp_path):
     deep = Tree("A", (), "a")
     for _ in range(3000):
         deep = Tree("S", [deep])
-    # As evidence its chain is long too; one that says nothing will do.
+    # Its chain would be long too, so the evidence is empty.
     kept = [Prediction([deep], np.zeros(1, dtype=np.int64), Evidence(1, Chains()))]
     save_predictions(tmp_path / "deep", kept, "this")
     (found,) = load_predictions(tmp_path / "deep", [["a"]], Chains())

@@ -1,4 +1,4 @@
-"""What members say of sentences: as if each were asked by itself, added up."""
+"""Predictions of members: the sum of what each member predicts by itself."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_evidence_is_the_sum_of_the_members_marginals_cut_to_1(method, sigma):
 
 
 def test_some_signed_marginals_have_to_be_cut():
-    """Or else the test above tells nothing of it."""
+    """Otherwise the test above would not cover it."""
     sizes = [
         np.abs(inside_outside(pruning.pruned.forest, parser.grammar).item).max()
         for parser in members("spectral", sigma=20.0)
@@ -133,7 +133,7 @@ def test_families_are_read_apart_and_in_any_order():
 
 
 def same(one: Prediction, other: Prediction) -> bool:
-    """Whether two predictions say the same, whatever the numbers of their chains."""
+    """Whether two predictions are equal, up to the numbers of their chains."""
     evidence = [
         {
             (start, end, prediction.evidence.chains.chains[chain]): weight

@@ -34,7 +34,7 @@ def clause(noun: str, preposition: str, *, low: bool) -> Tree:
 
 
 def problem(n: int, *, column: bool = False, seed: int = 0) -> tuple[list[Candidates], list[Tree]]:
-    """The preposition tells which of two trees is right, or else a column does."""
+    """The preposition determines which of two trees is correct; otherwise a column does."""
     rng = np.random.default_rng(seed)
     sentences, gold = [], []
     for number in range(n):
@@ -44,14 +44,14 @@ def problem(n: int, *, column: bool = False, seed: int = 0) -> tuple[list[Candid
         gold.append(trees[0] if low else trees[1])
         if rng.integers(2):
             trees.reverse()
-        told = [float(tree == gold[-1]) if column else 0.0 for tree in trees]
-        columns = np.column_stack([rng.normal(size=2), told])
+        is_gold = [float(tree == gold[-1]) if column else 0.0 for tree in trees]
+        columns = np.column_stack([rng.normal(size=2), is_gold])
         sentences.append(Candidates(trees, columns))
     return sentences, gold
 
 
 def trained(sentences, gold, options=OPTIONS, **named) -> Reranker:
-    return train_reranker(sentences, gold, ["noise", "told"], HEADS, options, **named)
+    return train_reranker(sentences, gold, ["noise", "is_gold"], HEADS, options, **named)
 
 
 def n_right(reranker: Reranker, sentences, gold) -> int:
@@ -95,10 +95,10 @@ def test_the_same_sentences_give_the_same_reranker():
 
 
 def test_progress_rises_to_the_end():
-    told: list[float] = []
-    trained(*problem(10), progress=told.append)
-    assert told == sorted(told)
-    assert told[-1] == 1.0
+    shares: list[float] = []
+    trained(*problem(10), progress=shares.append)
+    assert shares == sorted(shares)
+    assert shares[-1] == 1.0
 
 
 def test_options_decide_which_features_there_are():
@@ -138,7 +138,7 @@ def test_parts_make_the_same_reranker(reranker):
     header, arrays = to_parts(reranker)
     again = from_parts(header, arrays, HEADS)
     assert again.table.options == reranker.table.options
-    assert again.column_names == ("noise", "told")
+    assert again.column_names == ("noise", "is_gold")
     for name, value in reranker.model._asdict().items():
         assert np.array_equal(getattr(again.model, name), value), name
     assert to_parts(again)[0] == header
@@ -185,7 +185,7 @@ def test_forged_numbers_are_refused(reranker):
         ("features", {"schemata": ["rule"], "function_words": "we", "coordination": []}),
         ("features", {"schemata": ["rule"], "function_words": [1], "coordination": []}),
         ("features", {"schemata": ["rule"], "function_words": [], "coordination": [None]}),
-        ("columns", ["told"]),
+        ("columns", ["is_gold"]),
         ("columns", "no"),
         ("columns", [1, 2]),
         ("columns", None),

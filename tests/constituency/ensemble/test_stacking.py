@@ -126,7 +126,7 @@ def test_only_what_is_needed_is_answered(predictions):
         assert found == {name: every[name] for name in expected}
 
 
-def test_families_that_nobody_asks_for_are_not_read(predictions):
+def test_families_that_are_not_needed_are_not_read(predictions):
     del predictions["three"]
     found = answers(
         predictions,

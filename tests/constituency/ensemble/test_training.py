@@ -1,4 +1,4 @@
-"""Training ensembles: one seed, one folder, however the work was done; nobody judges himself."""
+"""Training of ensembles: determinism, resumption, and rerankers trained on held-out folds."""
 
 from __future__ import annotations
 
@@ -112,11 +112,11 @@ def test_what_a_folder_holds(ensemble_folder):
 
 def test_work_that_is_done_is_not_done_again(tmp_path, small_folder, learned):
     folder = copytree(small_folder, tmp_path / "copy")
-    told: list[tuple[str, float]] = []
-    train_small(folder, progress=lambda stage, share: told.append((stage, share)), jobs=2)
+    calls: list[tuple[str, float]] = []
+    train_small(folder, progress=lambda stage, share: calls.append((stage, share)), jobs=2)
     assert learned == []
     assert contents(folder) == contents(small_folder)
-    assert {stage for stage, _ in told} == {"members", "tagger"}
+    assert {stage for stage, _ in calls} == {"members", "tagger"}
 
 
 @pytest.mark.slow
@@ -329,15 +329,15 @@ def test_what_is_left_of_an_earlier_ensemble_goes_at_the_end(tmp_path, small_fol
 
 @pytest.mark.slow
 def test_progress_reaches_the_end_of_each_stage(tmp_path):
-    told: list[tuple[str, float]] = []
-    train_small(tmp_path, progress=lambda stage, share: told.append((stage, share)))
-    stages = list(dict.fromkeys(stage for stage, _ in told))
+    calls: list[tuple[str, float]] = []
+    train_small(tmp_path, progress=lambda stage, share: calls.append((stage, share)))
+    stages = list(dict.fromkeys(stage for stage, _ in calls))
     assert stages == ["members", "reranker one", "reranker two", "tagger"]
     for stage in stages[:3]:
-        shares = [share for other, share in told if other == stage]
+        shares = [share for other, share in calls if other == stage]
         assert shares == sorted(shares)
         assert (shares[0], shares[-1]) == (0.0, 1.0)
-    assert [share for stage, share in told if stage == "members"][1:-1] != []
+    assert [share for stage, share in calls if stage == "members"][1:-1] != []
 
 
 # Nobody judges himself --------------------------------------------------------------------
@@ -446,7 +446,7 @@ def test_sentences_that_are_cut_are_not_asked_about(tmp_path):
 
 
 @pytest.mark.slow
-def test_folds_that_nobody_is_asked_about(tmp_path):
+def test_folds_without_training_data_of_rerankers(tmp_path):
     description = small(jackknife={"folds": 10, "trees": 12}, combination=SMALL["combination"][:1])
     train_small(tmp_path, description=description)
     sizes = [
