@@ -326,9 +326,12 @@ class EnsembleParser(SentenceParser[ParseResult]):
     def every_output(
         self, sentences: Iterable[tuple[Sequence[str], Sequence[str] | None]]
     ) -> Iterator[tuple[dict[str, Prediction], dict[str, Combined]]]:
-        """The predictions of each family and the tree of each combination, for short sentences.
+        """The predictions of each family and the output of each combination, for each sentence.
 
-        No sentence may have more than ``options.max_words`` words.
+        Parameters
+        ----------
+        sentences
+            Words and tags (None for the tagger's), of at most ``options.max_words`` words each.
         """
         waiting = iter(sentences)
         while batch := list(islice(waiting, self.batch)):
