@@ -80,7 +80,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 # Tests that use one of these are slow, whatever they do with it.
-SLOW_FIXTURES = {"treebanks", "browser", "running"}
+SLOW_FIXTURES = {"treebanks", "browser", "running", "site"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
