@@ -48,7 +48,7 @@ def with_combination(**changes: Any) -> dict[str, Any]:
             with_family(noise="dropout"),
             r"family\[1\]: family 'plain' has noise 'dropout' and sigma \[0.0\]; set both",
         ),
-        (with_family(noise="dropout", sigma=[1.0]), "family 'plain': sigma is 1.0; dropout must"),
+        (with_family(noise="dropout", sigma=[1.0]), "family 'plain': sigma is 1.0; with dropout"),
         (with_family(noise="dropout", sigma=[0.1, 0.1]), "list of one or more different values"),
         (with_family(noise="dropout", sigma=[]), "list of one or more different values"),
         (

@@ -7,7 +7,7 @@ For an item p built by rule r from the edges (l, q) of a group,
     value(edge) = outside(p) . T_r . (inside(l) x inside(q))
 
 with T_r in one of the forms of `eigentree.constituency.grammar.lpcfg`: dense, samples, means or
-counts.  A dense group costs one pass over T_r and O(K^2) an edge, samples O(n K) an edge, means
+counts.  A dense group costs one pass over T_r and O(K^2) per edge, samples O(n K) per edge, means
 O(K), n counts O(n).  Contributions proportional to a fixed vector of the symbol, such as those of
 means, are summed as one number per item and multiplied by the vector once.
 
