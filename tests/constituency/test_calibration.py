@@ -1,4 +1,4 @@
-"""Curves from raw confidences to how often they are right, and parsers that have them."""
+"""Calibration curves, and parsers with a calibration."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_a_curve_never_falls_and_stays_within_bounds(pairs):
 def test_a_curve_tells_on_average_what_share_is_right(pairs, chance):
     raw, right = map(np.array, zip(*pairs, strict=True))
     curve = Curve.fit(raw, right)
-    # The curve joins the groups' means by lines, which is their average only at the knots.
+    # The curve is linear between the groups' means, so it is exact at the knots only.
     if len(curve.raw) == 1:
         assert close(curve.right[0], np.mean(right), rtol=1e-12, atol=1e-12)
     chance.shuffle(pairs)
@@ -73,7 +73,7 @@ def test_what_is_too_sure_is_brought_down():
 
 
 def test_a_curve_by_hand():
-    # Twenty examples, so ten groups of two; one more is added to each, right by 10 in 20.
+    # Twenty examples in ten groups of two; each gets one more example with accuracy 10/20.
     raw = np.arange(20) / 20
     right = np.arange(20) >= 10
     curve = Curve.fit(raw, right)
@@ -177,7 +177,7 @@ def test_judging_by_hand():
     assert brackets.calibrated is None
     assert close(trees.raw, [0.25, 0.72], rtol=1e-12)
     assert trees.right.tolist() == [True, False]
-    # From 0.8 wrong and 0.9 right, each with one more that is half right; from all right.
+    # 0.8 is wrong and 0.9 correct, each with another example that is half correct; then all correct.
     assert close(brackets.cross_fitted(), [0.25, 0.75, 0.25, 1.0, 1.0], rtol=1e-12)
     missing = replace(exact, brackets=exact.brackets[:2])
     assert measure_confidence([missing], gold[:1]).trees.right.tolist() == [False]

@@ -48,7 +48,7 @@ def with_options(parser: ConstituencyParser, **changes) -> ConstituencyParser:
 
 @cache
 def parsers() -> dict[str, ConstituencyParser]:
-    """One of every class of grammar."""
+    """A parser for each class of grammar."""
     trees = demo_trees()[:200]
     found = {
         method: ConstituencyParser.train(trees, method=method, states=2)
@@ -112,7 +112,7 @@ def test_the_value_is_that_of_the_trees_that_keep_them():
     forbidden = parser.parse(WORDS, TAGS, constraints=Constraints.of(forbidden=[(3, 6, "NP")]))
     parts = [math.exp(each.log_value - whole.log_value) for each in (required, forbidden)]
     assert sum(parts) == pytest.approx(1.0)
-    # The share of the trees that have it is the confidence of the bracket.
+    # The confidence of a bracket is the fraction of the trees that have it.
     (confidence,) = [b.confidence for b in whole.brackets if b[:3] == ("NP", 3, 6)]
     assert parts[0] == pytest.approx(confidence)
 
@@ -131,7 +131,7 @@ def test_unlikely_spans_survive_pruning():
 def test_wrappers_are_taken_for_granted():
     parser = replace(any_length_parser(), wrapper="TOP")
     check_kept(parser.parse(["a", "b"], constraints=Constraints.of([(0, 2, "TOP")])), Constraints())
-    # Nothing is demanded of a sentence without any tree.
+    # Sentences without any tree are not checked.
     plain = demo_parser()
     wrapped = replace(plain, wrapper="TOP")
     found = wrapped.parse(["????"], ["DT"], constraints=Constraints.of([(0, 1, "TOP")]))
@@ -278,7 +278,7 @@ def test_a_coverage_has_a_required_span_whose_label_members_disagree_on():
     plain = combine(evidence, words, tags, root="S", best=9)
     assert plain.tree == parse_tree("(S (x a) (y b) (z c))")
     found = combine(evidence, words, tags, root="S", best=9, required=[(0, 2), (0, 3)])
-    # Its label weighs a third, less the price of a half.
+    # Its label has a third of the weight, and the price is one half.
     assert found.tree == trees[0]
     assert found.value == pytest.approx(plain.value + 1 / 3 - 1 / 2)
     assert {found.tree, *(other.tree for other in found.others)} == set(trees)
@@ -295,7 +295,7 @@ def model(tmp_path_factory) -> Path:
 
 
 def parse_lines(model: Path, tmp_path: Path, lines: list[str], *options: str | Path):
-    """Exit code, one record a sentence, and messages."""
+    """Exit code, one record per sentence, and messages."""
     source = tmp_path / "in.txt"
     source.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     code, out, err = run_verb("parse", "-m", model, source, "--output-format", "json", *options)

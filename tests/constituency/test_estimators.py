@@ -1,4 +1,4 @@
-"""The registry of estimators: what holds for every one of them."""
+"""Properties of all estimators in the registry."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Parsers in files: what comes back is the same, and what was forged or damaged is refused."""
+"""Model files of parsers: round trips, and rejection of forged and damaged files."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def parts() -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 @cache
 def counted_parts() -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-    """The same of a parser whose seen rules and words are stored as counts."""
+    """Header and arrays of a parser whose seen rules and words are stored as counts."""
     import tempfile
     from pathlib import Path
 
@@ -106,7 +106,7 @@ def counted_parts() -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def survives(path) -> bool:
-    """False when a model is refused in order; True when it can be loaded and used."""
+    """True if a model can be loaded and used; False if it is rejected with a `ModelFileError`."""
     try:
         parser = ConstituencyParser.load(path)
     except ModelFileError as error:
@@ -187,7 +187,7 @@ ARRAYS = [
         )
     ),
 ]  # fmt: skip
-# Arrays by which kernels find their way: no change of these may go unnoticed.
+# Arrays of indices for kernels: every change must be detected.
 INDICES = {
     "words.word", "words.symbol", "pcfg.parent", "pcfg.left", "pcfg.right", "latent.state_start",
     "latent.rule_symbols", "latent.n_samples", "latent.lexical_start",
@@ -415,7 +415,7 @@ def test_a_forged_tagger_is_refused(tmp_path, blob):
 
 
 def pickled(path) -> None:
-    # The start of a pickle of protocol 4; nothing here may ever open it.
+    # The first bytes of a pickle of protocol 4, which must never be unpickled.
     path.write_bytes(b"\x80\x04\x95\x10\x00\x00\x00\x00\x00\x00\x00cos\nsystem\n")
 
 

@@ -1,4 +1,4 @@
-"""The parser as a whole: what comes out for any sentence, and what is marked."""
+"""The parser: results for all kinds of sentences, and fall-backs."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def with_options(parser: ConstituencyParser, **changes) -> ConstituencyParser:
 
 
 def check(result: ParseResult, words: list[str], tags: list[str] | None = None) -> None:
-    """What holds for every result, whatever it is worth."""
+    """Check the properties of all results."""
     assert result.words == words
     assert len(result.tags) == len(words)
     if not words:
@@ -585,7 +585,7 @@ def test_a_tagger_may_know_tags_that_the_grammar_lacks():
 
 def test_the_parser_chooses_among_the_tagger_s_tags():
     class Undecided:
-        """Finds a noun and a verb as likely for the second word."""
+        """A tagger for which the second word is equally likely to be a noun or a verb."""
 
         tagset = ("DT", "NN", "VBD")
 

@@ -1,4 +1,4 @@
-"""Raw text through parsers and verbs: places of words, one tree a sentence, what is refused."""
+"""Raw text in parsers and commands: offsets, one tree per sentence, rejected options."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def test_json_tells_where_words_stand(tmp_path, jobs):
     assert records[0]["offsets"] is None
     surfaces = [TEXT[start:end] for start, end in records[2]["offsets"]]
     assert surfaces == ["She", "did", "n't", "see", "the", '"', "old", '"', "cat", "!"]
-    # Words that are given stand nowhere.
+    # Words that are given as tokens have no offsets.
     code, out, _ = parse(
         tmp_path, "The dog .\n", "--output-format", "json", "--input-format", "tokens"
     )

@@ -1,4 +1,4 @@
-"""Training: the same seed gives the same bytes, settings count, any treebank gives a parser."""
+"""Training: determinism, effects of settings, and unusual treebanks."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_learning_runs_in_one_thread(monkeypatch):
 
 @pytest.mark.slow
 def test_clustering_runs_in_one_thread():
-    """In a process of its own, where scikit-learn is not loaded before it is needed."""
+    """In a separate process, where scikit-learn is not loaded before it is needed."""
     script = """
 import threadpoolctl
 from eigentree import ConstituencyParser, TrainingOptions
@@ -226,7 +226,7 @@ def test_em_from_clusters_of_spectral_projections(tmp_path):
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
     assert parser.grammar.signed is False
     assert parser.grammar.n_states.max() == 3
-    # Clusters are a better start than chance: what chance has yet to find, they know.
+    # Clusters are a better initialisation than random numbers.
     chance = training.train(trees, EM, seed=2)
     first, of_chance = (each.description["em"]["record"][0] for each in (parser, chance))
     assert first["log_likelihood"] > of_chance["log_likelihood"]
@@ -301,7 +301,7 @@ def test_siblings_are_remembered_where_few_rules_are_likely_to_lack():
     few = demo_trees()[:10]
     lacking = preparation.prepare(few, TreebankOptions())
     assert lacking.options.binarise == BinariseOptions()
-    # Every rule twice: none is seen once, so none seems to be missing.
+    # Every rule occurs twice, so the Good-Turing estimate of unseen rules is 0.
     complete = preparation.prepare([*few, *few], TreebankOptions())
     assert complete.options.binarise == BinariseOptions(horizontal=1)
     outward = preparation.prepare([*few, *few], TreebankOptions(direction="head"))
@@ -311,7 +311,7 @@ def test_siblings_are_remembered_where_few_rules_are_likely_to_lack():
 
 
 def test_share_of_unseen_rules():
-    # S -> A B once, S -> A C twice: one of three uses is the only one of its rule.
+    # S -> A B once, S -> A C twice: one of three occurrences is the only one of its rule.
     trees = [parse_tree(text) for text in ("(S (A a) (B b))", *["(S (A a) (C c))"] * 2)]
     assert preparation.unseen_share(preparation.prepare(trees, TreebankOptions()).examples) == 1 / 3
     alone = preparation.prepare([parse_tree("(S (A a))")], TreebankOptions())
@@ -376,7 +376,7 @@ def test_tuning_tells_how_far_it_is_and_changes_nothing_else():
 def test_tuning_leaves_bad_constants_and_keeps_good_ones(monkeypatch):
     trees = [*demo_trees()[:60]]
     good = TrainingOptions().with_shortcuts(None, 8)
-    # A word smoothing of 0 leaves words no vector of their own, a huge C rules no moment.
+    # Word smoothing of 0 ignores the vectors of words, and a very large C the moments of rules.
     bad = replace(good, spectral=replace(good.spectral, smoothing=1e9, word_smoothing=0.0))
     monkeypatch.setattr(tuning, "TUNED", {"smoothing": (3.0,), "word_smoothing": (0.8,)})
     chosen = tuned(trees, trees, bad)
@@ -489,7 +489,7 @@ def test_states_are_searched_on_held_out_trees(tmp_path):
     search = parser.description["state_search"]
     assert search["settings"] == json.loads(json.dumps(asdict(SEARCH.state_search)))
     assert search["start_f1"] == f1_of(plain, held_out)
-    # Rounded to single precision for the model file, the grammar might parse otherwise.
+    # The grammar is rounded to single precision in the model file, which must not change parses.
     assert abs(search["f1"] - f1_of(parser, held_out)) < 1e-3
     assert search["f1"] > search["start_f1"]
     names = list(dict.fromkeys(row["nonterminal"] for row in search["record"]))

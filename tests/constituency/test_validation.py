@@ -1,4 +1,4 @@
-"""Held-out trees that are pruned once: the same parses as a parser's own, sentence by sentence."""
+"""Validation on held-out trees that are pruned once: parses equal those of a parser."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from eigentree.treebank.io.brackets import parse_tree
 from eigentree.treebank.tree import Tree
 from tests.demo import any_length_parser, demo_parser, demo_trees
 
-# Of every kind: ordinary, an unknown tag, tags that no tree fits, one word, and one twice.
+# Ordinary sentences, an unknown tag, tags without a tree, a single word, and a duplicate.
 ODD = tuple(
     parse_tree(text)
     for text in (
@@ -40,7 +40,7 @@ def held_out_of(parser: ConstituencyParser, trees) -> ValidationSet:
 
 
 def without_value(parser: ConstituencyParser) -> LPCFG:
-    """The same backbone under states that give every sentence the value 0."""
+    """A grammar with the same backbone under which every sentence has the value 0."""
     parameters = parser.grammar.parameters
     return LPCFG(
         parser.grammar.backbone, parameters._replace(root=np.zeros_like(parameters.root)), True

@@ -87,7 +87,7 @@ def trained(tmp_path_factory) -> Trained:
 
 @pytest.fixture
 def copy(trained, tmp_path) -> Path:
-    """A copy of the ensemble, to be spoilt."""
+    """A copy of the ensemble, which tests may damage."""
     shutil.copytree(trained.folder, tmp_path / "copy")
     return tmp_path / "copy"
 
@@ -128,7 +128,7 @@ def test_held_out_trees_score_every_answer(trained, tags):
     assert names[1].removeprefix("best member, ") in MEMBERS
     assert names[2:] == ["vote", "parser, the ensemble", "best trees of all members"]
     assert scores[names[0]] < scores[names[1]] < scores[names[-1]]
-    # The same by another way: each model parses alone, and its trees are scored.
+    # An independent computation: each model parses alone, and its trees are scored.
     gold = list(read_treebank(trained.dev, cleaning=None).trees)
     sentences = [
         (tree.words(), tree.tags() if tags == "gold" else None)

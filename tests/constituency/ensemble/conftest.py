@@ -1,4 +1,4 @@
-"""An ensemble that several test files look at, trained once."""
+"""An ensemble for several test files, trained once."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.constituency.ensemble.samples import described, sampled_trees
 
 @pytest.fixture(scope="session")
 def ensemble_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Every kind of family and combination, with a tagger; not to be written to."""
+    """An ensemble with all kinds of families and combinations, and a tagger; read only."""
     folder = tmp_path_factory.mktemp("ensemble")
     train_ensemble(sampled_trees()[:60], described(), folder, wrapper="", seed=1)
     return folder

@@ -26,7 +26,7 @@ COARSE = {
     "treebank": {"lexicon": {"rare_threshold": 40}},
 }
 RERANKER = {"least": 1, "function_words": 3, "maxent": {"iterations": 30}}
-# Every way to combine, over families of two backbones and over combinations.
+# All kinds of combinations, over families with two backbones and over combinations.
 NETWORK: dict[str, Any] = {
     "family": [ADDITIVE, DROPOUT, COARSE],
     "combination": [
@@ -47,7 +47,7 @@ NETWORK: dict[str, Any] = {
 
 @cache
 def sampled_trees(most_words: int = 20) -> tuple[Tree, ...]:
-    """Some clauses with phrases that attach here or there, of at most so many words."""
+    """Clauses with ambiguous attachments, with a maximum number of words."""
     drawn = (unbinarise(tree) for tree in sample_trees(attachment_grammar(), 120, seed=1))
     return tuple(tree for tree in drawn if len(tree.words()) <= most_words)
 

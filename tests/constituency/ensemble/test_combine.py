@@ -1,4 +1,4 @@
-"""The combined tree against all trees, one by one; corners; evidence added in parts."""
+"""Coverage decoding against enumeration of all trees; edge cases; sums of evidence."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ SEVERAL = 7
 
 
 class Oracle(NamedTuple):
-    """Weights of brackets, the second of one label apart, and the chains seen; plain Python."""
+    """Reference implementation of evidence: weights of brackets, and candidate chains."""
 
     n_words: int
     total: float
@@ -50,7 +50,7 @@ class Oracle(NamedTuple):
         return cls(len(candidates[0].words()), sum(weights), weight, chains)
 
     def shares(self, tree: Tree) -> list[float]:
-        """Of each bracket, the one nearer to the words first."""
+        """Weights of brackets, the lower of equal ones first."""
         left = Counter(tree.spans())
         shares = []
         for span in tree.spans():
@@ -67,7 +67,7 @@ class Oracle(NamedTuple):
         )
 
     def bracketings(self) -> Iterator[dict[Where, tuple[str, ...]]]:
-        """Every set of chains that don't cross, with one over the sentence."""
+        """All sets of chains that don't cross, with one over the sentence."""
         whole = (0, self.n_words)
         stack = [(sorted(set(self.chains) - {whole}), {whole: c}) for c in self.chains[whole]]
         while stack:
@@ -148,7 +148,7 @@ def test_no_tree_covers_more_of_the_trees(seed: int, n_words: int, n_trees: int,
 
 
 def with_phrases_at_the_root(sentence: Sentence):
-    """Forest and marginals, none of whose roots are intermediate: such are never learned."""
+    """Forest and marginals of a grammar without intermediate symbols at the root."""
     grammar = sentence.grammar
     symbols = grammar.backbone.symbols
     pruned = prune(grammar.backbone, sentence.leaves, threshold=0.0)
@@ -197,7 +197,7 @@ def test_a_tree_free_of_the_grammar_is_no_worse_than_one_of_it(sentence: Sentenc
     evidence = Evidence(sentence.n_words, Chains())
     evidence.add_items(forest, symbols, marginals.item, 1, minimum=0.0)
     free = combine(evidence, words, unbinarise(bound.tree).tags(), root="R")
-    # What breaks ties between trees of the grammar is no part of the objective.
+    # The tie breaker between trees of the grammar is not part of the objective.
     assert free.value >= bound.value - 1e-5
 
 
@@ -278,7 +278,7 @@ def test_price_decides_whether_a_minority_adds_brackets():
     texts = ("(S (A (t a) (t b)) (t c))", "(S (t a) (t b) (t c))", "(S (t a) (t b) (t c))")
     assert combined(*texts, price=0.3) == "(S (A (t a) (t b)) (t c))"
     assert combined(*texts, price=0.4) == "(S (t a) (t b) (t c))"
-    # Half of the weight is not enough, and as little as any is where nothing costs.
+    # Exactly half of the weight is not enough; at price 0, any weight is.
     assert combined(*texts[:2]) == "(S (t a) (t b) (t c))"
     assert combined(*texts, price=0.0) == "(S (A (t a) (t b)) (t c))"
 
@@ -330,12 +330,12 @@ def test_unlikely_chains_count_and_are_no_candidates():
     evidence = Evidence(1, Chains())
     # In order of the table: A B, A, C.
     evidence.add_items(forest, symbols, np.array([0.1, 0.9, 1.0]), 2, minimum=0.06)
-    # A has half only with what the chain brings that is no candidate itself.
+    # A has half of the weight only with that of a chain which is not a candidate.
     assert evidence.seen.tolist() == [False, True, True]
     found = combine(evidence, ["a"], ["u"], root="R", price=0.4)
     assert repr(found.tree) == "(A (u a))"
     assert close(found.confidences, [0.5], rtol=1e-12)
-    # With nothing seen at all, the root's label still gets what it has.
+    # Without candidates, the label of the root still has its weight.
     evidence = Evidence(1, Chains())
     evidence.add_items(forest, symbols, np.array([0.05, 0.45, 0.5]), 1, minimum=0.6)
     found = combine(evidence, ["a"], ["u"], root="C", price=0.4)

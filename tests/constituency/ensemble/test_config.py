@@ -1,4 +1,4 @@
-"""Descriptions of ensembles: what is refused, members and seeds, tables and back."""
+"""Descriptions of ensembles: errors, members and seeds, round trips of tables."""
 
 from __future__ import annotations
 

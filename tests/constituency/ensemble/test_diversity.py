@@ -1,4 +1,4 @@
-"""Oracles and diversity against the scorer, pair by pair, and against counting by hand."""
+"""Oracles and diversity compared with the scorer for each pair, and with manual counts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.helpers import close
 
 
 def random_tree(rng: np.random.Generator, n_words: int) -> Tree:
-    """Phrases over neighbours joined at random; tags of which some leave their word out."""
+    """Trees with random phrases, and with some tags whose words are not scored."""
     words = ["``", "yes", "no", ",", "'"]
     tags = ["``", "NN", "POS", ",", "''"]
     parts = []

@@ -1,4 +1,4 @@
-"""Features of trees: each schema by an exact list, and all of them against counts tree by tree."""
+"""Features of trees: exact lists for each schema, and all schemata against counts by tree."""
 
 from __future__ import annotations
 
@@ -363,7 +363,7 @@ def test_a_word_alone_has_features():
 
 
 def test_keys_are_the_same_everywhere():
-    # Models hold them: another key is another feature.
+    # Model files contain keys, so they must not change.
     tree = parse_tree("(NP (DT The) (NN dog))")
     found = describe(tree, RerankerFeatureOptions(("rule", "right-branch")))
     assert {each.name: each.key for each in found} == {
@@ -413,7 +413,7 @@ def test_candidates_have_the_features_of_their_trees_up_to_constants(seed):
             column = matrix[start : start + len(sentence), found.keys.tolist().index(key)]
             assert np.all(column - values == column[0] - values[0])
     assert dict(zip(found.keys.tolist(), found.differing.tolist(), strict=True)) == differing
-    # Nothing else is there: what a sentence's candidates share is 0.
+    # All other values are 0: features that do not differ within a sentence.
     differing = [np.flatnonzero(np.ptp(matrix[a:b], axis=0)) for a, b in bounds(found.offsets)]
     for (start, end), columns in zip(bounds(found.offsets), differing, strict=True):
         rest = np.delete(matrix[start:end], columns, axis=1)

@@ -1,4 +1,4 @@
-"""The log-linear model against sums by hand, finite differences and models that are known."""
+"""The log-linear model against explicit sums, finite differences and known models."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def problem(rng: np.random.Generator, n_sentences: int = 6, n_features: int = 5)
 
 
 def by_hand(weights, features, dense, offsets, quality, options, scale) -> float:
-    """The objective as its definition reads, sentence by sentence."""
+    """The objective by its definition, sentence by sentence."""
     w, u = np.split(weights, [features.shape[1]])
     values = features.toarray() @ w + (dense / scale) @ u
     total = 0.5 * options.regularisation * w @ w + 0.5 * options.dense_regularisation * u @ u
@@ -173,7 +173,7 @@ def test_each_kind_of_column_has_its_own_regularisation():
         target="best", regularisation=10.0, dense_regularisation=0.1, tolerance=1e-14
     )
     model = fit(sparse.csr_array(column), column, offsets, quality, options)
-    # Of equal columns each has the weight that its penalty allows.
+    # The weights of equal columns are inversely proportional to their penalties.
     assert close(model.dense_weights, 100.0 * model.weights, rtol=1e-4)
 
 

@@ -1,4 +1,4 @@
-"""The folder of an ensemble: parts that belong together, and heads from a table of one's own."""
+"""The folder of an ensemble: consistency of its parts, and head tables from files."""
 
 from __future__ import annotations
 

@@ -164,7 +164,7 @@ def test_every_output_is_that_of_each_combination(ensemble):
 
 
 def with_last(ensemble: EnsembleParser, name: str) -> EnsembleParser:
-    """The ensemble up to one of its combinations."""
+    """The ensemble, truncated after one of its combinations."""
     description = ensemble.stacking.config
     names = [each.name for each in description.combination]
     kept = description.combination[: names.index(name) + 1]
@@ -292,7 +292,7 @@ def test_where_no_member_has_a_tree_the_plain_grammar_has():
     result = of_parsers([without_values(parser)] * 2, tagger=parser.tagger).parse(words)
     check_whole(result, words)
     assert (result.tree, result.fallback) == (alone.tree, "coarse")
-    # One member that has a tree is enough.
+    # One member with a tree is enough.
     result = of_parsers([without_values(parser), parser], tagger=parser.tagger).parse(words)
     assert result.fallback is None
     assert result.tree == parser.parse(words).tree
@@ -361,7 +361,7 @@ def test_a_sentence_that_does_not_fit_into_memory_is_cut(monkeypatch):
 
 
 def test_fewer_trees_are_given_where_there_is_no_room_for_all(monkeypatch):
-    """No sentence is cut for the sake of trees that it has not got."""
+    """A large kbest does not split a sentence that has fewer trees."""
     ensemble = any_length()
     sentence = ["a", "b"] * 4, None
     expected = ensemble.parse(*sentence, kbest=2)
@@ -444,7 +444,7 @@ def test_families_with_other_limits_get_pieces_that_all_can_parse():
 
 
 def test_marginals_of_members_are_their_confidence():
-    """An ensemble of one member by marginals: what the member itself is as sure of."""
+    """The confidences of an ensemble with one member are those of the member."""
     options = TrainingOptions(tagger=False).with_shortcuts("clustering", 3)
     parser = train(sampled_trees()[:60], options)
     alone = of_parsers([parser], {"family": [{"name": "one"}]})

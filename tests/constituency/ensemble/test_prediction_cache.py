@@ -1,4 +1,4 @@
-"""Readings in files: what comes back is what was kept, and anything else is refused."""
+"""Files of predictions: round trips, and rejection of damaged files."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def test_equal_nodes_come_back_as_one(tmp_path):
     assert one.trees[3].children[0] is one.trees[0].children[0]
     assert three.trees[0].children[0] is three.trees[1]
     assert three.trees[3].children[0] is three.trees[2]
-    # But equal words of a sentence keep their places, and sentences are apart.
+    # Equal words in a sentence, and equal nodes of different sentences, are distinct.
     assert one.trees[0].children[1].children[0] is one.trees[2].children[1].children[1]
     assert four.trees[0] is not one.trees[0]
 
@@ -169,7 +169,7 @@ def parts(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
 
 
 def loaded(path: Path) -> list[Prediction] | None:
-    """None for a file that was refused in order."""
+    """None for a file that is rejected with a `ModelFileError`."""
     try:
         return load_predictions(path, WORDS, Chains())
     except ModelFileError as error:
@@ -180,7 +180,7 @@ def loaded(path: Path) -> list[Prediction] | None:
 
 
 def check_sound(predictions: list[Prediction]) -> None:
-    """Whether predictions, which may be wrong, can be used without harm."""
+    """Check that predictions, which may be wrong, are consistent."""
     assert len(predictions) == len(WORDS)
     for prediction, words in zip(predictions, WORDS, strict=True):
         assert all(tree.words() == words for tree in prediction.trees)

@@ -38,7 +38,7 @@ def read(sentences, parsers, chains=None):
 
 
 def without_values(parser: ConstituencyParser) -> LPCFG:
-    """The same grammar, but no tree has a value."""
+    """The same grammar with the value 0 for all trees."""
     grammar = parser.grammar
     nothing = np.zeros_like(grammar.parameters.root)
     return LPCFG(grammar.backbone, grammar.parameters._replace(root=nothing), grammar.signed)
@@ -126,7 +126,7 @@ def test_families_are_read_apart_and_in_any_order():
         assert list(both) == ["b", "a"]
         assert same(both["a"], a)
         assert same(both["b"], b)
-    # Nothing of what was asked before is left.
+    # Nothing remains from the first call.
     again = predictor.predict(of_family("a", [one]), Chains())
     assert all(same(new["a"], old["a"]) for new, old in zip(again, found, strict=True))
     assert all(list(new) == ["a"] for new in again)
@@ -169,7 +169,7 @@ def test_members_that_find_no_tree_give_nothing():
 
 
 def test_sentences_without_any_tree():
-    """One word that no whole tree of the grammar can be."""
+    """A word that has no tree under the grammar."""
     parsers = members()
     (prediction,) = read([PreparedSentence(["fox"], ["N"])], parsers)
     assert parsers[0].parse(["fox"], ["N"]).fallback == "flat"
@@ -255,7 +255,7 @@ def test_groups_are_joined_in_their_order():
     expected.add_trees([ONE, TWO, THREE], [3, 2, 1])
     assert np.array_equal(joined.evidence.key, expected.key)
     assert np.array_equal(joined.evidence.weight, expected.weight)
-    # The groups themselves stay as they were.
+    # The groups themselves are not changed.
     assert groups[0].evidence.total == 3.0
 
 

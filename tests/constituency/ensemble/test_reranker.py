@@ -1,4 +1,4 @@
-"""Rerankers: what can be learned is learned, and parts that don't fit are refused."""
+"""Rerankers: learning of separable problems, and rejection of inconsistent parts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OPTIONS = RerankerOptions(least=1, maxent=MaxEntOptions(regularisation=0.1))
 
 
 def clause(noun: str, preposition: str, *, low: bool) -> Tree:
-    """A prepositional phrase at the noun or at the verb."""
+    """A prepositional phrase attached to the noun or to the verb."""
     below = f"(PP (IN {preposition}) (NP (NNS nets)))"
     if low:
         return parse_tree(f"(S (NP (PRP we)) (VP (VBP see) (NP (NP (NNS {noun})) {below})))")

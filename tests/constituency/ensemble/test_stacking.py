@@ -1,4 +1,4 @@
-"""Networks of combinations: against the combinations by themselves, on predictions by hand."""
+"""Stacked combinations compared with single combinations, on constructed predictions."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ MAXENT: dict[str, Any] = {"name": "best", "how": "maxent", "inputs": ["one", "tw
 
 
 def reranker(stacking: Stacking, name: str, **weights: float) -> Reranker:
-    """One that knows no feature and has these weights of columns."""
+    """A reranker without features, with given weights of columns."""
     (combination,) = (each for each in stacking.config.combination if each.name == name)
     names = stacking.column_names(combination)
     dense = np.array([weights.get(column.replace(" ", "_"), 0.0) for column in names])
@@ -211,7 +211,7 @@ def test_trees_of_combinations_are_candidates_too(predictions):
     assert trees == [above["cover"].tree, LEFT, RIGHT]
     assert columns["votes: cover"] == [1.0, 0.0, 0.0]
     assert close(columns["votes: one"], [0.0, 2 / 3, 1 / 3], rtol=1e-15)
-    # The marginals are those of both families, for the second is behind the combination.
+    # The marginals are those of both families: the second one is an indirect input.
     assert "log shares: two" in columns
     assert "log shares: three" not in columns
 
@@ -237,7 +237,7 @@ def test_several_trees_of_a_combination_are_candidates_with_falling_votes(predic
     found, columns = columns_of(predictions, *combinations, above=above)
     assert found == [LEFT, RIGHT, OTHER, FLAT]
     assert close(columns["votes: cover"], [0.0, 1.0, 1 / 2, 1 / 3], rtol=1e-15)
-    # Tree coverage counts the best only.
+    # Tree coverage counts the best tree only.
     last = {"name": "last", "how": "tree-coverage", "inputs": ["cover"]}
     assert answers(predictions, cover, last)["last"].tree == RIGHT
 
@@ -260,7 +260,7 @@ def test_candidates_are_ranked_by_their_values_and_the_first_of_equal_ones_is_ta
 
 
 def test_phrases_over_phrases_with_one_label():
-    """Both brackets have the label's share; nothing is counted twice."""
+    """Both brackets have the share of the label, which is counted once."""
     chains = Chains()
     double = parse_tree("(S (S (A a) (B b) (C c)))")
     evidence = Evidence(3, chains)

@@ -52,7 +52,7 @@ def train_small(
     return train_ensemble(trees, description or small(), folder, tagger=False, **named)
 
 
-# No file of it has a name that SMALL has, but for the reranker.
+# Only the reranker has the same file name as in SMALL.
 OTHER = small(family=[DROPOUT], combination=[{**SMALL["combination"][0], "inputs": ["dropout"]}])
 
 
@@ -65,7 +65,7 @@ def small_folder(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def learned(monkeypatch) -> list[str]:
-    """What is learned from now on: "member" or "reranker" each time."""
+    """A list to which each further training adds "member" or "reranker"."""
     record: list[str] = []
     for name, what in (("learn_grammar", "member"), ("train_reranker", "reranker")):
         monkeypatch.setattr(training, name, noting(getattr(training, name), record, what))
@@ -126,7 +126,7 @@ def test_work_that_is_done_is_not_done_again(tmp_path, small_folder, learned):
         (["ensemble.egt"], []),
         (["members/additive-1-1.egt"], ["member"]),
         (["work/fold-2/additive-1.egt"], ["member"] * 2),
-        # Where the first is there it is asked by folds alone.
+        # If the first member is stored, only its copies for folds are trained.
         (["rerankers/two.egt"], ["reranker"] * 4),
         (["rerankers/one.egt"], ["reranker"]),
         (["rerankers/one.egt", "rerankers/two.egt"], ["reranker"] * 5),
@@ -208,7 +208,7 @@ def test_work_for_another_ensemble_is_no_use(tmp_path, small_folder, other):
 
 @pytest.mark.slow
 def test_rerankers_by_other_heads_are_others(tmp_path):
-    """Heads are those of the first family, which a reranker need not choose from."""
+    """The heads are those of the first family, even if it is not an input of a reranker."""
     names = ["english", "leftmost"]
     for heads in names:
         first = {"name": "first", "states": 2, "treebank": {"heads": heads}}
@@ -290,7 +290,7 @@ def test_an_ensemble_stays_until_something_of_it_is_overwritten(tmp_path, small_
         with pytest.raises(EigentreeError):
             train_small(folder, **named)
         assert EnsembleParser.load(folder).parse(*sentence) == expected
-    # Neither do other members do any harm, whenever the work is stopped.
+    # Parts of another ensemble do not interfere, wherever training is interrupted.
     with pytest.raises(InterruptedError):
         train_small(
             folder, description=small(family=[COARSE], combination=[]), progress=stop_at_tagger
@@ -344,7 +344,7 @@ def test_progress_reaches_the_end_of_each_stage(tmp_path):
 
 
 def with_own_words(trees: Sequence[Tree]) -> list[Tree]:
-    """The same trees, but no word stands in two of them."""
+    """The same trees with words renamed so that no two trees share a word."""
 
     def renamed(number: int) -> Callable[[Tree, list[Tree]], Tree]:
         def rebuild(node: Tree, children: list[Tree]) -> Tree:
@@ -513,7 +513,7 @@ def test_families_of_several_backbones(ensemble_folder):
 
 @pytest.mark.slow
 def test_members_without_latent_states_among_others(tmp_path):
-    """The plain grammar is a count of the treebank, without the rules that it lacks."""
+    """The plain grammar is estimated from the treebank, without unseen rules."""
     description = small(
         family=[*SMALL["family"], {"name": "plain", "method": "pcfg"}],
         combination=[
