@@ -177,7 +177,7 @@ def test_judging_by_hand():
     assert brackets.calibrated is None
     assert close(trees.raw, [0.25, 0.72], rtol=1e-12)
     assert trees.right.tolist() == [True, False]
-    # 0.8 is wrong and 0.9 correct, each with another example that is half correct; then all correct.
+    # 0.8 is wrong and 0.9 correct, each and another example that is half correct; then all correct.
     assert close(brackets.cross_fitted(), [0.25, 0.75, 0.25, 1.0, 1.0], rtol=1e-12)
     missing = replace(exact, brackets=exact.brackets[:2])
     assert measure_confidence([missing], gold[:1]).trees.right.tolist() == [False]
