@@ -66,6 +66,7 @@ def check_kept(result: ParseResult, constraints: Constraints) -> None:
     assert all(constraints.broken_by(each.tree) == () for each in result.alternatives)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["pcfg", "em", "clustering", "spectral", "kruskal", "no tagger"])
 @pytest.mark.parametrize("constraints", SOME, ids=lambda each: ", ".join(map(str, each.each)))
 def test_every_class_of_grammar_keeps_constraints(kind: str, constraints: Constraints):
@@ -228,6 +229,7 @@ def test_many_sentences_have_their_own():
 # Ensembles --------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_ensembles_keep_constraints(tmp_path):
     """Families of two backbones, combinations of every kind."""
     ensemble = train_ensemble(sampled_trees()[:60], described(), tmp_path, wrapper="", seed=1)

@@ -248,6 +248,7 @@ def test_long_lines_take_linear_time(cut, scheme, part):
     assert steps[1] <= 2.2 * steps[0] + 200
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", PARTS)
 def test_patterns_take_linear_time(part):
     # What Python's lines don't show: a pattern that goes back would take hours here.
@@ -274,6 +275,7 @@ def count_steps(cut, text, scheme):
     return n_steps
 
 
+@pytest.mark.slow
 def test_a_line_of_a_megabyte():
     text = "The well-known dog's e-mail (no. 5) said: \"I can't.\" " * 20_000
     tokens = tokenise(text, PENN)

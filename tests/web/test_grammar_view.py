@@ -72,6 +72,7 @@ def test_most_says_how_many():
     assert len(record["states"][0]["choices"]) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["pcfg", "em", "clustering"])
 def test_choices_of_a_learned_grammar_of_probabilities_sum_to_one(method):
     parser = ConstituencyParser.train(demo_trees()[:150], method=method, states=3)
@@ -85,6 +86,7 @@ def test_choices_of_a_learned_grammar_of_probabilities_sum_to_one(method):
             assert 0.9 < sum(values) <= 1 + 1e-6  # models are in single precision
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["clustering", "spectral"])
 def test_values_of_rules_are_those_of_their_tensors(method):
     parser = ConstituencyParser.train(demo_trees()[:150], method=method, states=3)

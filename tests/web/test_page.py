@@ -598,6 +598,7 @@ def test_conllu_without_dependencies(page):
     assert lines[5:] == ["", ""]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("style", ["qtree", "forest"])
 def test_latex_is_that_of_the_package(page, style):
     hard = " ".join(f"(X-{word} {word})" for word in [*HARD.split(), "--", "``", "\u00a0", "-LRB-"])
@@ -612,6 +613,7 @@ def test_latex_is_that_of_the_package(page, style):
     assert "{-{}-}" in found[0]
 
 
+@pytest.mark.slow
 def test_trees_are_read_as_the_package_writes_them(page):
     texts = [
         "( (S (NP (DT the) (NN dog)) (VP (VBZ barks))))",
@@ -927,6 +929,7 @@ def test_a_nonterminal_that_is_not_there(open_page):
     assert page.locator("#error").is_hidden()
 
 
+@pytest.mark.slow
 def test_the_text_is_kept_between_the_pages(page):
     write(page, SLEEPING)
     page.keyboard.press("Escape")

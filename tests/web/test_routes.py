@@ -29,6 +29,7 @@ def results_of(answer: httpx.Response) -> list[dict]:
 # Parsing -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_parse_is_that_of_the_parser(inside):
     words = SENTENCE.split()
     [result] = results_of(inside.post("/api/parse", {"sentences": [{"words": words}]}))

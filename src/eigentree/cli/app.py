@@ -110,8 +110,8 @@ def load_command(name: str) -> Any:
     return typer.main.get_command(single)
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
+def _show_version(requested: bool) -> None:
+    if requested:
         from eigentree import __version__
 
         typer.echo(f"eigentree {__version__}")

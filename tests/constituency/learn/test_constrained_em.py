@@ -258,6 +258,7 @@ def test_the_initial_model_counts_as_its_trees():
     assert close(after.root, before.root, rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_complete_trees_are_counted_as_expectation_maximisation_does():
     settings = TrainingOptions(
         method="em", treebank=KNOW_ALL.treebank, unseen=None, tagger=False
@@ -287,6 +288,7 @@ def test_complete_trees_are_counted_as_expectation_maximisation_does():
 # Laws -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["pcfg", "em", "clustering"])
 @pytest.mark.parametrize("weight", [1e-3, 1.0])
 def test_the_objective_never_falls(method, weight):
@@ -428,6 +430,7 @@ def test_settings_that_make_no_sense(wrong):
 # The verb ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_verb_tells_what_it_leaves_out_and_writes_a_model(tmp_path):
     model, better, partial = (tmp_path / name for name in ("a.egt", "b.egt", "partial.mrg"))
     assert run_verb("train", TREEBANK, "-o", model, "--method", "pcfg", "-q")[0] == 0

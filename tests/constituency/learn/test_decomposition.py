@@ -133,6 +133,7 @@ def sentences() -> Iterator[tuple[list[str], list[str]]]:
     return ((tree.words(), tree.tags()) for tree in read_treebank(HELD_OUT).trees)
 
 
+@pytest.mark.slow
 def test_a_form_of_full_rank_parses_as_the_rules_do(plain: ConstituencyParser):
     options = DecompositionOptions(rank=10_000, method="slices")
     found = plain.in_kruskal_form(options)
@@ -148,6 +149,7 @@ def test_a_form_of_full_rank_parses_as_the_rules_do(plain: ConstituencyParser):
         assert close(one.log_value, two.log_value, rtol=1e-6)  # rules are rounded, the backbone not
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "single"), [("apr", False), ("apr", True), ("als", False), ("hals", False)]
 )

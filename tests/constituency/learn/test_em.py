@@ -120,6 +120,7 @@ def test_a_step_is_the_sum_over_all_states(weights):
         assert close(getattr(counts, name), getattr(counts_by_hand, name), rtol=1e-11, atol=1e-15)
 
 
+@pytest.mark.slow
 @given(st.lists(trees(max_leaves=4), min_size=1, max_size=6), st.integers(0, 100))
 def test_a_step_on_any_trees(corpus: list[Tree], seed: int):
     examples = Examples.of([binarise(tree, BinariseOptions()) for tree in corpus], KNOW_ALL)
@@ -586,6 +587,7 @@ def test_compilation_is_no_part_of_an_iteration(tmp_path):
     assert float(done.stdout) < 0.5
 
 
+@pytest.mark.slow
 def test_kernels_give_the_same_as_plain_python():
     script = (
         "import json, numba\n"

@@ -138,6 +138,7 @@ def total_variation(grammar: LPCFG, model: LPCFG, trees: list[BinaryTree]) -> fl
     )
 
 
+@pytest.mark.slow
 def test_error_falls_as_the_corpus_grows():
     grammar = states_in_labels()
     trees = every_tree(grammar)

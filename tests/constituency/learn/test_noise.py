@@ -43,6 +43,7 @@ def same(one, other) -> bool:
     return all(map(np.array_equal, one.grammar.parameters, other.grammar.parameters))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", LEARN)
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_noise_of_size_zero_is_none(method, scheme):
@@ -52,6 +53,7 @@ def test_noise_of_size_zero_is_none(method, scheme):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", LEARN)
 @pytest.mark.parametrize("noise", SOME, ids=str)
 def test_noise_goes_by_the_seed(method, noise):
@@ -62,6 +64,7 @@ def test_noise_goes_by_the_seed(method, noise):
     assert not same(one, LEARN[method](examples, seed=1))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", LEARN)
 @pytest.mark.parametrize("noise", SOME, ids=str)
 def test_projections_can_be_shared(monkeypatch, method, noise):

@@ -100,6 +100,7 @@ def check_proper(grammar: LPCFG) -> None:
     assert close(p.root.sum(), 1.0, rtol=1e-12)
 
 
+@pytest.mark.slow
 @given(st.integers(0, 2**16), st.integers(1, 6), st.sampled_from([0.0, 0.5, 8.0]))
 def test_choices_sum_to_one(seed: int, most: int, smoothing: float):
     examples = of_demo(12)

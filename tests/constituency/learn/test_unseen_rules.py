@@ -222,6 +222,7 @@ def many_rules(n_tags: int, concentration: float) -> LPCFG:
     return random_grammar(["S"], rules, words, 1, seed=5, concentration=concentration)
 
 
+@pytest.mark.slow
 def test_as_many_new_rules_come_as_were_foretold():
     n_samples, size = 10, 600
     drawn = sample_trees(many_rules(30, 0.1), n_samples * size + 20_000, seed=1)

@@ -77,7 +77,7 @@ def parse(
             "line. conllu: CoNLL-U. trees: the words and tags of trees, in brackets or NEGRA "
             "export. bracketed: sentences with some phrases in square brackets; half-trees: trees "
             "that lack some brackets; both one per line, and the brackets are kept in the parse. "
-            "json: one object per line with words and, if wanted, tags, weights of tags and "
+            "json: one object per line with words and optional tags, weights of tags and "
             "constraints.",
         ),
     ] = "raw",
@@ -271,7 +271,7 @@ class _Constituency(Product["ConstituencyParser | EnsembleParser"]):
             if given is not None:
                 raise SettingsError(
                     f"{option} requires a single model; the members of an ensemble parse as its "
-                    "description says"
+                    "description specifies"
                 )
         parser = EnsembleParser.load(self.model, low_memory=self.lean, verify=verify)
         if self.max_words is None:
