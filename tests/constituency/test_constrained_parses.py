@@ -405,7 +405,7 @@ def test_a_file_of_constraints(model, tmp_path):
     file.write_text("".join(f"{line}\n" for line in given[:3]), "utf-8")
     code, again, err = parse_lines(model, tmp_path, lines[:3], "--constraints", file, "--soft")
     assert (code, again) == (0, soft)
-    assert "given up: required span over 2-5: " + crossing in err
+    assert "constraints dropped: required span over 2-5: " + crossing in err
     code, _, err = parse_lines(model, tmp_path, lines, "--constraints", file, "--soft", "-q")
     assert code == 2
     assert err.count("has 3 lines, none for") == 1

@@ -301,5 +301,5 @@ def test_rerankers_in_files_come_back(tmp_path, ensemble_folder):
     reranker = load_reranker(path, heads, made_from)
     save_reranker(tmp_path / "again.egt", reranker, made_from)
     assert (tmp_path / "again.egt").read_bytes() == path.read_bytes()
-    with pytest.raises(ModelFileError, match="is not the reranker that"):
+    with pytest.raises(ModelFileError, match="is not the reranker of"):
         load_reranker(path, heads, "another")

@@ -264,7 +264,7 @@ def test_an_ensemble_that_is_trained_anew_is_none_until_the_end(tmp_path, small_
 
     with pytest.raises(InterruptedError, match=r"^$"):
         train_small(folder, seed=2, progress=stop)
-    with pytest.raises(EigentreeError, match="whose training has not ended"):
+    with pytest.raises(EigentreeError, match="its training is not finished"):
         EnsembleParser.load(folder)
 
 
@@ -299,7 +299,7 @@ def test_an_ensemble_stays_until_something_of_it_is_overwritten(tmp_path, small_
     reranker = {**SMALL["combination"][0], "reranker": {"least": 2}}
     with pytest.raises(InterruptedError):
         train_small(folder, description=small(combination=[reranker]), progress=stop_at_tagger)
-    with pytest.raises(EigentreeError, match="whose training has not ended"):
+    with pytest.raises(EigentreeError, match="its training is not finished"):
         EnsembleParser.load(folder)
 
 
@@ -475,7 +475,7 @@ def test_groups_of_many_members_are_joined(tmp_path, monkeypatch, small_folder):
 @pytest.mark.parametrize(
     ("n_trees", "message"),
     [
-        (5, "5 trees for 3 folds: rerankers need at least two trees a fold"),
+        (5, "5 trees for 3 folds: rerankers need at least two trees per fold"),
         (1, "1 tree for 3 folds: "),
     ],
 )
@@ -491,7 +491,7 @@ def test_no_trees(tmp_path):
 
 
 def test_trees_without_choice_teach_no_reranker(tmp_path):
-    message = "^combination 'one': no sentence has two different candidates, so there"
+    message = "^combination 'one': no sentence has two different candidates; a reranker"
     with pytest.raises(SettingsError, match=message):
         train_small(tmp_path, [TREES[1]] * 10)
 
