@@ -88,7 +88,7 @@ def test_neighbours_in_the_wrong_order_are_averaged():
 
 
 def test_nothing_to_calibrate_on_is_refused():
-    with pytest.raises(SettingsError, match="nothing to calibrate on"):
+    with pytest.raises(SettingsError, match="no brackets to calibrate on"):
         Curve.fit([], [])
 
 

@@ -533,7 +533,7 @@ def test_what_is_no_batch_is_refused(sentences, message):
 
 @pytest.mark.parametrize("text", [None, ["The dog."], b"The dog."])
 def test_only_a_string_is_a_text(text):
-    with pytest.raises(TypeError, match=r"text is .*; one string is expected"):
+    with pytest.raises(TypeError, match="text must be a string"):
         demo_parser().parse_text(text)
 
 
