@@ -350,13 +350,6 @@ def test_what_has_no_meaning_in_training_is_refused():
         BracketingTrainingOptions(clusters=1)
 
 
-def test_processes_give_the_same_results():
-    sentences = demo_text()
-    assert [*parser().parse_many(sentences, jobs=2)] == [*parser().parse_many(sentences)]
-    with pytest.raises(SettingsError, match="jobs is 0"):
-        next(parser().parse_many(sentences, jobs=0))
-
-
 def test_parsers_score_themselves_and_can_not_be_changed():
     gold = demo_trees()
     result = learned().evaluate(gold, [10])

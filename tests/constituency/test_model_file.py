@@ -47,13 +47,6 @@ def test_a_loaded_parser_parses_alike(tmp_path, verify):
     assert loaded.cleaning == demo_parser().cleaning
 
 
-def test_a_loaded_parser_is_saved_as_the_same_bytes(tmp_path):
-    first, second = tmp_path / "first.egt", tmp_path / "second.egt"
-    demo_parser().save(first)
-    ConstituencyParser.load(first).save(second)
-    assert first.read_bytes() == second.read_bytes()
-
-
 @pytest.mark.parametrize("wrapper", [None, "", "ROOT", "VROOT-é"])
 def test_parsers_without_tagger_or_description(tmp_path, wrapper):
     path = tmp_path / "bare.egt"

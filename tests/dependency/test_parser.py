@@ -322,19 +322,6 @@ def test_pieces_get_smaller_when_memory_runs_out(monkeypatch):
     assert result.heads.count(0) == 1
 
 
-def test_processes_give_the_same_results():
-    parser = plain_parser()
-    sentences = [(each.forms(), each.tags("upos")) for each in treebank(70, 5)]
-    assert [*parser.parse_many(sentences, jobs=2)] == [*parser.parse_many(sentences)]
-    results, error = [], None
-    try:
-        for result in parser.parse_many([*sentences[:3], (["a"], []), sentences[4]], jobs=2):
-            results.append(result)
-    except SettingsError as wrong:
-        error = str(wrong)
-    assert (len(results), error) == (3, "there are 1 words but 0 tags")
-
-
 def test_parsers_score_themselves_and_can_not_be_changed():
     parser, gold = plain_parser(), treebank(20, 3)
     result = parser.evaluate(gold)

@@ -90,12 +90,6 @@ def test_tags_count_only_when_asked_for(model):
 
 
 @pytest.mark.slow
-def test_processes_give_the_same(model):
-    asked = ["surprisal", "-m", model, "--input-format", "trees", "-q", HELD_OUT]
-    assert run_verb(*asked) == run_verb(*asked, "--jobs", "2")
-
-
-@pytest.mark.slow
 def test_a_sentence_that_is_too_long_costs_no_other(model, tmp_path, monkeypatch):
     path = tmp_path / "sentences.txt"
     path.write_text(f"{SENTENCE}\n{'the ' * 300}\n{SENTENCE}\n", "utf-8")

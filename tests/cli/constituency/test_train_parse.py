@@ -7,7 +7,6 @@ import gzip
 import io
 import json
 import os
-import random
 import re
 import selectors
 import signal
@@ -297,25 +296,6 @@ def test_the_rest_is_parsed_after_a_problem(model, tmp_path, form, text, bad_lin
 # parse: processes and pipes ---------------------------------------------------------------
 
 
-@pytest.mark.slow
-def test_two_processes_give_the_same(model, tmp_path):
-    texts = [" ".join(tree.words()) for tree in demo_trees()[:90]] + SENTENCES
-    random.Random(1).shuffle(texts)
-    path = tmp_path / "input"
-    path.write_text("".join(text + "\n" for text in texts), "utf-8")
-    code, one, told = run_verb("parse", "-m", model, path, "--output-format", "json")
-    also, two, retold = run_verb(
-        "parse", "-m", model, path, "--output-format", "json", "--jobs", "2"
-    )
-    assert code == also == 0
-    assert one == two
-    assert one.count("\n") == len(texts)
-    # Beside these a slow machine tells how far it is.
-    notes = [line for line in told.splitlines() if line.startswith("eigentree: ")]
-    assert notes == [line for line in retold.splitlines() if line.startswith("eigentree: ")]
-    assert len(notes) > 1
-
-
 def die(_lot: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -439,12 +419,6 @@ def test_all_files_are_looked_for_before_anything_is_written(model, sentences, t
     code, out, err = run_verb("parse", "-m", model, sentences, bad, sentences)
     assert (code, out) == (2, "")
     assert err == f"eigentree: {bad}: can't be read: {why}\n"
-
-
-def test_a_missing_file_of_sentences(model, tmp_path):
-    code, out, err = run_verb("parse", "-m", model, tmp_path / "none.txt")
-    assert (code, out) == (2, "")
-    assert f"{tmp_path / 'none.txt'}: can't be read: No such file" in err
 
 
 # Wrappers ---------------------------------------------------------------------------------

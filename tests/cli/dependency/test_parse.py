@@ -191,15 +191,6 @@ def test_json_has_an_object_a_line():
     assert last["heads"] == [0]
 
 
-@pytest.mark.slow
-def test_results_are_the_same_for_any_number_of_processes():
-    text = text_of(treebank(70, 9))
-    one, two = (parse("--jobs", jobs, "--confidence", input=text) for jobs in (1, 2))
-    assert one.exit_code == two.exit_code == 0
-    assert one.stdout == two.stdout
-    assert len(read(one.stdout)) == 70
-
-
 def test_output_keeps_the_rules_of_universal_dependencies():
     for form, text in (
         ("conllu", text_of(treebank(20, 2))),
