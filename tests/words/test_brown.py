@@ -22,7 +22,6 @@ from eigentree.words.brown import (
     BrownOptions,
     assign_words,
     learn_brown,
-    mutual_information,
 )
 from eigentree.words.vocabulary import count_bigrams, number_words
 from tests.helpers import close
@@ -132,17 +131,6 @@ def test_classes_that_made_a_text_are_found(rng):
         frozenset("n"),
         frozenset("v"),
     }
-
-
-def test_mutual_information_is_that_of_the_definition(rng):
-    text = random_text(rng, 60, 24)
-    found = learn_brown(text, BrownOptions(5))
-    classes = [frozenset(found.members(number)) for number in range(5)]
-    expected = oracle.information(classes, oracle.bigrams_of(text))
-    assert close(mutual_information(found, text), expected, rtol=1e-12)
-    # Fewer classes never know more.
-    assert mutual_information(learn_brown(text, BrownOptions(2)), text) < expected
-    assert mutual_information(found, [["w2"]]) == 0.0
 
 
 def test_order_of_sentences_matters_only_for_ties():

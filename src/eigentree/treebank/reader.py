@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from eigentree.treebank.cleaning import CleaningOptions, clean, wrapper_of
 from eigentree.treebank.io.brackets import BracketRecord, OnError, TellNotice, read_brackets
 from eigentree.treebank.io.negra import ExportRecord, read_export
-from eigentree.treebank.io.text_files import STANDARD_STREAM, Problem, open_text
+from eigentree.treebank.io.text_files import Problem, displayed_name, open_text
 from eigentree.treebank.tree import Tree, collector_paused
 
 TreeFormat = Literal["auto", "brackets", "export"]
@@ -100,7 +100,7 @@ def read_treebank(
     counts: Counter[str] = Counter()
     with collector_paused():
         for path in paths:
-            name = "<standard input>" if str(path) == STANDARD_STREAM else str(path)
+            name = displayed_name(path)
             with open_text(path, keep_bad_bytes=on_error == "skip") as lines:
                 for record in read_trees(
                     lines,

@@ -40,7 +40,7 @@ from eigentree.types import Ints, Longs, Progress
 from eigentree.words import _kernels_brown as kernels
 from eigentree.words.arrays import Bigrams, Window
 from eigentree.words.vectors import WordVectors, mean_of_rarest
-from eigentree.words.vocabulary import NumberedText, count_bigrams, number_words
+from eigentree.words.vocabulary import count_bigrams, number_words
 
 STAGE = "Brown clusters"
 
@@ -300,26 +300,3 @@ def assign_words(
         np.concatenate([clusters.count, text.seen[n_known + taken]]),
         clusters.paths,
     )
-
-
-def mutual_information(clusters: BrownClusters, sentences: Iterable[Sequence[str]]) -> float:
-    """Average mutual information of adjacent clusters in a text, in nats.
-
-    Words without a cluster count in p_0 and p_1 of their neighbours but have no terms of their own.
-
-    Raises
-    ------
-    TreebankFormatError
-        When there is no word.
-    """
-    text: NumberedText = number_words(sentences, known=clusters._numbers)
-    rest = np.full(len(text.words) - len(clusters.words), len(clusters))
-    number = np.concatenate([clusters.cluster, rest]).astype(np.int32)
-    counts = count_bigrams(number[text.tokens], text.starts, len(clusters) + 1).toarray()
-    if not counts.any():
-        return 0.0
-    share = counts / counts.sum()
-    expected = np.outer(share.sum(axis=1), share.sum(axis=0))
-    inner, expected = share[:-1, :-1], expected[:-1, :-1]
-    kept = inner > 0
-    return float(np.sum(inner[kept] * np.log(inner[kept] / expected[kept])))

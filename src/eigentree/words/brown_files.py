@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from eigentree.errors import EigentreeError, ModelFileError, TreebankFormatError
 from eigentree.model_file import open_model, save_model
-from eigentree.treebank.io.text_files import open_text, write_whole
+from eigentree.treebank.io.text_files import displayed_name, first_bytes, open_text, write_whole
 from eigentree.words.brown import BrownClusters
 
 KIND = "brown clusters"
@@ -62,15 +62,12 @@ def read_clusters(path: str | Path) -> BrownClusters:
     ModelFileError
         For a model file of something else.
     """
-    if str(path) != "-" and Path(path).is_file():
-        with Path(path).open("rb") as file:
-            # The length at the beginning of a model has zeros; text has none.
-            is_model = b"\0" in file.read(8) and file.read(1) == b"{"
-        if is_model:
-            return _read_model(Path(path))
-    name = "<standard input>" if str(path) == "-" else str(path)
+    start = first_bytes(path, 9)
+    # The length at the beginning of a model has zeros; text has none.
+    if b"\0" in start[:8] and start[8:] == b"{":
+        return _read_model(Path(path))
     with open_text(path) as lines:
-        return parse_clusters(lines, name=name)
+        return parse_clusters(lines, name=displayed_name(path))
 
 
 def parse_clusters(lines: Iterable[str], *, name: str = "<input>") -> BrownClusters:

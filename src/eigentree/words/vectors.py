@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from eigentree._core.shapes import check_shapes, check_types
 from eigentree.errors import EigentreeError, GrammarError, ModelFileError, TreebankFormatError
-from eigentree.treebank.io.text_files import open_text, write_whole
+from eigentree.treebank.io.text_files import displayed_name, first_bytes, open_text, write_whole
 from eigentree.types import Singles
 
 UNKNOWN = "<unk>"
@@ -146,14 +146,10 @@ def read_vectors(path: str | Path) -> WordVectors:
     ModelFileError
         For an ``.npz`` file of something else.
     """
-    if str(path) != "-" and Path(path).is_file():
-        with Path(path).open("rb") as file:
-            is_zip = file.read(len(_ZIP_MAGIC)) == _ZIP_MAGIC
-        if is_zip:
-            return _read_npz(Path(path))
-    name = "<standard input>" if str(path) == "-" else str(path)
+    if first_bytes(path, len(_ZIP_MAGIC)) == _ZIP_MAGIC:
+        return _read_npz(Path(path))
     with open_text(path) as lines:
-        return parse_vectors(lines, name=name)
+        return parse_vectors(lines, name=displayed_name(path))
 
 
 def parse_vectors(lines: Iterable[str], *, name: str = "<input>") -> WordVectors:

@@ -14,7 +14,6 @@ from eigentree.errors import TreebankFormatError
 from eigentree.treebank.io.brackets import (
     escape_token,
     format_tree,
-    format_tree_indented,
     parse_tree,
     read_brackets,
     unescape_token,
@@ -69,11 +68,6 @@ def test_what_was_read_is_written_and_read_again(case):
 @given(trees)
 def test_one_line_reads_back(tree):
     assert parse_tree(format_tree(tree)) == tree
-
-
-@given(trees)
-def test_indented_lines_read_back(tree):
-    assert parse_tree(format_tree_indented(tree)) == tree
 
 
 @given(st.lists(trees, max_size=5), st.sampled_from(["\n", " ", "\n\n", "\r\n"]))
@@ -195,12 +189,6 @@ def test_depth_is_no_limit(deep_tree):
     assert hash(again) == hash(deep_tree)
     assert copy.deepcopy(again) == again
     assert repr(again).startswith("(S (S (S ")
-
-
-def test_depth_does_not_swell_the_indentation(deep_tree):
-    text = format_tree_indented(deep_tree)
-    assert len(text) < 100 * 100_000 * 2
-    assert parse_tree(text) == deep_tree
 
 
 def test_unclosed_depth_is_a_problem_like_any_other():

@@ -37,7 +37,6 @@ CONLLU_LINE = re.compile(r"[0-9]+(\t[^\t]*){9}$")
 _LINE_START = re.compile(rf"\((?P<label>{_ATOM}*)")
 # Labels that mark the top of a tree wherever a line begins with them.
 _TOP_LABELS = frozenset(("", "ROOT", "TOP", "VROOT"))
-_DEEPEST_INDENT = 60
 
 _TO_ESCAPE = re.compile(r"\(|\)|-[LR]\\*RB(?=[-()])")
 _TO_UNESCAPE = re.compile(r"-([LR])(?:RB-|(\\+)RB(?=-))")
@@ -120,33 +119,6 @@ def format_tree(tree: Tree) -> str:
             pieces.append(f"{before}({node.label}")
             stack.append(None)
             stack.extend(reversed(node.children))
-    return "".join(pieces)
-
-
-def format_tree_indented(tree: Tree) -> str:
-    """Write a tree on several lines, a phrase over phrases opening one line for each child.
-
-    The indentation follows the depth by two columns a level, up to thirty levels, so that
-    very deep trees don't grow quadratically.
-    """
-    pieces: list[str] = []
-    stack: list[tuple[Tree | None, int, bool]] = [(tree, 0, False)]
-    while stack:
-        node, depth, on_own_line = stack.pop()
-        if node is None:
-            pieces.append(")")
-            continue
-        if on_own_line:
-            pieces.append("\n" + " " * min(2 * depth, _DEEPEST_INDENT))
-        elif pieces:
-            pieces.append(" ")
-        if node.word is not None:
-            pieces.append(f"({node.label} {escape_token(node.word)})")
-            continue
-        pieces.append(f"({node.label}")
-        spread = any(child.word is None for child in node.children)
-        stack.append((None, depth, False))
-        stack.extend((child, depth + 1, spread) for child in reversed(node.children))
     return "".join(pieces)
 
 

@@ -25,8 +25,8 @@ from typing import Literal, NamedTuple, get_args
 from eigentree.errors import SettingsError, TreebankFormatError, counted
 from eigentree.treebank.io.brackets import OnError
 from eigentree.treebank.io.text_files import (
-    STANDARD_STREAM,
     Problem,
+    displayed_name,
     open_text,
     snippet_at,
     undecoded,
@@ -700,7 +700,7 @@ def read_dependencies(
     n_attached = 0
     with collector_paused():
         for path in paths:
-            name = "<standard input>" if str(path) == STANDARD_STREAM else str(path)
+            name = displayed_name(path)
             with open_text(path, keep_bad_bytes=on_error == "skip") as lines:
                 for record in read_conllu(lines, name=name, on_error=on_error, heads=heads):
                     n_attached += record.n_attached

@@ -55,6 +55,19 @@ def snippet_at(text: str, column: int) -> str:
     return before + shown.rstrip("\r\n") + after
 
 
+def displayed_name(path: str | Path) -> str:
+    """The name of an input file in messages."""
+    return "<standard input>" if str(path) == STANDARD_STREAM else str(path)
+
+
+def first_bytes(path: str | Path, number: int) -> bytes:
+    """The first bytes of a file, by which its format is detected; none for a pipe or device."""
+    if str(path) == STANDARD_STREAM or not Path(path).is_file():
+        return b""
+    with Path(path).open("rb") as file:
+        return file.read(number)
+
+
 @contextlib.contextmanager
 def open_text(path: str | Path, *, keep_bad_bytes: bool = False) -> Iterator[TextIO]:
     """Open a text file for reading, plain or compressed with gzip.
@@ -74,7 +87,7 @@ def open_text(path: str | Path, *, keep_bad_bytes: bool = False) -> Iterator[Tex
         When the file can't be opened, is UTF-16 or another encoding than UTF-8, holds
         NUL bytes, or is a damaged gzip file; also while the body of the ``with`` reads it.
     """
-    name = "<standard input>" if str(path) == STANDARD_STREAM else str(path)
+    name = displayed_name(path)
     with contextlib.ExitStack() as stack:
         try:
             buffered = _open_bytes(path, stack)
