@@ -4,48 +4,37 @@ from __future__ import annotations
 
 import dataclasses
 import re
-import statistics
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 from eigentree.errors import counted
+from eigentree.treebank.check_tally import (
+    ENOUGH_NODES,
+    RARE_LABEL,
+    Oddity,
+    SentenceTally,
+    Suggestion,
+    by_frequency,
+    length_table,
+    times,
+)
 from eigentree.treebank.cleaning import CleaningOptions, clean, cut_label, function_tags
 from eigentree.treebank.heads import head_rules, plain_label
 from eigentree.treebank.reader import Place, Treebank
 from eigentree.treebank.tree import Tree
 
-LENGTH_BUCKETS = (1, 10, 20, 40, 100)
-LONG_SENTENCE = 100
 DEEP_TREE = 40
 WIDE_NODE = 40
 LONG_CHAIN = 4
 LONGEST_NAME = 8  # labels of a chain that are named
-RARE_LABEL = 3  # seen fewer times than this, in a treebank of at least
-ENOUGH_NODES = 2000
 WELL_KNOWN = 0.9  # share of a treebank's nodes that a head table must know to be suggested
 
 _TRACE_LIKE = re.compile(r"\*(?:[^*]+\*)?-[0-9]+|\*[^*]+\*")
 _BINARISED = re.compile(r"^@.|.\|<|.[+^]|.\|.*[-+].*\|")
 _MARKS = re.compile(r"\W")
 _SLIGHT_MARKS = re.compile(r"[^\w$+]|_")
-
-
-class Oddity(NamedTuple):
-    """Something unusual, where it is first or exactly, and what is seen there."""
-
-    kind: str
-    place: str
-    detail: str
-
-
-class Suggestion(NamedTuple):
-    """A setting, the value that would suit this treebank, and why."""
-
-    setting: str
-    value: str
-    reason: str
 
 
 @dataclass(frozen=True)
@@ -150,34 +139,22 @@ def examine(
 
 
 @dataclass
-class _TreeTally:
-    """What has been counted so far."""
+class _TreeTally(SentenceTally):
+    """Running counts of trees."""
 
-    limit: int
-    lengths: list[int] = field(default_factory=list)
     labels: Counter[str] = field(default_factory=Counter)
     tags: Counter[str] = field(default_factory=Counter)
     raw_labels: Counter[str] = field(default_factory=Counter)
     raw_tags: Counter[str] = field(default_factory=Counter)
     function_tags: Counter[str] = field(default_factory=Counter)
     chains: Counter[str] = field(default_factory=Counter)
-    words: Counter[str] = field(default_factory=Counter)
     rules: Counter[tuple[str, ...]] = field(default_factory=Counter)
     trace_words: Counter[str] = field(default_factory=Counter)
-    oddities: list[Oddity] = field(default_factory=list)
-    oddity_counts: Counter[str] = field(default_factory=Counter)
-    first_seen: dict[str, Place] = field(default_factory=dict)
-    sentences: dict[int, Place] = field(default_factory=dict)
     n_empty: int = 0
     n_same_unary: int = 0
     n_unary: int = 0
     height: int = 0
     n_children: int = 0
-
-    def odd(self, kind: str, place: Place | str, detail: str) -> None:
-        self.oddity_counts[kind] += 1
-        if self.oddity_counts[kind] <= self.limit:
-            self.oddities.append(Oddity(kind, str(place), detail))
 
     def add_raw(self, tree: Tree, cleaning: CleaningOptions) -> None:
         """Count what cleaning takes away."""
@@ -208,16 +185,10 @@ class _TreeTally:
         self.words.update(words)
         height = tree.height()
         self.height = max(self.height, height)
-        if len(words) == 1:
-            self.odd("one word", place, words[0])
-        if len(words) > LONG_SENTENCE:
-            self.odd("long sentence", place, counted(len(words), "word"))
+        self.check_length(words, place)
         if height > DEEP_TREE:
             self.odd("deep tree", place, counted(height, "level"))
-        same = hash(tuple(words))
-        if len(words) > 1 and same in self.sentences:
-            self.odd("sentence seen before", place, f"at {self.sentences[same]}")
-        self.sentences.setdefault(same, place)
+        self.check_repeated(words, place)
         chain: list[str] = []
         for node in tree.nodes():
             self.first_seen.setdefault(node.label, place)
@@ -254,7 +225,7 @@ class _TreeTally:
                 )
                 self.odd("label of phrases and of words", place, uses)
             if n < RARE_LABEL and n_nodes >= ENOUGH_NODES:
-                self.odd("rare label", place, f"{label}, {n} times" if n > 1 else f"{label}, once")
+                self.odd("rare label", place, f"{label}, {times(n)}")
             if self.labels[label] and _BINARISED.search(label):
                 self.odd("looks already binarised", place, label)
         for key, labels in alike.items():
@@ -265,9 +236,7 @@ class _TreeTally:
     def counts(self) -> dict[str, int]:
         return {
             "trees": len(self.lengths),
-            "words": self.words.total(),
-            "distinct_words": len(self.words),
-            "words_seen_once": sum(n == 1 for n in self.words.values()),
+            **self.word_counts(),
             "phrases": self.labels.total(),
             "rules": len(self.rules),
             "rules_seen_once": sum(n == 1 for n in self.rules.values()),
@@ -284,28 +253,6 @@ def _chain_name(chain: list[str]) -> str:
     if len(chain) > LONGEST_NAME:
         chain = [*chain[: LONGEST_NAME - 1], f"({len(chain) - LONGEST_NAME} more)", chain[-1]]
     return " > ".join(chain)
-
-
-def by_frequency(counter: Counter[str]) -> dict[str, int]:
-    """Counts from frequent to rare."""
-    return dict(counter.most_common())
-
-
-def length_table(lengths: list[int]) -> dict[str, float]:
-    """Mean, median and longest of sentence lengths, and how many fall into each bucket."""
-    if not lengths:
-        return {}
-    table: dict[str, float] = {
-        "mean": round(statistics.fmean(lengths), 1),
-        "median": statistics.median(lengths),
-        "longest": max(lengths),
-    }
-    edges = (0, *LENGTH_BUCKETS)
-    for low, high in zip(edges, LENGTH_BUCKETS, strict=False):
-        name = str(high) if high - low == 1 else f"{low + 1}-{high}"
-        table[name] = sum(low < length <= high for length in lengths)
-    table[f"over {edges[-1]}"] = sum(length > edges[-1] for length in lengths)
-    return table
 
 
 def _head_coverage(labels: Counter[str], tags: Counter[str]) -> dict[str, float]:

@@ -8,14 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from eigentree.errors import counted
-from eigentree.treebank.check_constituency import (
+from eigentree.treebank.check_tally import (
     ENOUGH_NODES,
-    LONG_SENTENCE,
     RARE_LABEL,
     Oddity,
+    SentenceTally,
     Suggestion,
     by_frequency,
     length_table,
+    times,
 )
 from eigentree.treebank.io.conllu import EMPTY, ROOT, ROOT_RELATION, DependencyTreebank, Sentence
 from eigentree.treebank.projective import nonprojective_words
@@ -79,7 +80,7 @@ def examine_dependencies(bank: DependencyTreebank, *, limit: int = 20) -> Depend
     limit
         Most oddities and problems of a kind that the report lists; all are counted.
     """
-    tally = _SentenceTally(limit)
+    tally = _DependencyTally(limit)
     for sentence, place in zip(bank.sentences, bank.places, strict=True):
         tally.add(sentence, place)
     tally.compare_relations()
@@ -98,31 +99,19 @@ def examine_dependencies(bank: DependencyTreebank, *, limit: int = 20) -> Depend
 
 
 @dataclass
-class _SentenceTally:
-    """What has been counted so far."""
+class _DependencyTally(SentenceTally):
+    """Running counts of dependency trees."""
 
-    limit: int
-    lengths: list[int] = field(default_factory=list)
-    words: Counter[str] = field(default_factory=Counter)
     upos: Counter[str] = field(default_factory=Counter)
     xpos: Counter[str] = field(default_factory=Counter)
     relations: Counter[str] = field(default_factory=Counter)
-    first_seen: dict[str, Place] = field(default_factory=dict)
-    sentences: dict[int, Place] = field(default_factory=dict)
     names: dict[str, Place] = field(default_factory=dict)
-    oddities: list[Oddity] = field(default_factory=list)
-    oddity_counts: Counter[str] = field(default_factory=Counter)
     n_ranges: int = 0
     n_empty_nodes: int = 0
     n_nonprojective: int = 0
     n_nonprojective_arcs: int = 0
     n_modifiers: int = 0
     n_odd_roots: int = 0
-
-    def odd(self, kind: str, place: Place, detail: str) -> None:
-        self.oddity_counts[kind] += 1
-        if self.oddity_counts[kind] <= self.limit:
-            self.oddities.append(Oddity(kind, str(place), detail))
 
     def add(self, sentence: Sentence, place: Place) -> None:
         words, heads = sentence.words, sentence.heads()
@@ -154,15 +143,9 @@ class _SentenceTally:
         self._add_oddities(sentence, place)
 
     def _add_oddities(self, sentence: Sentence, place: Place) -> None:
-        n = len(sentence)
-        if n == 1:
-            self.odd("one word", place, sentence.words[0].form)
-        if n > LONG_SENTENCE:
-            self.odd("long sentence", place, counted(n, "word"))
-        same = hash(tuple(sentence.forms()))
-        if n > 1 and same in self.sentences:
-            self.odd("sentence seen before", place, f"at {self.sentences[same]}")
-        self.sentences.setdefault(same, place)
+        forms = sentence.forms()
+        self.check_length(forms, place)
+        self.check_repeated(forms, place)
         name = sentence.sent_id
         if name is not None and name in self.names:
             self.odd("sent_id seen before", place, f"{name} at {self.names[name]}")
@@ -175,8 +158,8 @@ class _SentenceTally:
         for relation, n in self.relations.items():
             alike.setdefault(relation.casefold(), []).append(relation)
             if n < RARE_LABEL and self.relations.total() >= ENOUGH_NODES:
-                times = f"{n} times" if n > 1 else "once"
-                self.odd("rare relation", self.first_seen[relation], f"{relation}, {times}")
+                place = self.first_seen[relation]
+                self.odd("rare relation", place, f"{relation}, {times(n)}")
         for relations in alike.values():
             if len(relations) > 1:
                 rarest = min(relations, key=lambda relation: self.relations[relation])
@@ -186,9 +169,7 @@ class _SentenceTally:
     def counts(self) -> dict[str, int]:
         return {
             "sentences": len(self.lengths),
-            "words": self.words.total(),
-            "distinct_words": len(self.words),
-            "words_seen_once": sum(n == 1 for n in self.words.values()),
+            **self.word_counts(),
             "ranges": self.n_ranges,
             "empty_nodes": self.n_empty_nodes,
             "nonprojective": self.n_nonprojective,
@@ -205,7 +186,7 @@ def _named(words: list[int]) -> str:
     return f"{'word' if len(words) == 1 else 'words'} {shown}{more}"
 
 
-def _suggestions(tally: _SentenceTally, counts: dict[str, int]) -> list[Suggestion]:
+def _suggestions(tally: _DependencyTally, counts: dict[str, int]) -> list[Suggestion]:
     n_upos, n_xpos = len(tally.upos), len(tally.xpos)
     if tally.xpos.total() < tally.words.total() and tally.upos.total() >= tally.xpos.total():
         lack = "has gaps" if n_xpos else "has none"
