@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Hashable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Sequence
+from typing import TypeVar
+
+Item = TypeVar("Item")
 
 
-class Alignment(NamedTuple):
-    """Positions, from 0, of parsed sentences.
+def align_by_key(
+    gold: Sequence[Item | None], parsed: Sequence[Item | None], key: Callable[[Item], Hashable]
+) -> tuple[list[Item | None], list[int]]:
+    """Find the parsed item with the same key for each gold item, in any order.
 
-    ``places`` has one entry for each gold sentence, None if no parsed sentence equals it;
-    ``left_over`` lists the parsed sentences without a gold sentence, in order.
-    """
+    Items with equal keys are aligned in their order, so that a missing one is taken to be the last.
 
-    places: list[int | None]
-    left_over: list[int]
+    Parameters
+    ----------
+    gold, parsed
+        Sentences or trees; None is aligned with nothing.
+    key
+        What must be equal, such as the words.
 
-
-def align_equal(gold: Sequence[Hashable | None], parsed: Sequence[Hashable | None]) -> Alignment:
-    """Align equal items, such as the words of sentences; None equals nothing.
-
-    Repeated items are aligned in their order, so that a missing one is taken to be the last.
+    Returns
+    -------
+    tuple
+        Parsed items in the order of the gold ones, None where there is none; and the positions,
+        from 0, of parsed items without a gold item, in order.
     """
     waiting: defaultdict[Hashable, deque[int]] = defaultdict(deque)
-    for place, each in enumerate(parsed):
-        if each is not None:
-            waiting[each].append(place)
-    places: list[int | None] = []
-    for each in gold:
-        queue = None if each is None else waiting.get(each)
-        places.append(queue.popleft() if queue else None)
-    return Alignment(places, sorted(place for queue in waiting.values() for place in queue))
+    for place, item in enumerate(parsed):
+        if item is not None:
+            waiting[key(item)].append(place)
+    aligned: list[Item | None] = []
+    for item in gold:
+        queue = None if item is None else waiting.get(key(item))
+        aligned.append(parsed[queue.popleft()] if queue else None)
+    return aligned, sorted(place for queue in waiting.values() for place in queue)

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from eigentree._core.display import NotebookDisplay
 from eigentree.errors import SettingsError, counted
-from eigentree.evaluation.alignment import align_equal
+from eigentree.evaluation.alignment import align_by_key
 from eigentree.treebank.io.conllu import Sentence, Word
 
 Punctuation = Literal["unicode", "tags"]
@@ -289,12 +289,7 @@ def align_sentences(
         Parsed sentences in the order of the gold ones, None where there is none; and the
         positions, from 0, of parsed sentences without a gold sentence.
     """
-    keys = [
-        [None if sentence is None else tuple(sentence.forms()) for sentence in side]
-        for side in (gold, parsed)
-    ]
-    places, left_over = align_equal(*keys)
-    return [None if place is None else parsed[place] for place in places], left_over
+    return align_by_key(gold, parsed, lambda sentence: tuple(sentence.forms()))
 
 
 def _compare(

@@ -28,7 +28,7 @@ from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from eigentree.errors import SettingsError
-from eigentree.evaluation.alignment import align_equal
+from eigentree.evaluation.alignment import align_by_key
 from eigentree.evaluation.result import LabelScore, ParsevalResult, SentenceScore, summarise
 from eigentree.evaluation.scored_tree import ScoredTree, is_punctuation, restore_quotes
 from eigentree.evaluation.settings import OWN, ParsevalOptions
@@ -137,12 +137,8 @@ def align_by_words(
     Only the words that `options` compares must agree.  Repeated sentences are aligned in their
     order, so that a missing copy is taken to be the last one.
     """
-    keys = [
-        [None if tree is None else tuple(ScoredTree(tree, options).words()) for tree in side]
-        for side in (gold, parsed)
-    ]
-    places, left_over = align_equal(*keys)
-    return AlignedTrees([None if place is None else parsed[place] for place in places], left_over)
+    aligned = align_by_key(gold, parsed, lambda tree: tuple(ScoredTree(tree, options).words()))
+    return AlignedTrees(*aligned)
 
 
 class _Comparison:

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from eigentree.evaluation.attachment import AttachmentOptions, AttachmentResult
 from eigentree.evaluation.significance import Interval, PairedTest
-from eigentree.evaluation.tables.scores import LISTED_PROBLEMS
-from eigentree.evaluation.tables.table import TextTable, percent
+from eigentree.evaluation.tables.table import LISTED_PROBLEMS, TextTable, first_problems, percent
 
 BARE = "without punctuation"
 
@@ -99,12 +98,14 @@ def attachment_problems(
     system: ScoredAttachment, max_lines: int = LISTED_PROBLEMS
 ) -> Iterator[str]:
     """List the sentences that could not be compared, one per line, and count the rest."""
-    problems = system.result.problems
-    for one in problems[:max_lines]:
-        which = f"sentence {one.number}" if one.sent_id is None else f"sentence {one.sent_id}"
-        yield f"{system.places[one.number - 1]}: {which}: {one.reason}"
-    if len(problems) > max_lines:
-        yield f"and {len(problems) - max_lines} more; --per-sentence and --json list all of them"
+    yield from first_problems(
+        [
+            f"{system.places[one.number - 1]}: sentence "
+            f"{one.number if one.sent_id is None else one.sent_id}: {one.reason}"
+            for one in system.result.problems
+        ],
+        max_lines,
+    )
 
 
 _SENTENCE_COLUMNS = (

@@ -9,9 +9,13 @@ from eigentree.errors import counted
 from eigentree.evaluation.result import ParsevalResult, ParsevalSummary
 from eigentree.evaluation.settings import ParsevalOptions
 from eigentree.evaluation.significance import Interval, PairedTest
-from eigentree.evaluation.tables.table import NOT_DEFINED, TextTable, percent
-
-LISTED_PROBLEMS = 20
+from eigentree.evaluation.tables.table import (
+    LISTED_PROBLEMS,
+    NOT_DEFINED,
+    TextTable,
+    first_problems,
+    percent,
+)
 
 
 class Scored(NamedTuple):
@@ -141,11 +145,13 @@ def comparison(test: PairedTest, first: str, second: str, measure: str = "F1") -
 
 def problem_lines(system: Scored, max_lines: int = LISTED_PROBLEMS) -> Iterator[str]:
     """List the sentences that could not be compared, one per line, and count the rest."""
-    problems = system.result.problems
-    for one in problems[:max_lines]:
-        yield f"{system.places[one.number - 1]}: sentence {one.number}: {one.reason}"
-    if len(problems) > max_lines:
-        yield f"and {len(problems) - max_lines} more; --per-sentence and --json list all of them"
+    yield from first_problems(
+        [
+            f"{system.places[one.number - 1]}: sentence {one.number}: {one.reason}"
+            for one in system.result.problems
+        ],
+        max_lines,
+    )
 
 
 _SENTENCE_COLUMNS = (

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from eigentree._core.printable import columns
 
 NOT_DEFINED = "n/a"
+LISTED_PROBLEMS = 20
 
 
 class TextTable(NamedTuple):
@@ -35,3 +37,10 @@ def format_table(table: TextTable) -> str:
 def percent(fraction: float | None) -> str:
     """A fraction in percent with two decimals; ``n/a`` for None."""
     return NOT_DEFINED if fraction is None else f"{100 * fraction:.2f}"
+
+
+def first_problems(lines: Sequence[str], max_lines: int = LISTED_PROBLEMS) -> Iterator[str]:
+    """The first of a list of problems, one per line, and the number of the others."""
+    yield from lines[:max_lines]
+    if len(lines) > max_lines:
+        yield f"and {len(lines) - max_lines} more; --per-sentence and --json list all of them"

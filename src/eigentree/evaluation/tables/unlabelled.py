@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from eigentree.errors import counted
-from eigentree.evaluation.tables.scores import LISTED_PROBLEMS
-from eigentree.evaluation.tables.table import TextTable, format_table, percent
+from eigentree.evaluation.tables.table import (
+    LISTED_PROBLEMS,
+    TextTable,
+    first_problems,
+    format_table,
+    percent,
+)
 from eigentree.evaluation.unlabelled import (
     CONVENTIONS,
     Convention,
@@ -99,11 +104,13 @@ def problems(
     result: UnlabelledResult, places: Sequence[str], max_lines: int = LISTED_PROBLEMS
 ) -> Iterator[str]:
     """List the sentences without a comparable parse, one per line, and count the rest."""
-    for one in result.problems[:max_lines]:
-        yield f"{places[one.number - 1]}: sentence {one.number}: {one.reason}"
-    if len(result.problems) > max_lines:
-        rest = len(result.problems) - max_lines
-        yield f"and {rest} more; --per-sentence and --json list all of them"
+    yield from first_problems(
+        [
+            f"{places[one.number - 1]}: sentence {one.number}: {one.reason}"
+            for one in result.problems
+        ],
+        max_lines,
+    )
 
 
 def sentence_rows(result: UnlabelledResult, places: Sequence[str]) -> Iterator[str]:
