@@ -34,6 +34,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -283,10 +284,6 @@ def learn_automata(
         sizes = {"automata": len(groups), "n": options.states, "rows": len(tree.row_automaton)}
         resumed = _open_run(checkpoint, settings, sizes)
 
-    def save(run: EMRun[Automata, Automata]) -> None:
-        assert checkpoint is not None
-        _save_run(checkpoint, settings, run)
-
     with ThreadPoolExecutor(jobs) as threads, one_thread():
         return run_em(
             _AutomataEM(groups, tree, options, seed, threads),
@@ -294,7 +291,7 @@ def learn_automata(
             stage=STAGE,
             scorer=scorer,
             resumed=resumed,
-            save=None if checkpoint is None else save,
+            save=None if checkpoint is None else partial(_save_run, checkpoint, settings),
             progress=progress,
         )
 

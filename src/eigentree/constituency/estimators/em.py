@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.learn.clustering import cluster_states
@@ -23,16 +23,26 @@ class EM:
     is_latent: ClassVar[bool] = True
     is_signed: ClassVar[bool] = False
     projecting: ClassVar[None] = None
+    start: ClassVar[Literal["random", "clusters"]] = "random"
 
     em: EMOptions
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "em", replace(self.em, start="random"))
+        object.__setattr__(self, "em", replace(self.em, start=self.start))
 
     @property
     def states(self) -> int:
         """Maximum number of latent states of a nonterminal."""
         return self.em.states
+
+    def node_states(
+        self,
+        examples: Examples,  # noqa: ARG002 - for estimators that assign states
+        seed: int,  # noqa: ARG002
+        progress: Progress | None,  # noqa: ARG002
+    ) -> tuple[Ints | None, dict[str, Any]]:
+        """The initial state of each node, None for a random start, and a report on them."""
+        return None, {}
 
     def fit(
         self,
@@ -46,40 +56,46 @@ class EM:
         progress: Progress | None = None,
     ) -> tuple[LPCFG, dict[str, Any]]:
         """Run EM; keep the iteration with the best F1 on the held-out trees, or else the last."""
-        return _iterate(examples, self.em, None, {}, validation, seed, jobs, checkpoint, progress)
+        states, report = self.node_states(examples, seed, progress)
+        trace = learn_em(
+            examples,
+            self.em,
+            states=states,
+            n_states=capped_states(examples, self.em),
+            scorer=None if validation is None else validation.scorer(progress),
+            validation_digest="" if validation is None else validation.digest(report),
+            checkpoint=checkpoint,
+            jobs=jobs,
+            seed=seed,
+            progress=progress,
+        )
+        record = [
+            {
+                "iteration": each.number,
+                "log_likelihood": each.log_likelihood,
+                "f1": each.score,
+                "cpu_seconds": each.cpu_seconds,
+            }
+            for each in trace.record
+        ]
+        return trace.model, {
+            **report,
+            "em": {"settings": asdict(self.em), "record": record, "best": trace.best_number},
+        }
 
 
 @dataclass(frozen=True, slots=True)
-class ClusteredEM:
+class ClusteredEM(EM):
     """Settings of `eigentree.constituency.learn.em` initialised by clusters; see `Estimator`."""
 
-    is_latent: ClassVar[bool] = True
-    is_signed: ClassVar[bool] = False
-    projecting: ClassVar[None] = None
+    start: ClassVar[Literal["random", "clusters"]] = "clusters"
 
-    em: EMOptions
     spectral: SpectralOptions
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "em", replace(self.em, start="clusters"))
-
-    @property
-    def states(self) -> int:
-        """Maximum number of latent states of a nonterminal."""
-        return self.em.states
-
-    def fit(
-        self,
-        examples: Examples,
-        *,
-        validation: Validation | None = None,
-        projections: Projections | None = None,
-        seed: int = 0,
-        jobs: int = 1,
-        checkpoint: Path | None = None,
-        progress: Progress | None = None,
-    ) -> tuple[LPCFG, dict[str, Any]]:
-        """Cluster the nodes, then run EM as `EM.fit` does."""
+    def node_states(
+        self, examples: Examples, seed: int, progress: Progress | None
+    ) -> tuple[Ints | None, dict[str, Any]]:
+        """The clusters of the nodes by their spectral projections."""
         projections = project(examples, self.spectral, seed=seed, progress=progress)
         states = cluster_states(
             examples,
@@ -88,46 +104,4 @@ class ClusteredEM:
             shrinkage=self.spectral.shrinkage,
             seed=seed,
         )
-        report = {"spectral": asdict(self.spectral), **projections.report()}
-        return _iterate(
-            examples, self.em, states, report, validation, seed, jobs, checkpoint, progress
-        )
-
-
-def _iterate(
-    examples: Examples,
-    em: EMOptions,
-    states: Ints | None,
-    report: dict[str, Any],
-    validation: Validation | None,
-    seed: int,
-    jobs: int,
-    checkpoint: Path | None,
-    progress: Progress | None,
-) -> tuple[LPCFG, dict[str, Any]]:
-    """The grammar of the kept iteration, and the report with a record of all iterations."""
-    trace = learn_em(
-        examples,
-        em,
-        states=states,
-        n_states=capped_states(examples, em),
-        scorer=None if validation is None else validation.scorer(progress),
-        validation_digest="" if validation is None else validation.digest(report),
-        checkpoint=checkpoint,
-        jobs=jobs,
-        seed=seed,
-        progress=progress,
-    )
-    record = [
-        {
-            "iteration": each.number,
-            "log_likelihood": each.log_likelihood,
-            "f1": each.score,
-            "cpu_seconds": each.cpu_seconds,
-        }
-        for each in trace.record
-    ]
-    return trace.model, {
-        **report,
-        "em": {"settings": asdict(em), "record": record, "best": trace.best_number},
-    }
+        return states, {"spectral": asdict(self.spectral), **projections.report()}

@@ -39,6 +39,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal
@@ -218,10 +219,6 @@ def learn_em(
         progress(COMPILATION, 0.0)
     _compile(trees, layout)
 
-    def save(run: EMRun[Values, LPCFG]) -> None:
-        assert checkpoint is not None
-        save_run(checkpoint, settings, run)
-
     with ThreadPoolExecutor(jobs) as threads, one_thread():
         return run_em(
             _TreeEM(trees, layout, backbone, options, states, seed, threads),
@@ -229,7 +226,7 @@ def learn_em(
             stage=STAGE,
             scorer=scorer,
             resumed=resumed,
-            save=None if checkpoint is None else save,
+            save=None if checkpoint is None else partial(save_run, checkpoint, settings),
             progress=progress,
         )
 
