@@ -10,6 +10,7 @@ import sys
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from importlib import import_module
 from itertools import chain
@@ -338,8 +339,15 @@ def test_no_function_calls_itself():
 SECTION = re.compile(r"^(?:Parameters|Attributes)\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", re.M | re.S)
 
 
+@cache
+def classes() -> dict[str, ast.ClassDef]:
+    """All classes of the package by name."""
+    nodes = (node for path in MODULES for node in ast.walk(ast.parse(path.read_text("utf-8"))))
+    return {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
+
+
 def arguments_of(node: ast.FunctionDef | ast.ClassDef) -> set[str]:
-    """What may be documented: a function's arguments; a class's fields and its own making."""
+    """A function's arguments, or the attributes of a class and of its bases in the package."""
     if isinstance(node, ast.FunctionDef):
         every = node.args
         named = [*every.posonlyargs, *every.args, *every.kwonlyargs, every.vararg, every.kwarg]
@@ -351,6 +359,9 @@ def arguments_of(node: ast.FunctionDef | ast.ClassDef) -> set[str]:
             names.add(part.target.id)
         elif isinstance(part, ast.FunctionDef):
             names |= {part.name} | (arguments_of(part) if part.name == "__init__" else set())
+    for base in node.bases:
+        if isinstance(base, ast.Name) and base.id in classes():
+            names |= arguments_of(classes()[base.id])
     return names
 
 
