@@ -22,10 +22,6 @@ TreesArgument = Annotated[
     list[str],
     typer.Argument(metavar="FILES", help="Bracket or NEGRA export files; - is standard input."),
 ]
-ModelOption = Annotated[
-    str,
-    typer.Option("--model", "-m", metavar="MODEL", help="The model file."),
-]
 OptionalModelOption = Annotated[
     str | None,
     typer.Option(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Literal, get_args
+from typing import Literal
 
 from eigentree._core.printable import visible
 from eigentree.drawing.arcs import TO_ROOT, Arcs
@@ -18,7 +18,6 @@ from eigentree.treebank.io.conllu import ROOT
 from eigentree.treebank.tree import Tree
 
 TreeStyle = Literal["forest", "qtree"]
-TREE_STYLES: tuple[str, ...] = get_args(TreeStyle)
 
 _ESCAPED = {
     "\\": r"\textbackslash{}",

@@ -32,7 +32,7 @@ seen together, and unknown ones, have the largest distance of all.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
@@ -228,7 +228,6 @@ def count_moments(
     largest_distance: int,
     *,
     jobs: int = 1,
-    progress: Callable[[int], object] | None = None,
 ) -> Moments:
     """Compute the moments of a text in one pass.
 
@@ -244,8 +243,6 @@ def count_moments(
         In words.
     jobs
         Number of processes; the result is the same for any number.
-    progress
-        Called with the number of sentences of each chunk.
 
     Raises
     ------
@@ -261,7 +258,7 @@ def count_moments(
     combinations of tag and class, otherwise p^2 numbers per pair of tags and distance.
     """
     counter = _Counter(vectors, tag_map, largest_distance)
-    chunks = _chunks(sentences, progress or (lambda _: None))
+    chunks = _chunks(sentences)
     if jobs == 1:
         parts: Iterator[Moments] = map(counter, chunks)
         moments = _sum(parts)
@@ -291,9 +288,7 @@ def _bounded(
         yield future.result()
 
 
-def _chunks(
-    sentences: Iterable[Tagged], progress: Callable[[int], object]
-) -> Iterator[list[Tagged]]:
+def _chunks(sentences: Iterable[Tagged]) -> Iterator[list[Tagged]]:
     """Batches of sentences with about `CHUNK` words each."""
     chunk: list[Tagged] = []
     n_words = 0
@@ -302,11 +297,9 @@ def _chunks(
         n_words += len(words)
         if n_words >= CHUNK:
             yield chunk
-            progress(len(chunk))
             chunk, n_words = [], 0
     if chunk:
         yield chunk
-        progress(len(chunk))
 
 
 class _Counter:
@@ -430,27 +423,6 @@ def metric_of(moments: Moments, tag_map: TagMap, options: MetricOptions) -> Tree
         raise GrammarError("no sentence has two words, so there are no distances")
     table[np.isnan(table)] = known.max()
     return TreeMetric(moments.tags, tag_map, table)
-
-
-def learn_tree_metric(
-    sentences: Iterable[Tagged],
-    vectors: WordVectors,
-    tag_map: TagMap,
-    options: MetricOptions = MetricOptions(),
-    *,
-    jobs: int = 1,
-    progress: Callable[[int], object] | None = None,
-) -> TreeMetric:
-    """Learn the tree metric of a tagged text: `count_moments`, then `metric_of`.
-
-    References
-    ----------
-    parikh-2014.
-    """
-    moments = count_moments(
-        sentences, vectors, tag_map, options.largest_distance, jobs=jobs, progress=progress
-    )
-    return metric_of(moments, tag_map, options)
 
 
 def _kernel(largest: int, bandwidth: float) -> Floats:
