@@ -339,11 +339,11 @@ def read_input(
     from eigentree.tokenisation.reader import read_text
     from eigentree.treebank.cleaning import CleaningOptions
     from eigentree.treebank.io.sentences import read_sentences
-    from eigentree.treebank.io.text_files import open_text
+    from eigentree.treebank.io.text_files import displayed_name, open_text
 
     numbers = count(1)
     for file in files:
-        name = file_name(file)
+        name = displayed_name(file)
         # A line is a sentence or part of one, so the rest can be read after a bad one.
         with open_text(file, keep_bad_bytes=True) as lines:
             if input_format == "raw":
@@ -389,11 +389,6 @@ def _of_text(number: int, name: str, read: ReadText) -> InputSentence:
     return InputSentence(
         number, place, words, None, problem, line=read.line, offsets=offsets, text=read.text
     )
-
-
-def file_name(file: str) -> str:
-    """What messages call a file."""
-    return "<standard input>" if file == "-" else file
 
 
 def text_lines(lines: Iterable[str], name: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ from eigentree.cli._options import (
     QuietOption,
     SeedOption,
 )
-from eigentree.cli._parsing import InputErrors, file_name
+from eigentree.cli._parsing import InputErrors
 from eigentree.cli._training import (
     Stages,
     UsedBy,
@@ -307,10 +307,10 @@ def read(files: list[str]) -> Iterator[tuple[str, list[str]]]:
 
 def _read(files: list[str], form: InputFormat) -> Iterator[tuple[str, TaggedSentence]]:
     from eigentree.treebank.io.sentences import read_sentences
-    from eigentree.treebank.io.text_files import open_text
+    from eigentree.treebank.io.text_files import displayed_name, open_text
 
     for file in files:
-        name = file_name(file)
+        name = displayed_name(file)
         with open_text(file) as lines:
             for sentence in read_sentences(lines, form, name=name):
                 yield f"{name}:{sentence.line}", sentence

@@ -13,7 +13,6 @@ import typer
 from eigentree.cli._common import keep_inputs, message
 from eigentree.cli._options import OnError, OutputOption
 from eigentree.cli._output import write_picture
-from eigentree.cli._parsing import file_name
 from eigentree.errors import SettingsError, counted
 
 if TYPE_CHECKING:
@@ -84,7 +83,7 @@ def draw(
 
     CoNLL-U is recognised by its first row, and drawn as arcs.
     """
-    from eigentree.treebank.io.text_files import open_text
+    from eigentree.treebank.io.text_files import displayed_name, open_text
 
     ends = [name for end, name in _BY_NAME.items() if output_file.lower().endswith(end)]
     if output_format == "auto":
@@ -98,7 +97,7 @@ def draw(
     if width is None:
         width = shutil.get_terminal_size((100, 24)).columns if output_file == "-" else 100
     keep_inputs(output_file, [file])
-    name = file_name(file)
+    name = displayed_name(file)
     with open_text(file, keep_bad_bytes=on_error == "skip") as text:
         is_conllu, lines = _recognise(text)
         if is_conllu:

@@ -15,7 +15,6 @@ from eigentree.cli._options import (
     ScoredOnErrorOption,
     SeedOption,
 )
-from eigentree.cli._parsing import file_name
 from eigentree.cli._scoring import check_scored_files, leave, paired, print_json, write_rows
 from eigentree.errors import SettingsError
 
@@ -141,10 +140,10 @@ def _read_gold(
     path: str, tags: Sequence[str] | None, empty_labels: Sequence[str], on_error: OnError
 ) -> _Gold:
     from eigentree.evaluation.unlabelled import gold_bracketing
-    from eigentree.treebank.io.text_files import open_text
+    from eigentree.treebank.io.text_files import displayed_name, open_text
     from eigentree.treebank.reader import read_trees
 
-    name = file_name(path)
+    name = displayed_name(path)
     result = _Gold(name, [], [], [], 0, [])
     n_trees = 0
     with open_text(path, keep_bad_bytes=on_error == "skip") as stream:
@@ -166,12 +165,12 @@ def _read_gold(
 def _read_parsed(
     path: str, notation: Notation, empty_labels: Sequence[str], on_error: OnError
 ) -> _Parsed:
-    from eigentree.treebank.io.text_files import open_text
+    from eigentree.treebank.io.text_files import displayed_name, open_text
     from eigentree.treebank.io.unlabelled import read_bracketings
 
     with open_text(path, keep_bad_bytes=on_error == "skip") as stream:
         text = list(stream)
-    result = _Parsed(file_name(path), [], [], len(text), [])
+    result = _Parsed(displayed_name(path), [], [], len(text), [])
     for record in read_bracketings(
         text, notation=notation, name=result.name, on_error=on_error, empty_labels=empty_labels
     ):

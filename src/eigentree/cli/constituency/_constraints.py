@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from eigentree.cli._parsing import InputErrors, InputFormat, InputSentence, file_name
+from eigentree.cli._parsing import InputErrors, InputFormat, InputSentence
 
 if TYPE_CHECKING:
     from eigentree.constituency.ensemble.parser import EnsembleParser
@@ -37,9 +37,9 @@ def with_constraints(
     """
     from eigentree.errors import EigentreeError
     from eigentree.treebank.constraints import Constraints
-    from eigentree.treebank.io.text_files import open_text
+    from eigentree.treebank.io.text_files import displayed_name, open_text
 
-    name = file_name(file)
+    name = displayed_name(file)
     with open_text(file) as lines:
         number, has_ended = 0, False
         for sentence in sentences:

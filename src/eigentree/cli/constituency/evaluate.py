@@ -20,7 +20,6 @@ from eigentree.cli._options import (
     SeedOption,
     SeparatorOption,
 )
-from eigentree.cli._parsing import file_name
 from eigentree.cli._scoring import (
     ScoreTables,
     check_scored_files,
@@ -120,10 +119,10 @@ def _options(
 
 def _read(path: str, on_error: OnError) -> TreeFile:
     from eigentree.evaluation.tables.scoring import TreeFile
-    from eigentree.treebank.io.text_files import open_text
+    from eigentree.treebank.io.text_files import displayed_name, open_text
 
     with open_text(path, keep_bad_bytes=on_error == "skip") as lines:
-        file = TreeFile.of_lines(lines, file_name(path), on_error)
+        file = TreeFile.of_lines(lines, displayed_name(path), on_error)
     for problem in file.problems:
         message(problem)
     return file

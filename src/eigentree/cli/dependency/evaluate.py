@@ -19,7 +19,6 @@ from eigentree.cli._options import (
     SecondArgument,
     SeedOption,
 )
-from eigentree.cli._parsing import file_name
 from eigentree.cli._scoring import (
     ScoreTables,
     check_scored_files,
@@ -116,9 +115,9 @@ class _File(NamedTuple):
 
 def _read(path: str, on_error: OnError) -> _File:
     from eigentree.treebank.io.conllu import read_conllu
-    from eigentree.treebank.io.text_files import open_text
+    from eigentree.treebank.io.text_files import displayed_name, open_text
 
-    name = file_name(path)
+    name = displayed_name(path)
     sentences: list[Sentence | None] = []
     lines: list[int] = []
     n_malformed = 0

@@ -25,7 +25,6 @@ from eigentree.cli._parsing import (
     InputSentence,
     Product,
     Rendered,
-    file_name,
     model_path,
     read_input,
     reported,
@@ -154,12 +153,12 @@ class _Dependencies(Product["DependencyParser"]):
 
     def _read_conllu(self, parser: DependencyParser, files: list[str]) -> Iterator[InputSentence]:
         from eigentree.treebank.io.conllu import read_conllu
-        from eigentree.treebank.io.text_files import open_text
+        from eigentree.treebank.io.text_files import displayed_name, open_text
         from eigentree.treebank.tag_schemes import tags_of
 
         number = 0
         for file in files:
-            name = file_name(file)
+            name = displayed_name(file)
             # An empty line ends a sentence, so the rest can be read after a bad one.
             with open_text(file, keep_bad_bytes=True) as lines:
                 for record in read_conllu(lines, name=name, on_error="skip", heads="ignore"):
