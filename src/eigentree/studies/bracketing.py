@@ -86,8 +86,6 @@ class InducedModel(ModelTable):
         ``metric`` and ``constituent-context`` are trained; ``left``, ``right`` and ``random`` are
         baselines; ``best-binary`` is the best binary tree; ``brackets`` are those of another
         program.
-    name
-        The name; by default the method.
     top
         The root split: ``verbs``, ``free``, ``gold``, or several.  The default is ``verbs`` for
         ``metric`` and ``free`` for ``constituent-context``.

@@ -55,8 +55,6 @@ class Model(WithTrainingSettings, ModelTable):
     ----------
     method
         A method of training.
-    name
-        The name; by default the method.
     states, seeds
         One or several; they override the study's.
     """

@@ -59,8 +59,6 @@ class DependencyModel(ModelTable):
     ----------
     method
         The training method of the automata.
-    name
-        The name; by default the method, with the lexical model.
     states
         Maximum numbers of hidden states, one or several; ignored by ``det``, ``det+f`` and
         ``sibling``.

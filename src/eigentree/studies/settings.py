@@ -44,7 +44,13 @@ Seeds = Annotated[list[Annotated[int, Field(ge=0, strict=True)]], *OneOrMore]
 
 
 class ModelTable(SettingsTable):
-    """A model of a study; its name is by default its method."""
+    """A model of a study.
+
+    Attributes
+    ----------
+    name
+        The name in reports; by default the method.
+    """
 
     name: Name = ""
 
