@@ -97,7 +97,7 @@ def test_alignment(files, capsys):
     names = files(gold=GOLD, parsed=f"{cat}\n(who ?)\n{cook}\n")
     assert run(*names, "--notation", "plain", "--align") == 1
     out = capsys.readouterr().out
-    assert "parsed: 1 parse has words that match no remaining gold tree, on line 2" in out
+    assert "parsed: 1 parse has words that match no remaining gold sentence, on line 2" in out
     assert ["F1", "of", "parses,", "%", "71.43", "71.43", "71.43", "71.43", "71.43"] in cells(out)
 
 
@@ -125,7 +125,7 @@ def test_gold_trees_that_cannot_be_used(files, capsys):
     assert "gold:2: no gold tree" in out
     assert ["F1", "of", "parses,", "%", "76.92", "76.92", "76.92", "76.92", "76.92"] in cells(out)
     assert run(*files(gold="(())\n", parsed=PLAIN)) == 2
-    assert "gold: there is no gold tree to compare with" in capsys.readouterr().err
+    assert "gold: no gold trees to compare with" in capsys.readouterr().err
 
 
 def test_punctuation_that_counts_is_told_of(files, capsys):
