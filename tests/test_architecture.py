@@ -88,6 +88,11 @@ def dotted(path: Path) -> str:
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text("utf-8"))
+
+
 def room(module: str) -> str:
     """The first part below the package; empty for the table of public names itself."""
     return module.split(".")[1] if "." in module else ""
@@ -99,7 +104,7 @@ def below(module: str, folder: str) -> bool:
 
 
 def imports_of(path: Path) -> Iterator[Import]:
-    stack: list[tuple[ast.AST, bool]] = [(ast.parse(path.read_text("utf-8")), True)]
+    stack: list[tuple[ast.AST, bool]] = [(tree_of(path), True)]
     while stack:
         node, at_load = stack.pop()
         if isinstance(node, ast.Import):
@@ -172,7 +177,7 @@ def test_cycles_are_found():
 
 def defined_classes() -> Iterator[tuple[str, ast.ClassDef]]:
     for path in MODULES:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.ClassDef):
                 yield dotted(path), node
 
@@ -186,7 +191,7 @@ def test_array_aliases_are_defined_once():
     assigned = {
         (dotted(path), ast.unparse(node.targets[0]), ast.unparse(node.value))
         for path in MODULES
-        for node in ast.parse(path.read_text("utf-8")).body
+        for node in tree_of(path).body
         if isinstance(node, ast.Assign)
     }
     aliases = {
@@ -291,7 +296,7 @@ def test_every_kernel_has_a_docstring():
     wrong = [
         f"{path.stem}.{node.name}"
         for path in SOURCE.rglob("_kernels*.py")
-        for node in ast.parse(path.read_text("utf-8")).body
+        for node in tree_of(path).body
         if isinstance(node, ast.FunctionDef) and ast.get_docstring(node) is None
     ]
     assert wrong == []
@@ -325,7 +330,7 @@ def test_no_function_calls_itself():
     # Trees are deeper than Python's stack, so everything that walks keeps a stack of its own.
     wrong = []
     for path in MODULES:
-        tree = ast.parse(path.read_text("utf-8"))
+        tree = tree_of(path)
         classes = (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
         methods = {part for node in classes for part in node.body}  # not called by a bare name
         for outer in ast.walk(tree):
@@ -342,7 +347,7 @@ SECTION = re.compile(r"^(?:Parameters|Attributes)\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\
 @cache
 def classes() -> dict[str, ast.ClassDef]:
     """All classes of the package by name."""
-    nodes = (node for path in MODULES for node in ast.walk(ast.parse(path.read_text("utf-8"))))
+    nodes = (node for path in MODULES for node in ast.walk(tree_of(path)))
     return {node.name: node for node in nodes if isinstance(node, ast.ClassDef)}
 
 
@@ -368,7 +373,7 @@ def arguments_of(node: ast.FunctionDef | ast.ClassDef) -> set[str]:
 @pytest.mark.parametrize("path", MODULES, ids=dotted)
 def test_docstrings_name_what_is_there(path):
     wrong = []
-    for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             for section in SECTION.findall(ast.get_docstring(node) or ""):
                 heads = re.findall(r"^(\w[^:\n]*)", section, re.MULTILINE)

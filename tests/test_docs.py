@@ -192,6 +192,7 @@ def test_the_bibliography_has_every_work():
     assert sections == sorted(keys)
 
 
+@pytest.mark.slow
 def test_reference_has_every_option():
     # By another way than the page is made: the words of the help itself.
     told = (ROOT / "docs/reference.md").read_text("utf-8")
@@ -211,6 +212,7 @@ def test_reference_has_every_option():
         assert {option for option in options if f"{option}`" not in section} == set(), verb
 
 
+@pytest.mark.slow
 def test_words_of_the_glossary_are_those_of_the_code():
     rows = re.findall(
         r"^\| ([^|]+) \|[^|]+\| ([^|]*) ?\|$", GLOSSARY.read_text("utf-8"), re.MULTILINE

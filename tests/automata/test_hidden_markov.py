@@ -151,6 +151,7 @@ def test_the_value_is_the_sum_over_all_sequences_of_states():
     assert model.value([]) == (-np.inf, 0)
 
 
+@pytest.mark.slow
 def test_a_full_rank_changes_no_value_and_a_low_one_approximates():
     model = counted()
     words = ["the", "old", "dog", "saw", "it"]

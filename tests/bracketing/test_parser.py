@@ -350,6 +350,7 @@ def test_what_has_no_meaning_in_training_is_refused():
         BracketingTrainingOptions(clusters=1)
 
 
+@pytest.mark.slow
 def test_parsers_score_themselves_and_can_not_be_changed():
     gold = demo_trees()
     result = learned().evaluate(gold, [10])

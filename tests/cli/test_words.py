@@ -94,6 +94,7 @@ def test_cca_writes_what_the_library_learns(vectors, text, sentences, tmp_path):
     assert (code, out) == (0, vectors.read_text("utf-8"))
 
 
+@pytest.mark.slow
 def test_assign_adds_new_words(clusters, sentences, tmp_path):
     path = tmp_path / "new.txt"
     path.write_text("The wug saw the dog .\nThe old wug slept .\nblick\n", "utf-8")

@@ -75,6 +75,7 @@ def test_every_class_of_grammar_keeps_constraints(kind: str, constraints: Constr
         check_kept(parser.parse(WORDS, tags, constraints=constraints, kbest=5), constraints)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_every_objective_keeps_constraints(objective):
     parser = with_options(parsers()["pcfg"], objective=objective)
@@ -310,6 +311,7 @@ def tree_of(record: dict) -> Tree:
     return parse_tree(record["tree"]).children[0]
 
 
+@pytest.mark.slow
 def test_square_brackets_are_kept(model, tmp_path):
     lines = ["The dog sees [the old] cat .", "[NP The] dog [sees the old cat .]", "", "The dog ["]
     code, records, err = parse_lines(model, tmp_path, lines, "--input-format", "bracketed")

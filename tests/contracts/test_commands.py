@@ -148,6 +148,7 @@ def test_no_input_is_no_output(name, tmp_path):
     assert out.count("\n") <= 1  # a table has a row of headings
 
 
+@pytest.mark.slow
 @reading_commands
 def test_processes_change_nothing(name, tmp_path):
     reading = readings()[name]

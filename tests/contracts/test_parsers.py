@@ -76,12 +76,14 @@ def test_a_model_of_another_kind_is_refused(product, tmp_path):
                 type(other.make()).load(path)
 
 
+@pytest.mark.slow
 def test_processes_change_nothing(product):
     sentences = product.sentences()[:40]
     alone = list(product.make().parse_many(sentences))
     assert list(product.make().parse_many(sentences, jobs=2)) == alone
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_results_before_an_error_are_returned(product, jobs):
     if product is PRODUCTS["ensemble"]:

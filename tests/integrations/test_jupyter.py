@@ -51,6 +51,7 @@ def test_chains_of_one_label_keep_their_confidences_apart():
     assert re.findall(r"S: [0-9.]+ %", result._repr_svg_()) == ["S: 90.0 %", "S: 10.0 %"]
 
 
+@pytest.mark.slow
 def test_real_parses_are_shown():
     assert BracketingResult(["ice", "melts"], ["N", "V"], TREE)._repr_svg_() == TREE._repr_svg_()
     result = demo_parser().parse(["The", "old", "man", "saw", "the", "dog", "."], marginals=0.01)

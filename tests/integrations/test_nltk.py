@@ -111,6 +111,7 @@ def test_a_corpus_of_nltk_is_cleaned():
         read_nltk([nltk.Tree("S", ["a"]), nltk.Tree("S", [])])
 
 
+@pytest.mark.slow
 def test_a_corpus_of_nltk_makes_a_parser():
     trees = read_nltk(to_nltk(tree, escaped=True) for tree in demo_trees())
     assert trees == list(demo_trees())
@@ -157,6 +158,7 @@ def test_trees_are_those_of_the_k_best_list(plain):
     assert logs == sorted(logs, reverse=True)
 
 
+@pytest.mark.slow
 def test_few_are_found_where_few_are_wanted(plain, monkeypatch):
     asked = []
     parse = ConstituencyParser.parse

@@ -305,6 +305,7 @@ def test_attributes_of_others_are_left_alone(model):
         Span.set_extension("labels", getter=getters[2], force=True)
 
 
+@pytest.mark.slow
 def test_spacy_finds_the_component_by_its_entry_point(tmp_path, model):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     points = project["entry-points"]["spacy_factories"]

@@ -111,6 +111,7 @@ def test_a_model_has_a_run_for_each_combination_of_its_numbers(folder, result):
     assert study(folder, longest=12).limits == [8, 12]
 
 
+@pytest.mark.slow
 def test_distances_are_scored_as_the_parser_brackets(folder, result):
     text = read_treebank(folder / "text.mrg", cleaning=CleaningOptions(cut_tags=True)).trees
     words = [[word.lower() for word in tree.words()] for tree in text]

@@ -227,6 +227,7 @@ def test_members_are_scored_as_if_they_parsed_alone(result, files, part):
         assert member["f1"][part] == pytest.approx(expected, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", ["dev", "test"])
 def test_families_have_their_oracle_and_diversity(result, files, part):
     gold, parsed = outputs(result, files, part)

@@ -233,6 +233,7 @@ def test_labels_that_look_like_ours_stay_apart():
         assert len(same) == len(set(same)) == 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("direction", "unary"), [("left", True), ("left", False), ("head", False)])
 def test_depth_of_a_hundred_thousand(direction: str, unary: bool):
     depth = 100_000

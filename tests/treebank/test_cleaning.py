@@ -56,6 +56,7 @@ def test_what_does_not_change_is_shared():
     assert cleaned.children[0].children[0] is tree.children[0].children[0]
 
 
+@pytest.mark.slow
 def test_depth_is_no_limit():
     tree = Tree("NN", (), "core")
     for _ in range(100_000):

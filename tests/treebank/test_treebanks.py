@@ -180,6 +180,7 @@ def test_a_format_can_be_forced(folder):
         read_treebank(folder / "two.export", format="brackets")
 
 
+@pytest.mark.slow
 def test_a_tree_of_any_depth_is_read_and_cleaned(tmp_path):
     path = tmp_path / "deep.mrg"
     depth = 100_000

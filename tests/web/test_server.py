@@ -287,6 +287,7 @@ def test_a_port_in_use(running, demo):
     )
 
 
+@pytest.mark.slow
 def test_get_needs_no_port(demo):
     code, out, err = run_verb("serve", "-m", demo, "--get", "/api/health")
     assert (code, err) == (0, "")

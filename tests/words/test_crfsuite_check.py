@@ -150,6 +150,7 @@ def forge_at_random(n_models: int) -> None:
     sys.stdout.write(f"{refused}\n")
 
 
+@pytest.mark.slow
 def test_random_forgeries_do_no_harm():
     # In a process of its own: what the check lets through by mistake would end it.
     call = f"from {__name__} import forge_at_random; forge_at_random(150)"

@@ -57,6 +57,7 @@ def spans(bracketing) -> set[tuple[int, int]]:
     return {(start, end) for start, end, _ in bracketing.spans.tolist()}
 
 
+@pytest.mark.slow
 @both
 @pytest.mark.parametrize("n", [2, 3, 4, 5, 6, 7])
 def test_shortest_trees_are_those_of_enumeration(n, least_squares):

@@ -52,6 +52,7 @@ def test_the_table_tells_raw_and_calibrated_of_both_ways(folder):
     ]
 
 
+@pytest.mark.slow
 def test_a_calibrated_model_parses_alike(folder):
     _, plain, _ = run_verb("parse", "-m", folder / "plain.egt", folder / "sentences.txt", "-q")
     assert parsed(folder, "-q")[0] == plain

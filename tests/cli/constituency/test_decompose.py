@@ -53,6 +53,7 @@ def test_a_model_is_decomposed_inspected_and_parses(model, tmp_path):
     assert len(parsed.splitlines()) == len(HELD_OUT.read_text().splitlines())
 
 
+@pytest.mark.slow
 def test_a_model_may_take_the_place_of_its_own_input(model, tmp_path):
     path, other = tmp_path / "own.egt", tmp_path / "other.egt"
     path.write_bytes(model.read_bytes())

@@ -120,6 +120,7 @@ def test_stages_and_a_summary_are_told(trained):
     assert f"{trained.folder / 'work'} (" in trained.message
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tags", ["gold", "own"])
 def test_held_out_trees_score_every_answer(trained, tags):
     scores = scores_of(trained.message, tags)

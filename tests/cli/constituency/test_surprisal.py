@@ -65,6 +65,7 @@ def test_a_row_for_every_word_and_every_end(model, tmp_path):
     assert f"{path}:3: the sentence can't end here" in err
 
 
+@pytest.mark.slow
 def test_what_cannot_follow_is_marked_and_told(model, tmp_path):
     path = tmp_path / "sentences.txt"
     path.write_text(f"dog . the the . .\n{SENTENCE}\n", "utf-8")

@@ -56,6 +56,7 @@ def test_a_calibration_stays_with_the_ensemble_that_it_was_made_with(tmp_path):
     assert not (folder / "calibration.egt").exists()
 
 
+@pytest.mark.slow
 def test_a_calibration_of_another_ensemble_is_refused(ensemble_folder, tmp_path):
     folder = tmp_path / "ensemble"
     copytree(ensemble_folder, folder)

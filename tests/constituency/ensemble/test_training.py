@@ -110,6 +110,7 @@ def test_what_a_folder_holds(ensemble_folder):
     assert names == {"ensemble.egt", *members, *predictions, *rerankers}
 
 
+@pytest.mark.slow
 def test_work_that_is_done_is_not_done_again(tmp_path, small_folder, learned):
     folder = copytree(small_folder, tmp_path / "copy")
     calls: list[tuple[str, float]] = []

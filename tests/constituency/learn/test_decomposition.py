@@ -193,6 +193,7 @@ def test_options_and_negative_values_are_refused():
         demo_parser().in_kruskal_form(DecompositionOptions(rank=2))
 
 
+@pytest.mark.slow
 def test_more_components_than_entries_are_not_made(plain: ConstituencyParser):
     entries = len(rule_tensor(plain.grammar).values)
     found = plain.in_kruskal_form(DecompositionOptions(10**9, "hals", iterations=1))

@@ -114,6 +114,7 @@ def test_the_files_hold_the_same_figures(result):
     assert (folder / "report.md").read_text("utf-8") == as_markdown(json.loads(text))
 
 
+@pytest.mark.slow
 def test_every_model_is_in_the_table_with_its_figures(figures):
     page = Page(as_html(figures))
     header, *rows = page.tables["Every model"]
@@ -434,6 +435,7 @@ def test_parsing_times_are_compared_with_the_same_symbols(timed):
     assert found["markov"]["symbols"] == "left, v = 2, h = 1"
 
 
+@pytest.mark.slow
 def test_decompositions_are_told_with_their_errors_and_times(decomposed):
     rows = {row["name"]: row for row in decomposed.figures["models"]}
     errors = {name: row["decomposition"] for name, row in rows.items() if row["decomposition"]}

@@ -182,6 +182,7 @@ def deep_tree():
     return tree
 
 
+@pytest.mark.slow
 def test_depth_is_no_limit(deep_tree):
     text = format_tree(deep_tree)
     again = parse_tree(text)
