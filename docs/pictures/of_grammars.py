@@ -14,7 +14,7 @@ import eigentree
 from eigentree import binarise, parse_tree, read_treebank
 from eigentree.constituency.learn.clustering import ClusteringOptions, cluster_states
 from eigentree.constituency.learn.counting import count_pcfg
-from eigentree.constituency.learn.em import Expectation, maximise, perturbed
+from eigentree.constituency.learn.em import TreeExpectation, maximise, perturbed
 from eigentree.constituency.learn.em_layout import lay_out
 from eigentree.constituency.learn.spectral import SpectralOptions, project
 from eigentree.constituency.learn.treebank_arrays import Examples
@@ -207,12 +207,12 @@ def em() -> Canvas:
     )
     counts = perturbed(layout, 0.5, 3)
     values = maximise(layout, counts)
-    found = {}
+    by_iteration = {}
     with ThreadPoolExecutor(1) as threads:
-        expectation = Expectation(skeletons, layout, threads)
+        expectation = TreeExpectation(skeletons, layout, threads)
         for iteration in range(1, 31):
             counts = expectation.step(values)[1]
-            found[iteration] = counts.words.copy()
+            by_iteration[iteration] = counts.words.copy()
             maximise(layout, counts, values)
     words = examples.lexicon.entries
     pairs = [words[word] for word, _ in examples.pairs.tolist()]
@@ -223,7 +223,7 @@ def em() -> Canvas:
         for place, word in enumerate(("she", "it", "him")):
             row = pairs.index(word)
             start = int(layout.word_start[row])
-            parts = found[iteration][start : start + 2]
+            parts = by_iteration[iteration][start : start + 2]
             share = float(parts[0] / parts.sum())
             at = x + 30 * place
             for y, height, (colour, fill) in (

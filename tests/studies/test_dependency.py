@@ -163,7 +163,7 @@ def test_the_verb_runs_studies_by_their_kind(folder):
     )
     done = experiment("study.toml", "-o", "out")
     assert done.exit_code == 1
-    assert "eigentree: spectral, 6 states: the objective viterbi is for" in done.stderr
+    assert "eigentree: spectral, 6 states: the objective viterbi requires" in done.stderr
 
 
 def test_the_verb_refuses_what_it_can_not_use(folder):

@@ -472,7 +472,7 @@ def test_candidates_must_be_over_the_same_words():
     for other in ("(A (T a) (T b))", "(A (T b))", "(A (T a) (T a) (T c))"):
         with pytest.raises(ValueError, match="differ in words"):
             extract([[parse_tree("(A (T a) (T c))"), parse_tree(other)]], OPTIONS, Rightmost())
-    with pytest.raises(ValueError, match="without candidates"):
+    with pytest.raises(ValueError, match="has no candidates"):
         extract([[]], OPTIONS, Rightmost())
 
 
