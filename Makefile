@@ -17,7 +17,7 @@ test: .venv/tests-ready
 
 test-fast: .venv/tests-ready
 	$(BIN)/ruff check
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "not slow" tests
 
 # Parses a few sentences of its own, or yours: make demo SENTENCE="The cat slept ."
 demo: .venv/ready

@@ -142,6 +142,7 @@ def test_every_method_has_its_picture():
         assert shown == [f"{page.stem}.svg"]
 
 
+@pytest.mark.slow
 def test_pictures_are_those_that_the_script_draws(tmp_path):
     subprocess.run([sys.executable, PICTURES / "make_pictures.py", tmp_path], check=True)
     drawn = {path.name: path.read_text("utf-8") for path in tmp_path.iterdir()}

@@ -39,6 +39,7 @@ def index_of(folder: Path) -> dict[str, Any]:
     return open_model(folder / "ensemble.egt").header
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verify", [True, False])
 def test_members_that_are_opened_one_by_one_change_nothing(ensemble_folder, verify):
     kept = EnsembleParser.load(ensemble_folder, verify=verify)

@@ -561,6 +561,7 @@ def results() -> dict[str, object]:
     }
 
 
+@pytest.mark.slow
 def test_compilation_is_no_part_of_an_iteration(tmp_path):
     script = (
         "from tests.constituency.learn import test_em as here\n"

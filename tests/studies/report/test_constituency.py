@@ -132,6 +132,7 @@ def test_every_model_is_in_the_table_with_its_figures(figures):
     assert matrix[2][1] == percent(figures["models"][1]["scores"]["dev"]["f1"])
 
 
+@pytest.mark.slow
 def test_ablations_are_tested_against_the_whole_model(figures):
     rows = Page(as_html(figures)).tables["Models without one component (the paper's section 4.3)"]
     assert [row[:2] for row in rows[1:]] == [
