@@ -42,9 +42,10 @@ FORMAT = "eigentree model"
 VERSION = "3"
 READ = ("1", "2", VERSION)
 # What can be done with models of some kinds, for those who took one for another.
-_VERBS = {
+_COMMANDS = {
     "parser": "eigentree parse",
     "dependency parser": "eigentree dependencies parse",
+    "bracketing parser": "eigentree induce parse",
     "automaton": "eigentree automaton",
     "hidden Markov model": "eigentree automaton",
 }
@@ -300,10 +301,10 @@ def _read(path: Path, file: BinaryIO, kind: str | None, verify: bool) -> ModelFi
         raise ModelFileError(f"{path}: the model's header isn't a JSON object")
     if kind is not None and header.get("kind") != kind:
         found = header.get("kind")
-        verbs = _VERBS.get(str(found))
+        command = _COMMANDS.get(str(found))
         raise ModelFileError(
             f"{path}: is a model of kind {found!r}; expected {kind!r}"
-            + ("" if verbs is None else f"; it is for {verbs}")
+            + ("" if command is None else f"; it is for {command}")
         )
     mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     arrays: dict[str, NDArray[Any]] = {}

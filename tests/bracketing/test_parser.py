@@ -152,7 +152,7 @@ def test_the_root_stands_where_it_is_told(made):
 
 
 def test_what_is_no_sentence_is_refused():
-    with pytest.raises(SettingsError, match="2 words but 1 tags"):
+    with pytest.raises(SettingsError, match="2 words but 1 tag"):
         parser().parse(["a", "b"], ["NN"])
     with pytest.raises(SettingsError, match="tags are given for a text"):
         parser().parse("a", ["NN"])

@@ -540,8 +540,8 @@ def test_only_a_string_is_a_text(text):
 @pytest.mark.parametrize(
     ("words", "tags", "message"),
     [
-        (["the", "dog"], ["DT"], "there are 2 words but 1 tags"),
-        ([], ["DT"], "there are 0 words but 1 tags"),
+        (["the", "dog"], ["DT"], "2 words but 1 tag"),
+        ([], ["DT"], "0 words but 1 tag"),
         (["the", ""], None, "a word of .* is empty; leave it out"),
         (["the", " "], None, "a word of .* is empty; leave it out"),
         (["the dog"], None, "a word of .* holds white space; split it"),

@@ -240,7 +240,7 @@ def test_signed_values_are_told():
 
 def test_what_can_not_be_parsed_is_refused():
     parser = plain_parser()
-    with pytest.raises(SettingsError, match="2 words but 1 tags"):
+    with pytest.raises(SettingsError, match="2 words but 1 tag"):
         parser.parse(["a", "b"], ["NOUN"])
     with pytest.raises(SettingsError, match="no tags, and the parser has no tagger"):
         parser.parse(["a"])

@@ -152,7 +152,7 @@ def test_brackets(inside):
     assert result["tree"].count("(X") == 2
     assert bad["error"] == {
         "code": "bad_sentence",
-        "message": "there are 4 words but 0 tags",
+        "message": "4 words but 0 tags",
         "where": "sentences[1]",
     }
 

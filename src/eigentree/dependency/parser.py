@@ -43,7 +43,7 @@ from eigentree.dependency.head_automata import HeadAutomata
 from eigentree.dependency.lexical_modifiers import LexicalModifiers
 from eigentree.dependency.options import DependencyOptions
 from eigentree.dependency.result import Arc, DependencyFallback, DependencyResult
-from eigentree.errors import GrammarError, SettingsError
+from eigentree.errors import GrammarError, SettingsError, counted
 from eigentree.sentence_input import PreparedSentence, Words, normalise, parse_split
 from eigentree.treebank.io.conllu import ROOT
 from eigentree.treebank.io.sentences import check_whole, check_words
@@ -401,7 +401,7 @@ def _checked_tags(tags: Sequence[Any], n_words: int) -> list[str]:
     """One tag per word, without weights; unlike tree labels, tags may have brackets."""
     tags = list(tags)
     if len(tags) != n_words:
-        raise SettingsError(f"there are {n_words} words but {len(tags)} tags")
+        raise SettingsError(f"{counted(n_words, 'word')} but {counted(len(tags), 'tag')}")
     for tag in tags:
         if not isinstance(tag, str):
             raise TypeError(f"one of the tags is {tag!r}; all must be strings")

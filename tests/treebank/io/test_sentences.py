@@ -158,7 +158,7 @@ def test_json_has_words_tags_weights_and_constraints() -> None:
         ('{"words": ["a", "b c"]}', "holds white space; split it"),
         (r'{"words": ["a\ud800"]}', r"the word 'a\ud800' holds U+D800, half of a character"),
         (r'{"words": ["a"], "tags": ["\udfff"]}', r"the tag '\udfff' holds U+DFFF"),
-        ('{"words": ["a"], "tags": []}', "there are 1 words but 0 tags"),
+        ('{"words": ["a"], "tags": []}', "1 word but 0 tags"),
         ('{"words": ["a"], "tags": ["N N"]}', "is empty or holds white space or brackets"),
         ('{"words": ["a"], "tags": [null]}', "one of the tags is None; all must be strings, or"),
         ('{"words": ["a"], "tags": [{"N": "x"}]}', "the weight of 'N' at word 1 is 'x'"),

@@ -42,7 +42,7 @@ from eigentree.constituency.result import (
     mean_confidence,
     with_alternative,
 )
-from eigentree.errors import counted
+from eigentree.errors import EigentreeError, counted
 from eigentree.sentence_input import (
     PreparedSentence,
     SentenceLike,
@@ -290,17 +290,23 @@ class EnsembleParser(SentenceParser[ParseResult]):
         check_minimum(marginals)
         while batch := list(islice(sentences, self.batch)):
             prepared, settled, calibrations, offsets = [], [], [], []
-            for given, its_tags, constraints in map(unpack, batch):
-                words, tags, places = normalise(given, its_tags, lambda: self.tokenisation)
-                offsets.append(places)
-                sentence = prepare(words, tags, self.tagger, self._tags_known)
-                settled.append(self._settled(sentence, constraints or Constraints(), soft))
-                prepared.append(sentence.under(settled[-1].kept) if constraints else sentence)
-                known = None if constraints else calibration_for(tags, self.calibrations)
-                calibrations.append(known)
+            error: Exception | None = None
+            try:
+                for given, its_tags, constraints in map(unpack, batch):
+                    words, tags, places = normalise(given, its_tags, lambda: self.tokenisation)
+                    sentence = prepare(words, tags, self.tagger, self._tags_known)
+                    settled.append(self._settled(sentence, constraints or Constraints(), soft))
+                    prepared.append(sentence.under(settled[-1].kept) if constraints else sentence)
+                    known = None if constraints else calibration_for(tags, self.calibrations)
+                    calibrations.append(known)
+                    offsets.append(places)
+            except (EigentreeError, TypeError) as problem:
+                error = problem  # raised after the results of the sentences before it
             results = self._parse(prepared, kbest, marginals)
             annotated = map(annotate, results, calibrations, offsets)
             yield from map(_marked, annotated, settled)
+            if error is not None:
+                raise error
 
     def _settled(self, sentence: PreparedSentence, constraints: Constraints, soft: bool) -> Settled:
         """The constraints that some backbone can satisfy, and those that none can."""

@@ -18,7 +18,7 @@ from functools import partial
 from numbers import Real
 from typing import Any, Literal, NamedTuple, get_args
 
-from eigentree.errors import SettingsError, TreebankFormatError
+from eigentree.errors import SettingsError, TreebankFormatError, counted
 from eigentree.treebank.cleaning import CleaningOptions, clean
 from eigentree.treebank.constraints import (
     Constraints,
@@ -338,7 +338,7 @@ def check_tags(
     """
     tags = _listed(tags, "tags")
     if len(tags) != n_words:
-        raise SettingsError(f"there are {n_words} words but {len(tags)} tags")
+        raise SettingsError(f"{counted(n_words, 'word')} but {counted(len(tags), 'tag')}")
     found: list[Tag] = []
     for number, tag in enumerate(tags, start=1):
         if isinstance(tag, str):
