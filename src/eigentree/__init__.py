@@ -9,7 +9,7 @@ kinds of parsers, `eigentree.constituency`, `eigentree.dependency` and `eigentre
 
 from __future__ import annotations
 
-from importlib import import_module
+from eigentree._core.lazy import attach
 
 __version__ = "0.2.0"
 
@@ -95,20 +95,7 @@ PUBLIC_NAMES = {
 }
 """The public names by group, each with the module below the package that defines it."""
 
-_ALIASES = {"Parser": "ConstituencyParser"}
 _MODULES = {name: module for group in PUBLIC_NAMES.values() for name, module in group.items()}
 
-__all__ = ["__version__", *_MODULES]
-
-
-def __getattr__(name: str) -> object:
-    module = _MODULES.get(name)
-    if module is None:
-        raise AttributeError(f"module 'eigentree' has no attribute {name!r}")
-    value: object = getattr(import_module(f"eigentree.{module}"), _ALIASES.get(name, name))
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__, _names = attach(__name__, _MODULES)
+__all__ = ["__version__", *_names]

@@ -625,3 +625,7 @@ def cleaning_of(description: Mapping[str, Any]) -> CleaningOptions:
     stored = description.get("treebank", {}).get("cleaning", {})
     lists = {name: tuple(value) for name, value in stored.items() if isinstance(value, list)}
     return CleaningOptions(**{**stored, **lists})
+
+
+Parser = ConstituencyParser
+"""The short name."""
