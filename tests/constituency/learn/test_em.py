@@ -1,4 +1,4 @@
-"""TreeExpectation maximisation against sums over all states, known grammars, and its own laws."""
+"""What expectation maximisation learns: known grammars, and its own laws."""
 
 from __future__ import annotations
 
@@ -6,198 +6,33 @@ import json
 import os
 import subprocess
 import sys
-from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.learn import em
 from eigentree.constituency.learn.counting import count_pcfg
-from eigentree.constituency.learn.em import EMOptions, capped_states, learn_em
+from eigentree.constituency.learn.em import EMOptions, learn_em
 from eigentree.constituency.learn.em_arrays import Layout, Values
-from eigentree.constituency.learn.em_layout import lay_out
 from eigentree.constituency.learn.treebank_arrays import Examples
-from eigentree.errors import EigentreeError, GrammarError, ModelFileError, SettingsError
+from eigentree.errors import GrammarError, SettingsError
 from eigentree.learning import em_loop
-from eigentree.learning.em_loop import EMTrace
-from eigentree.model_file import open_model, save_model
 from eigentree.simulation import pronoun_grammar, sample_trees
-from eigentree.treebank.binarise import BinariseOptions, binarise
-from eigentree.treebank.io.brackets import parse_tree
-from eigentree.treebank.lexicon import LexiconOptions
-from eigentree.treebank.tree import Tree
-from tests.demo import demo_trees
+from tests.constituency.learn.em_samples import (
+    KNOW_ALL,
+    ROOT,
+    TEXTS,
+    WEIGHTS,
+    laid_out,
+    likelihoods,
+    of_demo,
+    of_texts,
+    same_bits,
+)
 from tests.helpers import close
 from tests.oracles.language import value
-from tests.oracles.states import choices, expected
-from tests.strategies import trees
-
-ROOT = Path(__file__).resolve().parents[3]
-KNOW_ALL = LexiconOptions(rare_threshold=0)
-TEXTS = (
-    "(S (NP (D the) (N fox)) (VP (V saw) (NP (D a) (N hen))))",
-    "(S (NP (N hens)) (VP (V saw) (NP (D the) (N fox))))",
-    "(S (NP (D the) (N fox)) (VP (V ran)))",
-    "(S (NP (D the) (N fox) (N den)) (VP (V ran)))",
-    "(UH yes)",
-)
-WEIGHTS = np.array([1.0, 0.5, 2.0, 1.0, 3.0])
-
-
-def of_texts(texts=TEXTS, weights=None) -> Examples:
-    binary = [binarise(parse_tree(text), BinariseOptions()) for text in texts]
-    return Examples.of(binary, KNOW_ALL, weights)
-
-
-def of_demo(n_trees: int = 150) -> Examples:
-    return Examples.of([binarise(tree, BinariseOptions()) for tree in demo_trees()[:n_trees]])
-
-
-def laid_out(examples: Examples, states: int):
-    n_states = np.full(len(examples.symbols), states, dtype=np.int32)
-    n_states[::3] = max(1, states - 1)
-    return lay_out(examples, count_pcfg(examples), n_states)
-
-
-def step(skeletons, layout: Layout, values: Values, jobs: int = 1) -> tuple[float, Values]:
-    with ThreadPoolExecutor(jobs) as threads:
-        return em.TreeExpectation(skeletons, layout, threads).step(values)
-
-
-def parameters(layout: Layout, seed: int = 0) -> Values:
-    return em.maximise(layout, em.perturbed(layout, 2.0, seed))
-
-
-# Layout -----------------------------------------------------------------------------------
-
-
-@given(st.lists(trees(max_leaves=10), min_size=1, max_size=5), st.sampled_from([1, 7, 1000]))
-def test_the_layout_keeps_every_tree(corpus: list[Tree], block_nodes: int):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("eigentree.constituency.learn.em_layout.BLOCK_NODES", block_nodes)
-        examples = Examples.of([binarise(tree, BinariseOptions()) for tree in corpus], KNOW_ALL)
-        skeletons, layout = laid_out(examples, 3)
-    order = skeletons.order
-    assert sorted(order.tolist()) == list(range(len(examples)))
-    for name in ("symbol", "rule", "pair", "weight"):
-        assert np.array_equal(getattr(skeletons, name), getattr(examples, name)[order])
-    inner = np.flatnonzero(skeletons.rule >= 0)
-    for name in ("left", "right"):
-        child = getattr(skeletons, name)
-        assert np.array_equal(order[child[inner]], getattr(examples, name)[order[inner]])
-        assert np.all(child[inner] < inner)
-        assert np.all(child[skeletons.rule < 0] == -1)
-    for first, last in pairwise(skeletons.batch.tolist()):
-        assert len(set(skeletons.rule[first:last].tolist())) == 1
-        if skeletons.rule[first] >= 0:
-            assert last - first in (1, 4)
-            assert np.all(skeletons.left[first:last] < first)
-            assert np.all(skeletons.right[first:last] < first)
-    for first, last in pairwise(skeletons.batch[skeletons.block].tolist()):
-        nodes = np.arange(first, last)[skeletons.rule[first:last] >= 0]
-        assert np.all(skeletons.left[nodes] >= first)
-    assert np.array_equal(np.sort(skeletons.rule[inner]), skeletons.rule[skeletons.by_rule])
-    assert layout.rule_count.sum() == len(inner)
-
-
-# One step ---------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("weights", [None, WEIGHTS])
-def test_a_step_is_the_sum_over_all_states(weights):
-    examples = of_texts(weights=weights)
-    skeletons, layout = laid_out(examples, 2)
-    values = parameters(layout)
-    log_likelihood, counts = step(skeletons, layout, values)
-    by_hand, counts_by_hand = expected(examples, layout, values)
-    assert close(log_likelihood, by_hand, rtol=1e-12)
-    for name in Values._fields:
-        assert close(getattr(counts, name), getattr(counts_by_hand, name), rtol=1e-11, atol=1e-15)
-
-
-@pytest.mark.slow
-@given(st.lists(trees(max_leaves=4), min_size=1, max_size=6), st.integers(0, 100))
-def test_a_step_on_any_trees(corpus: list[Tree], seed: int):
-    examples = Examples.of([binarise(tree, BinariseOptions()) for tree in corpus], KNOW_ALL)
-    skeletons, layout = laid_out(examples, 2)
-    values = parameters(layout, seed)
-    log_likelihood, counts = step(skeletons, layout, values)
-    by_hand, counts_by_hand = expected(examples, layout, values)
-    assert close(log_likelihood, by_hand, rtol=1e-11, atol=1e-12)
-    for name in Values._fields:
-        assert close(getattr(counts, name), getattr(counts_by_hand, name), rtol=1e-10, atol=1e-15)
-
-
-def test_four_nodes_at_a_time_and_one_give_the_same(monkeypatch):
-    examples = of_demo()
-    together = laid_out(examples, 4)
-    monkeypatch.setattr("eigentree.constituency.learn.em_layout.BATCH", 1 << 30)
-    alone = laid_out(examples, 4)
-    assert len(alone[0].batch) > len(together[0].batch)
-    monkeypatch.undo()
-    values = parameters(together[1])
-    first, second = step(*together, values), step(*alone, values)
-    assert close(first[0], second[0], rtol=1e-12)
-    for name in Values._fields:
-        own, other = getattr(first[1], name), getattr(second[1], name)
-        assert close(own, other, rtol=1e-9, atol=1e-15)
-
-
-def test_states_that_are_alike_change_no_probability():
-    # 250 words make numbers far below the least that a float holds.
-    tree = Tree("N", (), "x")
-    for number in range(249):
-        tree = Tree("A", [Tree("N", (), f"w{number}"), tree])
-    examples = Examples.of([binarise(tree, BinariseOptions())], KNOW_ALL)
-    plain = count_pcfg(examples)
-    inner = examples.rule[examples.rule >= 0]
-    pairs = examples.pair[examples.pair >= 0]
-    words = plain.words
-    log_probability = (
-        np.log(plain.probability[inner]).sum()
-        + np.log((words.count / words.symbol_count[words.symbol])[pairs]).sum()
-    )
-    assert log_probability < -1000
-    for states in (1, 4):
-        skeletons, layout = laid_out(examples, states)
-        values = em.maximise(layout, em.even_counts(layout))
-        log_likelihood, counts = step(skeletons, layout, values)
-        assert close(log_likelihood, log_probability, rtol=1e-12)
-        assert close(counts.rules.sum(), 249.0, rtol=1e-10)
-        assert close(counts.words.sum(), 250.0, rtol=1e-10)
-
-
-def test_a_tree_without_probability():
-    examples = of_texts()
-    skeletons, layout = laid_out(examples, 2)
-    values = parameters(layout)
-    values.roots[:] = 0.0
-    with pytest.raises(GrammarError, match="tree 1 has log-probability -inf, which must be"):
-        step(skeletons, layout, values)
-
-
-def test_any_number_of_threads_gives_the_same_bits(monkeypatch):
-    monkeypatch.setattr("eigentree.constituency.learn.em_layout.BLOCK_NODES", 500)
-    examples = of_demo()
-    options = EMOptions(states=4, iterations=4)
-    one, three = (learn_em(examples, options, jobs=jobs) for jobs in (1, 3))
-    assert likelihoods(one) == likelihoods(three)
-    assert same_bits(one.model, three.model)
-
-
-def likelihoods(model: EMTrace[LPCFG]) -> list[float]:
-    return [each.log_likelihood for each in model.record]
-
-
-def same_bits(first: LPCFG, second: LPCFG) -> bool:
-    pairs = zip(first.parameters, second.parameters, strict=True)
-    return all(own.tobytes() == other.tobytes() for own, other in pairs)
-
+from tests.oracles.states import choices
 
 # What it learns ---------------------------------------------------------------------------
 
@@ -405,149 +240,6 @@ def test_the_best_judged_grammar_is_kept():
     assert model.best_number == 4
     assert same_bits(model.model, seen[2])
     assert not same_bits(seen[2], seen[3])
-
-
-# Checkpoints ------------------------------------------------------------------------------
-
-
-class KilledError(Exception):
-    """Stands for the end of the process."""
-
-
-def killed_after(iterations: int):
-    def progress(stage: str, share: float) -> None:
-        if stage == em.STAGE and round(share * 9) == iterations:
-            raise KilledError
-
-    return progress
-
-
-def verdict(grammar: LPCFG) -> float:
-    """Highest in the middle of a run."""
-    return -abs(float(grammar.parameters.dense.std()) - 0.034)
-
-
-OPTIONS = EMOptions(states=3, iterations=9)
-
-
-@pytest.mark.parametrize("scorer", [None, verdict])
-@pytest.mark.parametrize("iterations", [1, 4, 8])
-def test_a_killed_run_ends_as_if_it_had_not_been(tmp_path, scorer, iterations):
-    examples = of_demo(60)
-    whole = learn_em(examples, OPTIONS, scorer=scorer, checkpoint=tmp_path / "whole")
-    path = tmp_path / "killed"
-    with pytest.raises(KilledError):
-        learn_em(
-            examples, OPTIONS, scorer=scorer, checkpoint=path, progress=killed_after(iterations)
-        )
-    resumed = learn_em(examples, OPTIONS, scorer=scorer, checkpoint=path)
-    assert scorer is None or 1 < whole.best_number < 9
-    without_times = [each[:-1] for each in whole.record]
-    assert [each[:-1] for each in resumed.record] == without_times
-    assert resumed.best == whole.best
-    assert same_bits(resumed.model, whole.model)
-    # A run that is over only reads its end.
-    again = learn_em(examples, OPTIONS, scorer=scorer, checkpoint=path)
-    assert again.record == resumed.record
-    assert same_bits(again.model, whole.model)
-
-
-def test_a_finished_run_may_go_on(tmp_path):
-    examples = of_demo(60)
-    few, more = EMOptions(states=3, iterations=4), EMOptions(states=3, iterations=7)
-    learn_em(examples, few, checkpoint=tmp_path / "run")
-    model = learn_em(examples, more, checkpoint=tmp_path / "run")
-    assert likelihoods(model) == likelihoods(learn_em(examples, more))
-    assert same_bits(model.model, learn_em(examples, more).model)
-    with pytest.raises(ModelFileError, match="a run with 7 iterations, more than the 4 requested"):
-        learn_em(examples, few, checkpoint=tmp_path / "run")
-
-
-def test_the_checkpoint_of_another_run_is_refused(tmp_path):
-    examples = of_demo(60)
-    path = tmp_path / "run"
-    learn_em(examples, EMOptions(states=3, iterations=1), checkpoint=path)
-    one = EMOptions(states=3, iterations=2)
-    for message, arguments in {
-        "a run with other trees; use another file": {"examples": of_demo(61)},
-        "a run with states 3, not 4": {"options": EMOptions(states=4, iterations=2)},
-        "a run with seed 0, not 1": {"seed": 1},
-        "a run with no held-out trees; use": {"validation_digest": "abc"},
-        "a run with smoothing 5.0, not 1.0": {
-            "options": EMOptions(states=3, iterations=2, smoothing=1.0)
-        },
-    }.items():
-        with pytest.raises(ModelFileError, match=message):
-            learn_em(**{"examples": examples, "options": one, "checkpoint": path, **arguments})
-    path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(ModelFileError, match="is damaged"):
-        learn_em(examples, one, checkpoint=path)
-
-
-def test_a_checkpoint_with_another_judge_is_refused(tmp_path):
-    examples = of_demo(60)
-    options, path = EMOptions(states=3, iterations=1), tmp_path / "run"
-    learn_em(examples, options, checkpoint=path, validation_digest="abc")
-    for message, validation_digest in (
-        ("with held-out trees; use", ""),
-        ("other held-out trees, or", "d"),
-    ):
-        with pytest.raises(ModelFileError, match=message):
-            learn_em(examples, options, checkpoint=path, validation_digest=validation_digest)
-
-
-def test_a_checkpoint_with_other_clusters_is_refused(tmp_path):
-    examples = of_demo(60)
-    options, path = EMOptions(states=3, iterations=1, start="clusters"), tmp_path / "run"
-    states = np.zeros(len(examples), dtype=np.int32)
-    learn_em(examples, options, states=states, checkpoint=path)
-    n_states = capped_states(examples, options)
-    states[n_states[examples.symbol] > 1] = 1
-    with pytest.raises(ModelFileError, match="a run with other trees or other clusters; use"):
-        learn_em(examples, options, states=states, checkpoint=path)
-
-
-@pytest.mark.parametrize("judge", [None, lambda _: 0.5])
-def test_a_run_cannot_end_where_nothing_was_kept(tmp_path, monkeypatch, judge):
-    """Of an iteration that was not to be the last no grammar need have been made."""
-    monkeypatch.setattr(em_loop, "WRITING_PAUSE", 0.0)
-    examples, path = of_demo(60), tmp_path / "run"
-    with pytest.raises(KilledError):
-        learn_em(examples, OPTIONS, scorer=judge, checkpoint=path, progress=killed_after(3))
-    few = EMOptions(states=3, iterations=3)
-    with pytest.raises(ModelFileError, match="a run with more iterations than the 3 requested"):
-        learn_em(examples, few, scorer=judge, checkpoint=path)
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        (
-            lambda header, _: header.pop("record"),
-            "is not a complete checkpoint: 'record' is missing",
-        ),
-        (lambda header, _: header["settings"].pop("seed"), "checkpoint: 'seed' is missing"),
-        (lambda _, arrays: arrays.pop("best.dense"), "checkpoint: 'best.dense' is missing"),
-        (
-            lambda _, arrays: arrays.update({"values.rules": np.zeros(3)}),
-            r"its rules have shape \(3,\), not \(\d+,\)",
-        ),
-        (
-            lambda _, arrays: arrays.update({"best.dense": np.zeros(3, dtype=np.float32)}),
-            "a rule's tensor exceeds the end of its array",
-        ),
-    ],
-)
-def test_a_forged_checkpoint_is_refused(tmp_path, change, message):
-    examples = of_demo(30)
-    path = tmp_path / "run"
-    learn_em(examples, EMOptions(states=3, iterations=1), checkpoint=path)
-    file = open_model(path)
-    header, arrays = dict(file.header), dict(file.arrays)
-    change(header, arrays)
-    save_model(tmp_path / "forged", header, arrays)
-    with pytest.raises(EigentreeError, match=message):
-        learn_em(examples, EMOptions(states=3, iterations=2), checkpoint=tmp_path / "forged")
 
 
 # With the compiler and without -------------------------------------------------------------
