@@ -26,13 +26,14 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
         yield running
 
 
-@pytest.fixture(scope="session")
+# No longer than the tests of this folder, since others run event loops of their own.
+@pytest.fixture(scope="package")
 def browser() -> Iterator[object]:
     with chromium() as found:
         yield found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def context(browser) -> object:
     """The storage and cache that pages share, for pages that do not differ in these."""
     return prepared(browser.new_context())
