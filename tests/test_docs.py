@@ -2,8 +2,9 @@
 
 A block fenced as ``console`` holds lines ``$ command`` (continued by ``> ``), each followed by its
 standard output, in which ``...`` matches anything; a command without output must only succeed.  A
-block fenced as ``pycon`` is a doctest.  The blocks of one page run in order in one empty folder.  A
-block fenced as ``sh`` is set-up and is not run: it may only hold the few commands listed here.
+block fenced as ``pycon`` is a doctest.  The blocks of one page run in order in one empty folder,
+or in the one below it that ``$ cd FOLDER`` names.  A block fenced as ``sh`` is set-up and is not
+run: it may only hold the few commands listed here.
 """
 
 from __future__ import annotations
@@ -126,7 +127,10 @@ def test_examples_of_a_page_run(page, tmp_path, monkeypatch):
     for block in blocks_of(page):
         if block.language == "console":
             for command in commands_of(block):
-                check_command(command, tmp_path)
+                if command.text.startswith("cd "):
+                    monkeypatch.chdir(command.text.removeprefix("cd "))
+                else:
+                    check_command(command, Path.cwd())
         elif block.language == "pycon":
             check_session(block, page, names)
 

@@ -53,6 +53,7 @@ _COMMANDS = {
 _ALIGNMENT = 64
 _CHUNK = 1 << 20
 _LONGEST_TABLE = 100_000_000  # the limit that safetensors readers share
+_LOOKED_AT = 200  # bytes at the beginning of a file, in which the format's name must be
 _DIGEST = "sha256"
 _DIGEST_BYTES = 32
 _CODES = {
@@ -257,6 +258,13 @@ def save_model(
         raise ModelFileError(str(error)) from error
 
 
+def is_model(path: str | Path) -> bool:
+    """Whether a file begins as a model file does, by its format's name; it may be damaged."""
+    with Path(path).open("rb") as file:
+        start = file.read(_LOOKED_AT)
+    return start[8:9] == b"{" and FORMAT.encode() in start
+
+
 def open_model(path: str | Path, *, kind: str | None = None, verify: bool = True) -> ModelFile:
     """Open a model file and map its arrays into memory.
 
@@ -453,7 +461,7 @@ def _foreign(start: bytes, file: BinaryIO, n_bytes: int) -> str:
     file.seek(8)
     if n_bytes == 0:
         return "is empty, so it isn't an eigentree model"
-    if FORMAT.encode() in file.read(200):
+    if FORMAT.encode() in file.read(_LOOKED_AT):
         return "is damaged: its table can't be read; copy it again or train again"
     if start[:1] == b"\x80" and start[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
         return "looks like a pickle, which could run code, so eigentree never opens it"

@@ -8,6 +8,8 @@ import sys
 import pytest
 
 from eigentree.data import DEMO
+from eigentree.data.__main__ import copy_demo, main
+from eigentree.errors import SettingsError
 from eigentree.treebank.io.brackets import read_brackets
 
 
@@ -39,17 +41,43 @@ def test_files_are_copied(tmp_path):
     assert (folder / "train.mrg").read_bytes() == (DEMO / "train.mrg").read_bytes()
 
 
-def test_no_folder_is_a_usage_error():
-    done = subprocess.run([sys.executable, "-m", "eigentree.data"], capture_output=True, text=True)
-    assert done.returncode == 1
-    assert done.stderr == "usage: python -m eigentree.data FOLDER\n"
+def test_no_file_of_the_user_is_replaced(tmp_path):
+    (tmp_path / "train.mrg").write_text("(S (NN mine))")
+    with pytest.raises(SettingsError, match=r"train\.mrg: exists and is another file; .*--force"):
+        copy_demo(tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["train.mrg"]
+    assert (tmp_path / "train.mrg").read_text() == "(S (NN mine))"
+    copy_demo(tmp_path, force=True)
+    assert (tmp_path / "train.mrg").read_bytes() == (DEMO / "train.mrg").read_bytes()
+    assert len(copy_demo(tmp_path)) == 2  # the same files again
 
 
-@pytest.mark.parametrize("folder", ["file", "--help"])
-def test_a_folder_that_cannot_be_made_is_told(tmp_path, folder):
+def test_a_folder_of_the_name_of_a_file_stays(tmp_path):
+    (tmp_path / "heldout.mrg").mkdir()
+    with pytest.raises(SettingsError, match=r"heldout\.mrg: exists"):
+        copy_demo(tmp_path)
+    assert list(tmp_path.iterdir()) == [tmp_path / "heldout.mrg"]
+
+
+def test_no_folder_is_a_usage_error(capsys):
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main([])
+    usage = "usage: python -m eigentree.data [-h] [--force] FOLDER\n"
+    assert capsys.readouterr().err.startswith(usage)
+
+
+def test_its_help_is_help(capsys):
+    with pytest.raises(SystemExit, match=r"^0$"):
+        main(["--help"])
+    assert "--force" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("folder", ["file", "file/below"])
+def test_a_folder_that_cannot_be_made_is_told(tmp_path, monkeypatch, capsys, folder):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("")
-    command = [sys.executable, "-m", "eigentree.data", folder]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
-    assert done.returncode == 1
-    assert done.stderr.count("\n") == 1
+    with pytest.raises(SystemExit, match=r"^2$"):
+        main([folder])
+    said = capsys.readouterr().err.splitlines()[1]
+    assert said.startswith(f"python -m eigentree.data: error: {folder}: ")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from eigentree.constituency.learn.em import STAGE
-from eigentree.errors import TreebankFormatError
+from eigentree.errors import SettingsError, TreebankFormatError
 from eigentree.studies import constituency, make_study, model_runs, run_study
 from eigentree.studies.folder import Folder
 from eigentree.studies.model_runs import chosen_trees
@@ -307,6 +307,14 @@ def test_a_useless_checkpoint_is_dropped(files, tmp_path):
     folder.make()
     folder.checkpoint(study.runs()[0]).write_bytes(b"nothing of use")
     assert run_study(study, tmp_path).failures == {}
+
+
+def test_no_other_report_is_replaced(files, tmp_path):
+    study = study_of(files, model=[{"method": "pcfg"}])
+    (tmp_path / "report.md").write_text("mine")
+    with pytest.raises(SettingsError, match=r"has a file report\.md that is not a study's; name a"):
+        run_study(study, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["report.md"]
 
 
 def test_seeds_are_put_together(files, tmp_path):

@@ -1,4 +1,4 @@
-"""What all commands share: exit codes, messages, progress, and checks of file names.
+"""What all commands share: exit codes, messages and progress.
 
 Standard output is for results alone.  Messages and progress go to standard error: a moving
 bar on a terminal, and elsewhere plain lines, few enough for a log file.
@@ -13,12 +13,11 @@ import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, TypeVar
 
 import typer
 
-from eigentree.errors import EigentreeError, SettingsError, TreebankFormatError, WorkerError
+from eigentree.errors import EigentreeError, WorkerError
 
 Item = TypeVar("Item")
 
@@ -107,43 +106,6 @@ def _discard_output() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)
-
-
-def check_inputs(inputs: Iterable[str]) -> None:
-    """Refuse files that can't be read, before any of them is opened.
-
-    Raises
-    ------
-    TreebankFormatError
-        For the first that is missing, a folder or not for this user to read.
-    """
-    for file in inputs:
-        if file == "-":
-            continue
-        why = None
-        if not os.path.exists(file):
-            why = errno.ENOENT
-        elif os.path.isdir(file):
-            why = errno.EISDIR
-        elif not os.access(file, os.R_OK):
-            why = errno.EACCES
-        if why is not None:
-            raise TreebankFormatError(f"{file}: can't be read: {os.strerror(why)}")
-
-
-def keep_inputs(output: str, inputs: Iterable[str]) -> None:
-    """Refuse to write over a file that is read.
-
-    Raises
-    ------
-    SettingsError
-        When the output is one of the inputs, under whatever name.
-    """
-    path = Path(output)
-    for file in inputs:
-        named = "-" not in (output, file) and path.is_file() and Path(file).is_file()
-        if named and path.samefile(file):
-            raise SettingsError(f"{output}: is an input file, so it can't be written; name another")
 
 
 def message(text: str, *, quiet: bool = False) -> None:

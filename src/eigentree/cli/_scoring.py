@@ -12,7 +12,8 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import typer
 
-from eigentree.cli._common import FAILED, keep_inputs
+from eigentree.cli._common import FAILED
+from eigentree.cli._files import check_output
 from eigentree.cli._output import show_table
 from eigentree.errors import SettingsError, counted
 
@@ -65,7 +66,7 @@ def check_scored_files(inputs: Sequence[str], per_sentence: str | None) -> None:
     """
     if inputs.count("-") > 1:
         raise SettingsError("only one of the files can be standard input")
-    keep_inputs(per_sentence or "-", inputs)
+    check_output(per_sentence or "-", inputs)
 
 
 def paired(

@@ -1,12 +1,10 @@
-"""What all commands that learn share: progress by stages, options of methods, output files."""
+"""What all commands that learn share: progress by stages, and options of methods."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
-from pathlib import Path
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -62,40 +60,6 @@ def _listed(methods: tuple[str, ...]) -> str:
 def changed(options: Options, **given: object) -> Options:
     """A copy of options with those values that are not None."""
     return replace(options, **{name: value for name, value in given.items() if value is not None})
-
-
-def check_writable(output: str, files: list[str], *, model: bool = True) -> None:
-    """Refuse an output file before the work rather than after it.
-
-    Parameters
-    ----------
-    output
-        The file to write.
-    files
-        The input files.
-    model
-        Whether it is to be a model, which replaces nothing but a model.
-
-    Raises
-    ------
-    SettingsError
-        When the output is an input, can't be written, or exists and isn't a model.
-    """
-    path = Path(output)
-    if any(path.exists() and Path(file).exists() and path.samefile(file) for file in files):
-        raise SettingsError(
-            f"{output}: is an input file, which the model would replace; name another"
-        )
-    if path.is_dir() or not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
-        raise SettingsError(f"{output}: can't be written; name a file in a writable folder")
-    if model and path.is_file():
-        with path.open("rb") as file:
-            start = file.read(9)
-        # The size of the header, then the header.
-        if start and start[8:] != b"{":
-            raise SettingsError(
-                f"{output}: exists and is not a model; name another file, or remove it"
-            )
 
 
 class Stages:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from eigentree.cli._commands import Command, Group, new_group
-from eigentree.cli._common import check_inputs, keep_inputs, message
+from eigentree.cli._common import message
+from eigentree.cli._files import check_checkpoint, check_inputs, check_output
 from eigentree.cli._options import (
     JobsOption,
     ModelFileOption,
@@ -22,7 +23,6 @@ from eigentree.cli._training import (
     UsedBy,
     changed,
     check_used,
-    check_writable,
     method_option,
 )
 from eigentree.errors import GrammarError, SettingsError, counted
@@ -170,9 +170,10 @@ def train(
         raise SettingsError("no model file given; name one with --output-file")
     inputs = files or ["-"]
     check_used(method, USED_BY, locals())
-    check_inputs([*inputs, *([] if dev is None else [dev])])
-    keep_inputs(output, [*inputs, *([] if dev is None else [dev])])
-    check_writable(output, [])
+    read_files = [*inputs, *([] if dev is None else [dev])]
+    check_inputs(read_files)
+    check_output(output, read_files, model=True)
+    check_checkpoint(checkpoint, output, read_files)
     if method == "hmm":
         _train_hidden_markov(inputs, output, order, rank, seed, quiet)
         return
@@ -270,7 +271,7 @@ def score(
         raise SettingsError("no model given; name one, written by automaton train, with --model")
     inputs = files or ["-"]
     check_inputs(inputs)
-    keep_inputs(output_file, [model, *inputs])
+    check_output(output_file, [model, *inputs])
     trained = load_automaton(model)
     if following and isinstance(trained, HiddenMarkovModel):
         raise SettingsError("--next is not available for hidden Markov models")

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from eigentree.cli._common import keep_inputs, message
+from eigentree.cli._common import message
+from eigentree.cli._files import check_output
 from eigentree.cli._options import OnError, OutputOption
 from eigentree.cli._output import write_picture
 from eigentree.errors import SettingsError, counted
@@ -96,7 +97,7 @@ def draw(
         raise SettingsError(f"--fragment is for LaTeX, but the output format is {output_format}")
     if width is None:
         width = shutil.get_terminal_size((100, 24)).columns if output_file == "-" else 100
-    keep_inputs(output_file, [file])
+    check_output(output_file, [file])
     name = displayed_name(file)
     with open_text(file, keep_bad_bytes=on_error == "skip") as text:
         is_conllu, lines = _recognise(text)

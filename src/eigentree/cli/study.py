@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from eigentree.cli._common import FAILED, check_inputs, message, progress
+from eigentree.cli._common import FAILED, message, progress
+from eigentree.cli._files import check_inputs
 from eigentree.cli._options import JobsOption, QuietOption
 from eigentree.cli._output import warn_of_compilation
 from eigentree.cli._training import Stages

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from eigentree.cli._commands import Command, new_group
-from eigentree.cli._common import BAD_INPUT, check_inputs, keep_inputs, message
+from eigentree.cli._common import BAD_INPUT, message
+from eigentree.cli._files import check_inputs, check_output
 from eigentree.cli._options import OutputOption, QuietOption, SeedOption, SentencesArgument
 from eigentree.cli._output import warn_of_compilation
 from eigentree.cli._parsing import InputErrors, read_input, reported
-from eigentree.cli._training import Stages, check_writable
+from eigentree.cli._training import Stages
 from eigentree.errors import counted
 
 if TYPE_CHECKING:
@@ -177,9 +178,7 @@ def show(
 
 def _check_files(files: list[str] | None, output: str) -> None:
     check_inputs(files or [])
-    keep_inputs(output, files or [])
-    if output != "-":
-        check_writable(output, [], model=False)
+    check_output(output, files or [], model=output.endswith(".egt"))
 
 
 def _sentences(

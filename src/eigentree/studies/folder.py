@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any
 
 from eigentree import __version__
+from eigentree.errors import SettingsError
 from eigentree.studies.report.page import Report, as_html, as_markdown
 from eigentree.studies.run import Record, Run
 from eigentree.treebank.io.text_files import write_whole
 
+REPORTS = ("results.json", "report.md", "report.html")
 _NAME_LETTERS, _NAME_DIGITS = 80, 12
 
 
@@ -41,7 +43,18 @@ class Folder:
         self._checkpoints = path / "checkpoints"
 
     def make(self) -> None:
-        """Create missing folders."""
+        """Create missing folders.
+
+        Raises
+        ------
+        SettingsError
+            When the folder is not a study's and has a file with the name of one of its reports.
+        """
+        other = [name for name in REPORTS if (self.path / name).exists()]
+        if other and not self._records.exists():
+            raise SettingsError(
+                f"{self.path}: has a file {other[0]} that is not a study's; name a new folder"
+            )
         for folder in (self._records, self._checkpoints):
             folder.mkdir(parents=True, exist_ok=True)
 
@@ -95,12 +108,8 @@ class Folder:
         """Write ``results.json``, ``report.md`` and ``report.html``; returns its path."""
         self.path.mkdir(parents=True, exist_ok=True)
         text = json.dumps(figures, indent=1, allow_nan=False, ensure_ascii=False)
-        contents = {
-            "results.json": text + "\n",
-            "report.md": as_markdown(report),
-            "report.html": as_html(report),
-        }
-        for name, content in contents.items():
+        contents = (text + "\n", as_markdown(report), as_html(report))
+        for name, content in zip(REPORTS, contents, strict=True):
             with write_whole(self.path / name) as out:
                 out.write(content)
         return self.path / "report.html"

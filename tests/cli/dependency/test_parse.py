@@ -381,7 +381,7 @@ def test_malformed_training_trees(folder):
             "objective viterbi requires probability automata",
         ),
         (["--dev", "missing.conllu"], "missing.conllu: can't be read"),
-        (["-o", "train.conllu"], "train.conllu: is an input file, which the model would replace"),
+        (["-o", "train.conllu"], "train.conllu: is an input file, so it can't be written"),
         (["-o", "no/folder.egt"], "no/folder.egt: can't be written"),
     ],
 )

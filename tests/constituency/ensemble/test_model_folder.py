@@ -66,8 +66,15 @@ def test_a_saved_ensemble_parses_alike_and_trains_no_further(ensemble_folder, tm
     with pytest.raises(ModelFileError, match="was not opened from a folder"):
         replace(ensemble, folder=None).save(tmp_path / "nothing")
     (tmp_path / "file").write_text("")
-    with pytest.raises(ModelFileError, match="can't be written"):
+    with pytest.raises(ModelFileError, match="file: is a file; an ensemble requires"):
         ensemble.save(tmp_path / "file")
+    mine = tmp_path / "mine" / "members"
+    mine.mkdir(parents=True)
+    (mine / "own.egt").write_text("mine")
+    (tmp_path / "mine" / "letter").write_text("dear")
+    with pytest.raises(ModelFileError, match="contains other files than those of an ensemble"):
+        ensemble.save(tmp_path / "mine")
+    assert (mine / "own.egt").read_text() == "mine"
 
 
 def test_an_ensemble_is_trained_as_other_parsers_are():

@@ -140,6 +140,20 @@ def test_a_new_file_keeps_the_mode_of_the_old(tmp_path):
     assert path.read_text() == "new"
 
 
+def test_a_write_protected_file_stays(tmp_path, monkeypatch):
+    path = tmp_path / "out"
+    path.write_text("old")
+    access = os.access  # root may write any file
+    monkeypatch.setattr(os, "access", lambda file, mode: mode != os.W_OK and access(file, mode))
+    with (
+        pytest.raises(EigentreeError, match="out: can't be written: it is write-protected"),
+        write_whole(path) as out,
+    ):
+        out.write("new")
+    assert path.read_text() == "old"
+    assert os.listdir(tmp_path) == ["out"]
+
+
 def test_a_link_stays_a_link(tmp_path):
     (tmp_path / "real").write_text("old")
     (tmp_path / "link").symlink_to(tmp_path / "real")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import typer
 
-from eigentree.cli._common import check_inputs, keep_inputs
+from eigentree.cli._files import check_inputs, check_output
 from eigentree.cli._options import (
     JobsOption,
     OutputOption,
@@ -72,7 +72,7 @@ def parse(
     if not model:
         raise SettingsError("no model given; name one, written by eigentree induce train, with -m")
     check_inputs(files or [])
-    keep_inputs(output_file, [model, *(files or [])])
+    check_output(output_file, [model, *(files or [])])
     product = _Bracketing(model, input_format, tag_column, top, max_words, quiet)
     run_parse(product, files, output_file=output_file, jobs=jobs, quiet=quiet)
 

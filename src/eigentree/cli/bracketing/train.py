@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from eigentree.cli._common import check_inputs, message, progress, track
+from eigentree.cli._common import message, progress, track
+from eigentree.cli._files import check_inputs, check_output
 from eigentree.cli._options import (
     JobsOption,
     ModelFileOption,
@@ -18,7 +19,7 @@ from eigentree.cli._options import (
 )
 from eigentree.cli._output import warn_of_compilation
 from eigentree.cli._parsing import InputErrors, InputSentence, reported
-from eigentree.cli._training import UsedBy, changed, check_used, check_writable, method_option
+from eigentree.cli._training import UsedBy, changed, check_used, method_option
 from eigentree.cli.bracketing._input import (
     InputFormat,
     InputFormatOption,
@@ -201,8 +202,9 @@ def train(
     if vectors is not None and brown is not None:
         raise SettingsError("--vectors and --brown are mutually exclusive")
     check_used(method, USED_BY, locals())
-    check_inputs([*inputs, *(each for each in (vectors, brown) if each is not None)])
-    check_writable(output, inputs)
+    read_files = [*inputs, *(each for each in (vectors, brown) if each is not None)]
+    check_inputs(read_files)
+    check_output(output, read_files, model=True)
     from_metric = method == "taught-contexts"
     metric = changed(
         METRIC_DEFAULTS if from_metric else MetricOptions(),

@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from eigentree.cli._common import keep_inputs, message, track
+from eigentree.cli._common import message, track
+from eigentree.cli._files import check_output
 from eigentree.cli._options import (
     OptionalModelOption,
     QuietOption,
@@ -56,12 +57,13 @@ def calibrate(
     from eigentree.evaluation.tables.reliability import ReliabilityRow
 
     model, (trees,) = model_and_files(model, arguments, "TREES")
-    keep_inputs(output, [trees])
     is_ensemble = Path(model).is_dir()
     if is_ensemble != Path(output).is_dir() or (is_ensemble and not Path(output).samefile(model)):
         raise SettingsError(
             f"{output}: must be a file for a model, and the ensemble's own folder for an ensemble"
         )
+    if not is_ensemble:
+        check_output(output, [trees], model=True)
     parser = open_parser(model)
     parser = replace(parser, calibrations={})
     gold = [clean for _, clean in dev_trees_of(trees, parser.cleaning, on_error)]

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 import typer
 
 from eigentree.cli._common import message
+from eigentree.cli._files import check_output
 from eigentree.cli._options import (
     JobsOption,
     ModelFileOption,
@@ -16,7 +17,7 @@ from eigentree.cli._options import (
     SeedOption,
     model_and_files,
 )
-from eigentree.cli._training import Stages, check_writable
+from eigentree.cli._training import Stages
 from eigentree.errors import counted
 
 
@@ -59,7 +60,7 @@ def decompose(
 
     model, _ = model_and_files(model, arguments or [], "")
     options = DecompositionOptions(rank, method, iterations, restarts, single, each)
-    check_writable(output, [])
+    check_output(output, model=True)
     parser = ConstituencyParser.load(model)
     with Stages(quiet) as stages:
         decomposed = parser.in_kruskal_form(options, seed=seed, processes=jobs, progress=stages)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from eigentree.cli._commands import Command, new_group
-from eigentree.cli._common import check_inputs, message, track
+from eigentree.cli._common import message, track
+from eigentree.cli._files import check_inputs
 from eigentree.cli._options import (
     CutTagsOption,
     DevOption,
@@ -140,25 +141,11 @@ def info(
 
 def _check_folder(folder: Path) -> None:
     """Refuse an output folder before the work rather than after it."""
-    from eigentree.constituency.ensemble.model_folder import (
-        index_path,
-        member_path,
-        predictions_path,
-        reranker_path,
-    )
+    from eigentree.constituency.ensemble.model_folder import check_folder
 
-    of_fold = predictions_path(folder, 0, "any").parent
-    parts = (member_path(folder, "any"), reranker_path(folder, "any"), of_fold)
-    for path in (folder, *(part.parent for part in parts), of_fold):
-        if path.exists() and not path.is_dir():
-            raise SettingsError(f"{path}: is a file; an ensemble requires a folder")
+    check_folder(folder)
     if not os.access(folder if folder.exists() else folder.parent, os.W_OK):
         raise SettingsError(f"{folder}: can't be written; name a folder in a writable one")
-    begun = (index_path(folder), member_path(folder, "any").parent)
-    if folder.exists() and any(folder.iterdir()) and not any(path.exists() for path in begun):
-        raise SettingsError(
-            f"{folder}: contains other files than those of an ensemble; name a new folder"
-        )
 
 
 def _described(path: str | None, cleaning_given: dict[str, Any]) -> EnsembleConfig:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple, TextIO
 
 import typer
 
-from eigentree.cli._common import check_inputs, keep_inputs, message
+from eigentree.cli._common import message
+from eigentree.cli._files import check_inputs, check_output
 from eigentree.cli._options import (
     IgnoreTagsOption,
     JobsOption,
@@ -182,7 +183,7 @@ def parse(
     inputs = [*(files or []), *([constraints] if constraints else [])]
     check_inputs(inputs)
     for written in (output_file, *([] if marginals is None else [marginals])):
-        keep_inputs(written, [model, *map(str, Path(model).rglob("*.egt")), *inputs])
+        check_output(written, [model, *map(str, Path(model).rglob("*.egt")), *inputs])
     if marginals is not None and Path(marginals).resolve() == Path(output_file).resolve():
         raise SettingsError(f"{marginals}: can't hold both trees and marginals; name another file")
     if kbest is not None and output_format == "drawing":

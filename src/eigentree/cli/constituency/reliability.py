@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from eigentree.cli._common import check_inputs, keep_inputs, track
+from eigentree.cli._common import track
+from eigentree.cli._files import check_inputs, check_output
 from eigentree.cli._options import (
     IgnoreTagsOption,
     JsonOption,
@@ -55,7 +56,7 @@ def reliability(
 
     model, (trees,) = model_and_files(model, arguments, "TREES")
     check_inputs([trees])
-    keep_inputs(picture or "-", [model, trees])
+    check_output(picture or "-", [model, trees])
     parser = open_parser(model)
     gold = [clean for _, clean in dev_trees_of(trees, parser.cleaning, on_error)]
     warn_of_compilation("parsing", quiet=quiet)

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from eigentree.cli._common import message
+from eigentree.cli._files import check_output
 from eigentree.cli._options import (
     ModelFileOption,
     QuietOption,
@@ -15,7 +16,7 @@ from eigentree.cli._options import (
     TreesOnErrorOption,
 )
 from eigentree.cli._output import warn_of_compilation
-from eigentree.cli._training import Stages, changed, check_writable
+from eigentree.cli._training import Stages, changed
 from eigentree.cli.constituency._training import (
     dev_trees_of,
     report_iterations,
@@ -71,7 +72,7 @@ def retrain(
     from eigentree.constituency.retraining import retrain as learn
     from eigentree.treebank.reader import read_treebank
 
-    check_writable(output, [*files, *([] if dev is None else [dev])])
+    check_output(output, [*files, *([] if dev is None else [dev])], model=True)
     options = changed(
         ConstrainedEMOptions(), iterations=iterations, weight=weight, threshold=threshold
     )

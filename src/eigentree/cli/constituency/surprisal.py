@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TextIO
 
 import typer
 
-from eigentree.cli._common import check_inputs, keep_inputs, message
+from eigentree.cli._common import message
+from eigentree.cli._files import check_inputs, check_output
 from eigentree.cli._options import (
     JobsOption,
     OutputOption,
@@ -107,7 +108,7 @@ def surprisal(
     if use_tags and input_format in ("raw", "tokens"):
         raise SettingsError(f"--use-tags requires input with tags; {input_format} has none")
     check_inputs(files or [])
-    keep_inputs(output_file, [model, *(files or [])])
+    check_output(output_file, [model, *(files or [])])
     product = _Surprisals(
         model, input_format, wrapped, tokeniser, use_tags, tag_column, max_words, quiet
     )

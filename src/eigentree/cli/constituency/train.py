@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from eigentree.cli._common import message
+from eigentree.cli._files import check_checkpoint, check_output
 from eigentree.cli._options import (
     CutTagsOption,
     DevOption,
@@ -35,7 +36,6 @@ from eigentree.cli._training import (
     UsedBy,
     changed,
     check_used,
-    check_writable,
     method_option,
 )
 from eigentree.cli.constituency._training import (
@@ -356,15 +356,8 @@ def train(
         ),
     )
     read = [*files, *([] if dev is None else [dev])]
-    check_writable(output, read)
-    if checkpoint is not None:
-        check_writable(str(checkpoint), read, model=False)
-    if checkpoint is not None and str(checkpoint) == "-":
-        raise SettingsError("--checkpoint must be a file, since it is read again; it is -")
-    if checkpoint is not None and checkpoint.resolve() == Path(output).resolve():
-        raise SettingsError(
-            f"{checkpoint}: can't be both the model and its checkpoint; name another"
-        )
+    check_output(output, read, model=True)
+    check_checkpoint(checkpoint, output, read)
     notes = {} if checkpoint is None else _resumption(checkpoint, options.em_settled)
     started = time.process_time()
     treebank = read_treebank(files, cleaning=cleaning, on_error=on_error)

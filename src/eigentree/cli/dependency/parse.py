@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from eigentree.cli._common import check_inputs, keep_inputs
+from eigentree.cli._files import check_inputs, check_output
 from eigentree.cli._options import (
     IgnoreTagsOption,
     JobsOption,
@@ -99,7 +99,7 @@ def parse(
     model = model_path(model, DEPENDENCIES)
     inputs = files or ["-"]
     check_inputs(inputs)
-    keep_inputs(output_file, [model, *inputs])
+    check_output(output_file, [model, *inputs])
     product = _Dependencies(
         model, input_format, wrapped, tokeniser, output_format, ignore_tags, confidence, objective,
         several_roots, max_words, quiet,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from eigentree.cli._common import check_inputs, keep_inputs
+from eigentree.cli._files import check_inputs, check_output
 from eigentree.cli._options import OptionalModelOption, OutputOption, model_and_files
 from eigentree.cli._training import changed
 from eigentree.data.catalogue import resolve_model
@@ -83,7 +83,7 @@ def states(
     model, files = model_and_files(model, arguments, "FILES...")
     model = str(resolve_model(model))
     check_inputs(files)
-    keep_inputs(output_file, [model, *files])
+    check_output(output_file, [model, *files])
     options = changed(
         StateGraphOptions(), clusters=clusters, distance=distance, least_count=min_count
     )

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from eigentree.cli._common import check_inputs, message, track
+from eigentree.cli._common import message, track
+from eigentree.cli._files import check_checkpoint, check_inputs, check_output
 from eigentree.cli._options import (
     DevOption,
     JobsOption,
@@ -23,7 +24,6 @@ from eigentree.cli._training import (
     UsedBy,
     changed,
     check_used,
-    check_writable,
     method_option,
 )
 from eigentree.errors import SettingsError, TreebankFormatError, counted
@@ -163,8 +163,10 @@ def train(
             "--method sibling has a state for each tag, too many to combine with words; "
             "add --lexical none"
         )
-    check_inputs([*files, *([] if dev is None else [dev])])
-    check_writable(output, [*files, *([] if dev is None else [dev])])
+    inputs = [*files, *([] if dev is None else [dev])]
+    check_inputs(inputs)
+    check_output(output, inputs, model=True)
+    check_checkpoint(checkpoint, output, inputs)
     options = DependencyTrainingOptions(
         changed(
             best_automata(method), states=states, back_off=back_off, iterations=iterations,

@@ -60,6 +60,28 @@ class _Index(BaseModel):
     about: dict[str, Any]
 
 
+def check_folder(folder: Path) -> None:
+    """Refuse a folder in which the files of an ensemble would be among others, or replace them.
+
+    Raises
+    ------
+    ModelFileError
+        When the folder or one of its subfolders is a file, or the folder is not an ensemble's and
+        has entries that a training doesn't create.
+    """
+    of_fold = predictions_path(folder, 0, "any").parent
+    parts = [member_path(folder, "any").parent, reranker_path(folder, "any").parent, of_fold.parent]
+    for path in (folder, *parts, of_fold):
+        if path.exists() and not path.is_dir():
+            raise ModelFileError(f"{path}: is a file; an ensemble requires a folder")
+    if folder.exists() and not index_path(folder).exists():
+        names = {path.name for path in (*parts, calibration_path(folder))}
+        if any(path.name not in names for path in folder.iterdir()):
+            raise ModelFileError(
+                f"{folder}: contains other files than those of an ensemble; name a new folder"
+            )
+
+
 def make_folders(folder: Path, folds: int) -> None:
     """Create the folder of an ensemble with subfolders for its parts and folds."""
     paths = [member_path(folder, "any"), reranker_path(folder, "any")]
@@ -271,6 +293,7 @@ def save_ensemble(ensemble: EnsembleParser, path: str | Path) -> None:
     folder, source = Path(path), ensemble.folder
     if source is None:
         raise ModelFileError(f"{path}: the ensemble was not opened from a folder; it has no files")
+    check_folder(folder)
     names = [member_path(source, name) for name in ensemble.description["members"]]
     names += [reranker_path(source, name) for name in ensemble.stacking.rerankers]
     try:

@@ -223,7 +223,8 @@ class EnsembleParser(SentenceParser[ParseResult]):
         Raises
         ------
         ModelFileError
-            When the ensemble has no folder or a file can't be written.
+            When the ensemble has no folder, a file can't be written, or the folder at `path` has
+            other files than those of an ensemble.
         """
         model_file_module(self.kind).save_ensemble(self, path)
 

@@ -196,7 +196,7 @@ def write_whole(
     Raises
     ------
     EigentreeError
-        When the file can't be created.
+        When the file can't be created, or an older one is write-protected.
     """
     return _write_whole(path, binary)
 
@@ -214,6 +214,9 @@ def _write_whole(path: str | Path, binary: bool) -> Iterator[IO[Any]]:
     written = (
         target.with_name(f".{target.name}.{secrets.token_hex(4)}.part") if replaces else target
     )
+    if target.is_file() and not os.access(target, os.W_OK):
+        # Renaming would replace it, since that is a matter of the folder.
+        raise EigentreeError(f"{path}: can't be written: it is write-protected")
     try:
         stream = _open_new(written, binary, exclusive=replaces)
     except OSError as error:
