@@ -153,7 +153,7 @@ def test_arrays_that_are_refused(tmp_path):
     text = np.frombuffer(b"a\nb", dtype=np.uint8)
     for parts, why in (
         ({"words": np.array(["a", "b"])}, "aren't UTF-8 text"),
-        ({"words": np.array([255], dtype=np.uint8)}, "isn't a file of word vectors"),
+        ({"words": np.array([255], dtype=np.uint8)}, "can't decode byte 0xff"),
         ({"matrix": np.zeros((3, 2), np.float32)}, "axis 0 of matrix is V"),
         ({"matrix": np.full((2, 2), np.nan, np.float32)}, "'a' has a number that isn't finite"),
         ({"matrix": np.zeros((2, 2))}, "holds float64"),
@@ -166,6 +166,25 @@ def test_arrays_that_are_refused(tmp_path):
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(ModelFileError, match="isn't a file of word vectors"):
         read_vectors(path)
+
+
+def test_damaged_compressed_arrays_are_refused(tmp_path, rng):
+    path = tmp_path / "vectors.npz"
+    matrix = rng.random((2, 40)).astype(np.float32)
+    words = np.frombuffer(b"a\nb", dtype=np.uint8)
+    np.savez_compressed(path, words=words, matrix=matrix, unknown=matrix[0])
+    content = path.read_bytes()
+    damaged = [content[:place] + b"\xff" + content[place + 1 :] for place in range(4, len(content))]
+    # Sizes of members that no file has.
+    damaged += [content[:at] + b"\xff" * 4 + content[at + 4 :] for at in range(4, len(content) - 4)]
+    n_refused = 0
+    for each in damaged:
+        path.write_bytes(each)
+        try:
+            read_vectors(path)
+        except ModelFileError:
+            n_refused += 1
+    assert n_refused > len(damaged) / 2
 
 
 def test_words_that_text_can_not_hold(tmp_path):

@@ -145,7 +145,7 @@ class Constraints:
             return cls()
         if not isinstance(record, dict) or not record.keys() <= _KINDS.keys():
             raise SettingsError(
-                f"constraints are {str(record)[:60]}; expected an object with the keys required, "
+                f"constraints are {repr(record)[:60]}; expected an object with the keys required, "
                 "forbidden and tags"
             )
         found: list[Constraint] = []

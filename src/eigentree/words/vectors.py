@@ -8,7 +8,6 @@ numbers are separated by spaces and tabs only.
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -279,19 +278,21 @@ def write_vectors(vectors: WordVectors, path: str | Path) -> None:
 
 def _read_npz(path: Path) -> WordVectors:
     try:
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as parts:
-            if sorted(parts.files) != sorted(_PARTS):
-                raise ModelFileError(
-                    f"{path}: has {', '.join(parts.files) or 'nothing'}; expected "
-                    f"{', '.join(_PARTS)}"
-                )
-            text, matrix, unknown = (parts[name] for name in _PARTS)
-        if text.dtype != np.uint8 or text.ndim != 1:
-            raise ModelFileError(f"{path}: its words aren't UTF-8 text, one a line")
-        words = tuple(text.tobytes().decode("utf-8").split("\n"))
-    except (ValueError, EOFError, zipfile.BadZipFile, UnicodeDecodeError) as error:
-        raise ModelFileError(f"{path}: isn't a file of word vectors: {error}") from error
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            names = stored.files
+            parts = [stored[name] for name in _PARTS if name in names]
+    except Exception as error:  # of nearly any type, from zipfile, its decompressors and NumPy
+        reason = str(error) or type(error).__name__
+        raise ModelFileError(f"{path}: isn't a file of word vectors: {reason}") from error
+    if sorted(names) != sorted(_PARTS):
+        raise ModelFileError(
+            f"{path}: has {', '.join(names) or 'nothing'}; expected {', '.join(_PARTS)}"
+        )
+    text, matrix, unknown = parts
+    if text.dtype != np.uint8 or text.ndim != 1:
+        raise ModelFileError(f"{path}: its words aren't UTF-8 text, one a line")
     try:
+        words = tuple(text.tobytes().decode("utf-8").split("\n"))
         return WordVectors(words, matrix, unknown)
-    except EigentreeError as error:
+    except (UnicodeDecodeError, EigentreeError) as error:
         raise ModelFileError(f"{path}: {error}") from error

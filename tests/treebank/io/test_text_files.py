@@ -61,6 +61,9 @@ def test_empty_file_has_no_lines(file):
         pytest.param(TEXT.encode("latin-1"), "bank:2:10: byte 0xe9 is not UTF-8", id="Latin-1"),
         pytest.param(gzip.compress(TEXT.encode("latin-1")), "bank:2:10: ", id="Latin-1 in gzip"),
         pytest.param(gzip.compress(TEXT.encode())[:-9], "damaged gzip file", id="short gzip"),
+        pytest.param(
+            gzip.compress(b"\xe9" * 20_000)[:-9], "0xe9 is not UTF-8", id="Latin-1 in a short gzip"
+        ),
         pytest.param(b"\x1f\x8b not gzip", "damaged gzip file|can't be read", id="false gzip"),
     ],
 )

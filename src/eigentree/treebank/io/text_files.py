@@ -23,6 +23,7 @@ from eigentree.errors import EigentreeError, TreebankFormatError
 
 STANDARD_STREAM = "-"
 _GZIP_MAGIC = b"\x1f\x8b"
+_DAMAGED_GZIP = (EOFError, zlib.error, gzip.BadGzipFile)
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _BAD_BYTE = re.compile("[\\udc80-\\udcff]")
 _BAD_BYTES_FROM = 0xDC00  # where surrogateescape puts them
@@ -103,7 +104,7 @@ def open_text(path: str | Path, *, keep_bad_bytes: bool = False) -> Iterator[Tex
             yield text
         except UnicodeDecodeError as error:
             raise TreebankFormatError(_undecodable(path, name, error)) from error
-        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        except _DAMAGED_GZIP as error:
             raise TreebankFormatError(f"{name}: damaged gzip file: {error}") from error
         finally:
             with contextlib.suppress(ValueError):
@@ -127,7 +128,7 @@ def _uncompressed(buffered: io.BufferedReader, name: str) -> BinaryIO:
         buffered = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=buffered)))
     try:
         start = buffered.peek(_PEEKED_BYTES)[:_PEEKED_BYTES]
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except _DAMAGED_GZIP as error:
         raise TreebankFormatError(f"{name}: damaged gzip file: {error}") from error
     if start[:2] in _UTF16_MARKS:
         raise TreebankFormatError(f"{name}: the text is UTF-16; convert it to UTF-8 first")
@@ -141,7 +142,12 @@ def _undecodable(path: str | Path, name: str, error: UnicodeDecodeError) -> str:
     what = _not_utf8(error.object[error.start])
     if str(path) == STANDARD_STREAM or not Path(path).is_file():
         return f"{name}: {what}"
-    with Path(path).open("rb") as raw, _uncompressed(raw, name) as lines:
+    # A damaged gzip file may end before the line of the byte is complete.
+    with (
+        contextlib.suppress(*_DAMAGED_GZIP),
+        Path(path).open("rb") as raw,
+        _uncompressed(raw, name) as lines,
+    ):
         for number, line in enumerate(lines, start=1):
             try:
                 line.decode("utf-8")
