@@ -15,6 +15,7 @@ from eigentree.treebank.io.conllu import read_conllu
 from eigentree.web import worker
 from eigentree.web.app import make_app
 from eigentree.web.limits import Limits
+from eigentree.web.worker import Preparing
 from tests.demo import HELD_OUT, demo_parser, run_verb
 from tests.web.inside import Inside, code_of
 
@@ -220,6 +221,15 @@ def test_health_tells_of_workers(inside):
     answer = inside.get("/api/health")
     assert answer.status_code in (200, 503)
     assert answer.json()["workers"]["wanted"] == 1
+
+
+def test_health_names_the_model_that_is_prepared(inside, monkeypatch):
+    pool = inside.service.pool
+    monkeypatch.setattr(pool, "_ready", set())
+    monkeypatch.setattr(pool, "preparing", Preparing("demo", 1, 4))
+    answer = inside.get("/api/health")
+    assert (answer.status_code, answer.json()["status"]) == (503, "starting")
+    assert answer.json()["preparing"] == {"model": "demo", "number": 1, "total": 4}
 
 
 def test_openapi_has_every_route_and_its_body(inside):

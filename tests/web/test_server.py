@@ -17,6 +17,7 @@ import uvicorn
 from uvicorn.server import ServerState
 
 from eigentree.web import server
+from eigentree.web.worker import Preparing
 from eigentree.web.worker_pool import WorkerDiedError
 from tests.demo import run_verb
 from tests.web.models import SLOW
@@ -298,7 +299,7 @@ def test_an_open_port_is_told(demo, monkeypatch):
     hosts = []
 
     def serve(
-        _: object, host: str, __: int, names: list[str], announce: Callable[..., None]
+        _: object, host: str, __: int, names: list[str], announce: Callable[..., None], ___: object
     ) -> None:
         hosts.append(server.allowed_hosts(host, names))
         announce(f"http://{host}:8600")
@@ -313,6 +314,36 @@ def test_an_open_port_is_told(demo, monkeypatch):
     run_verb("serve", "-m", demo, "--host", "::1", "--allow-host", "parser.example.org")
     own = ["localhost", "127.0.0.1", "[::1]"]
     assert hosts == [None, [*own, "127.0.0.1"], [*own, "[::1]", "parser.example.org"]]
+
+
+def test_a_slow_start_is_reported(monkeypatch):
+    monkeypatch.setattr(server, "_PATIENCE", 0.01)
+    lines = []
+
+    class Pool:
+        preparing: Preparing | None = Preparing("one", 1, 2)
+
+        async def ready(self) -> None:
+            await asyncio.sleep(0.1)
+            self.preparing = Preparing("two", 2, 2)
+            await asyncio.sleep(0.1)
+
+    asyncio.run(server._report_start(Pool(), lines.append))
+    waits = "the first start compiles for a minute or two, and requests wait"
+    assert lines == [
+        f"preparing one (1 of 2); {waits}",
+        f"preparing two (2 of 2); {waits}",
+        "ready after 0 s",
+    ]
+
+    class Quick:
+        preparing = None
+
+        async def ready(self) -> None:
+            pass
+
+    asyncio.run(server._report_start(Quick(), lines.append))
+    assert len(lines) == 3
 
 
 def test_get_tells_by_its_exit_code(demo, monkeypatch):

@@ -19,11 +19,11 @@ from eigentree.web.errors import ServiceError
 from eigentree.web.limits import Limits
 from eigentree.web.metrics import Metrics
 from eigentree.web.timeouts import Timeouts
-from eigentree.web.worker import Answer, Opened, Ready, Refused, Task
+from eigentree.web.worker import Answer, Opened, Preparing, Ready, Refused, Task
 from eigentree.web.worker_pool import WorkerDiedError, WorkerPool
 
 LATE = 1e9
-OPENS = [Opened([]), Ready()]
+OPENS = [Opened([]), Preparing("model", 1, 1), Ready()]
 
 
 class FakeWorker:

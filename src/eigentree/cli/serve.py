@@ -117,7 +117,10 @@ def serve(
         + [("brackets", path) for path in brackets or ()]
     )
 
-    def report(address: str) -> None:
+    def report(line: str) -> None:
+        message(line, quiet=quiet)
+
+    def announce(address: str) -> None:
         message(f"serving at {address} (stop with Ctrl-C)", quiet=quiet)
         if not is_loopback(host):
             message(
@@ -134,7 +137,7 @@ def serve(
             return
         n_workers = workers or min(os.cpu_count() or 1, _MAX_WORKERS)
         service = Service(models, n_workers, limits)
-        serve_until_signal(service, host, port, allow_host or [], report)
+        serve_until_signal(service, host, port, allow_host or [], announce, report)
     except WorkerDiedError as error:
         raise WorkFailedError(str(error)) from error
 

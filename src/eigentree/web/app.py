@@ -390,6 +390,8 @@ def _health(service: Service) -> Response:
     }
     if state == "ready":
         return _json(record)
+    if state == "starting" and service.pool.preparing is not None:
+        record["preparing"] = service.pool.preparing._asdict()
     message = f"the service is {state}"
     record["error"] = {"code": "not_ready", "message": message}
     return _json(record, 503, {"Retry-After": _RETRY_AFTER})

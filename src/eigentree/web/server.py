@@ -7,6 +7,7 @@ import errno
 import logging
 import signal
 import socket
+import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from types import FrameType
@@ -18,6 +19,8 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from eigentree.errors import EigentreeError, SettingsError
 from eigentree.web.app import Service, make_app
 from eigentree.web.errors import as_json
+from eigentree.web.worker import Preparing
+from eigentree.web.worker_pool import WorkerPool
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 # Seconds that an idle connection is kept, that the head of a request may take, and that clients
@@ -26,6 +29,8 @@ _KEEP_ALIVE = 30
 _HEAD_SECONDS = 30
 _BACKLOG = 128
 _LAST_SECONDS = 2
+# Seconds after which progress of the start is reported, and between looks at it.
+_PATIENCE = 3.0
 
 
 class PortError(SettingsError):
@@ -87,7 +92,12 @@ class _Server(Server):
 
 
 def serve(
-    service: Service, host: str, port: int, hosts: Sequence[str], announce: Callable[[str], None]
+    service: Service,
+    host: str,
+    port: int,
+    hosts: Sequence[str],
+    announce: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> None:
     """Serve until SIGINT or SIGTERM.
 
@@ -100,6 +110,8 @@ def serve(
         Additional allowed names in the header Host.
     announce
         Called with the URL once requests are answered.
+    report
+        Called with lines about the start, if it takes more than a moment.
 
     Raises
     ------
@@ -126,10 +138,34 @@ def serve(
             # Uvicorn handles the signal, and raises it again when it has stopped.
             _at_signals(lambda: None)
             announce(f"http://{_bracketed(host)}:{own_port}")
-            await _Server(config, service).serve([opened])
+            reporting = asyncio.create_task(_report_start(service.pool, report))
+            try:
+                await _Server(config, service).serve([opened])
+            finally:
+                reporting.cancel()
 
     with opened, suppress(asyncio.CancelledError):
         asyncio.run(run())
+
+
+async def _report_start(pool: WorkerPool, report: Callable[[str], None]) -> None:
+    """Report which model is prepared until a worker is ready."""
+    begun = time.monotonic()
+    reported: Preparing | None = None
+    ready = asyncio.ensure_future(pool.ready())
+    try:
+        while not (await asyncio.wait((ready,), timeout=_PATIENCE))[0]:
+            state = pool.preparing
+            if state is not None and state != reported:
+                reported = state
+                report(
+                    f"preparing {state.model} ({state.number} of {state.total}); "
+                    "the first start compiles for a minute or two, and requests wait"
+                )
+        if reported is not None:
+            report(f"ready after {time.monotonic() - begun:.0f} s")
+    finally:
+        ready.cancel()
 
 
 def _at_signals(do: Callable[[], object]) -> None:

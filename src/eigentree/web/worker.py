@@ -1,8 +1,8 @@
 """A worker process: opens the models, then performs one task at a time.
 
-Nothing here depends on HTTP.  A worker sends its state (`Opened`, `Ready` or `Refused`), then an
-`Answer` for each `Task` that it receives.  It may be killed at any time; only the current task is
-lost.
+Nothing here depends on HTTP.  A worker sends its state (`Opened`, `Preparing`, `Ready` or
+`Refused`), then an `Answer` for each `Task` that it receives.  It may be killed at any time; only
+the current task is lost.
 """
 
 from __future__ import annotations
@@ -53,6 +53,14 @@ class Opened(NamedTuple):
     about: list[dict[str, Any]]
 
 
+class Preparing(NamedTuple):
+    """The kernels of a model are being compiled or loaded; models are numbered from 1."""
+
+    model: str
+    number: int
+    total: int
+
+
 class Ready(NamedTuple):
     """All kernels have been called once."""
 
@@ -90,7 +98,8 @@ def _run(connection: Connection, models: Sequence[ServedModel], verify: bool) ->
     try:
         parsers = {each.name: open_model(each, verify=verify) for each in models}
         connection.send(Opened([describe_model(each, parsers[each.name]) for each in models]))
-        for each in models:
+        for number, each in enumerate(models, start=1):
+            connection.send(Preparing(each.name, number, len(models)))
             _warm_up(each.kind, parsers[each.name])
     except EigentreeError as error:
         connection.send(Refused(str(error)))

@@ -23,7 +23,16 @@ from eigentree.web.limits import Limits
 from eigentree.web.metrics import Metrics
 from eigentree.web.models import ServedModel
 from eigentree.web.timeouts import Timeouts
-from eigentree.web.worker import Answer, Opened, Ready, Refused, Task, TaskName, start
+from eigentree.web.worker import (
+    Answer,
+    Opened,
+    Preparing,
+    Ready,
+    Refused,
+    Task,
+    TaskName,
+    start,
+)
 
 # Seconds that a task may continue after its client has disconnected: a new worker takes longer.
 GRACE = 1.0
@@ -118,6 +127,7 @@ class WorkerPool:
         self.models = list(models)
         self.n_workers = n_workers
         self.about: list[dict[str, Any]] = []
+        self.preparing: Preparing | None = None  # of a worker that is starting
         self.n_queued = 0
         self._limits = limits
         self._metrics = metrics
@@ -202,6 +212,9 @@ class WorkerPool:
         while not isinstance(state := await self._in_thread(worker.receive), Ready):
             if isinstance(state, Refused):
                 raise ModelFileError(state.why)
+            if isinstance(state, Preparing):
+                self.preparing = state
+                continue
             assert isinstance(state, Opened)
             self.about = state.about
             if not self._is_open.done():
