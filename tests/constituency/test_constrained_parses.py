@@ -194,7 +194,7 @@ def test_conflicts_are_named_and_marked(constraints, message, given_up):
 
 
 def test_a_sentence_without_any_tree_is_reported():
-    result = demo_parser().parse(["????"], ["DT"], constraints=Constraints.of([(0, 1)]))
+    result = demo_parser().parse(["????"], ["."], constraints=Constraints.of([(0, 1)]))
     assert result.fallback == "flat"
     assert result.dropped_constraints == (Constraint("required", 0, 1),)
     assert result.conflict == (

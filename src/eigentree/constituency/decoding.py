@@ -25,12 +25,12 @@ from eigentree.constituency.chart.forest import Forest
 from eigentree.constituency.chart.inside_outside import Marginals, inside_outside
 from eigentree.constituency.chart.k_best import k_best
 from eigentree.constituency.chart.marginals import Marginal, RuleMarginal, labelled_spans, rule_uses
-from eigentree.constituency.chart.pruning import Pruned
 from eigentree.constituency.chart.tree_value import on_trees
 from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.constituency.grammar.kruskal import KruskalGrammar
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.grammar.pcfg import PCFG
+from eigentree.constituency.one_word import tag_first
 from eigentree.constituency.options import ParserOptions
 from eigentree.constituency.pruning_schedule import PrunedForest
 from eigentree.constituency.result import (
@@ -50,12 +50,12 @@ class Derivation(NamedTuple):
 
     Attributes
     ----------
-    sentence
+    sentence, pruning
     fallback
         The restriction that was relaxed; None for none.
     tree
         With given tags instead of those chosen by the search.
-    decoded, forest, gains, labels
+    decoded, gains, labels
     marginals, grammar
         Marginals of the forest under the grammar.
     backbone
@@ -63,15 +63,20 @@ class Derivation(NamedTuple):
     """
 
     sentence: PreparedSentence
+    pruning: PrunedForest
     fallback: Fallback | None
     tree: Tree
     decoded: Decoded
-    forest: Forest
     gains: Gains
     labels: Labels
     marginals: Marginals
     grammar: LPCFG | KruskalGrammar
     backbone: PCFG
+
+    @property
+    def forest(self) -> Forest:
+        """The forest that the tree was decoded from."""
+        return self.pruning.pruned.forest
 
     def brackets(self) -> tuple[Bracket, ...]:
         """The phrases of the tree with their marginals."""
@@ -89,8 +94,12 @@ class Derivation(NamedTuple):
         several = k_best(self.forest, self.gains, symbols, kbest)
         values: Iterable[tuple[float | None, int]] = repeat((None, 1), len(several.value))
         shares: Iterable[float | None] = repeat(None, len(several.value))
+        if self.pruning.is_final:
+            marginal = several.sums(self.marginals.item)
+            logs = np.log(marginal) + self.marginals.log_value
+            values, shares = zip(logs.tolist(), repeat(1), strict=False), marginal.tolist()
         # Free trees may have rules that the grammar lacks, so they have no value.
-        if not self.gains.free:
+        elif not self.gains.free:
             values = on_trees(several.forest, self.grammar)
             if not self.grammar.signed:
                 logs = np.array([log_value for log_value, _ in values])
@@ -101,7 +110,7 @@ class Derivation(NamedTuple):
             total / number if number else None
             for total, number in zip(sums.tolist(), n_labels.tolist(), strict=True)
         ]
-        trees = several.trees(symbols, self.sentence.words, self.sentence.given)
+        trees = several.trees(symbols, self.sentence.words, self.pruning.given)
         columns = zip(trees, several.value.tolist(), values, shares, means, strict=True)
         alternatives = tuple(
             Alternative(tree, objective, *value, share, mean)
@@ -155,22 +164,26 @@ def decode(
     """
     forest, backbone = pruning.pruned.forest, grammar.backbone
     labels = Labels.of(forest, backbone.symbols)
-    for marginals, used, is_coarse in _under_each_grammar(pruning.pruned, grammar, kruskal):
+    for marginals, used, is_coarse in _under_each_grammar(pruning, grammar, kruskal):
         if marginals is None:
             continue
-        gain = gains(
-            "spans" if is_coarse else options.objective,
-            forest, marginals, grammar, absolute=options.absolute, labels=labels,
-        )  # fmt: skip
+        if pruning.is_final:
+            assert sentence.tags is not None
+            gain = tag_first(pruning.pruned, backbone, *sentence.tags)
+        else:
+            gain = gains(
+                "spans" if is_coarse else options.objective,
+                forest, marginals, grammar, absolute=options.absolute, labels=labels,
+            )  # fmt: skip
         decoded = decode_forest(forest, gain, backbone.symbols, sentence.words)
         if decoded is None:
             continue
-        tree = with_tags(unbinarise(decoded.tree), sentence.given)
+        tree = with_tags(unbinarise(decoded.tree), pruning.given)
         if sentence.constraints and sentence.constraints.broken_by(tree):
             return None
         fallback = pruning.fallback or ("coarse" if is_coarse else None)
         return Derivation(
-            sentence, fallback, tree, decoded, forest, gain, labels, marginals, used, backbone
+            sentence, pruning, fallback, tree, decoded, gain, labels, marginals, used, backbone
         )
     return None
 
@@ -229,9 +242,13 @@ def flat_result(sentence: PreparedSentence, backbone: PCFG) -> ParseResult:
 
 
 def _under_each_grammar(
-    pruned: Pruned, grammar: LPCFG, kruskal: KruskalGrammar | None
+    pruning: PrunedForest, grammar: LPCFG, kruskal: KruskalGrammar | None
 ) -> Iterator[tuple[Marginals | None, LPCFG | KruskalGrammar, bool]]:
-    """Marginals, their grammar, and whether it is the plain PCFG."""
+    """Marginals, their grammar, and whether it is the plain PCFG as a fall-back."""
+    pruned = pruning.pruned
+    if pruning.is_final:
+        yield pruned.marginals(), one_state(grammar.backbone), False
+        return
     if kruskal is not None:
         yield pruned.marginals(), kruskal, False
         return

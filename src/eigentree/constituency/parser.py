@@ -9,8 +9,8 @@ result: if the grammar has no tree for a sentence, restrictions are relaxed one 
 ``coarse``
     the latent grammar had no usable marginals, so those of the plain PCFG were used;
 ``tags``
-    some given tags were ignored in the search (the tree still has them), or words without tags
-    got tags that they do not have in the training data;
+    some tags of the input or of the tagger were ignored in the search (the tree still has them),
+    or, without a tagger, words got tags that they do not have in the training data;
 ``flat``
     there is no tree: the tagged words are directly under a root;
 ``split``

@@ -2,6 +2,9 @@
 
 At first each word has its given tag, or the tags that the tagger finds likely, and the pruning
 threshold is lowered in steps.  Then given tags are ignored, and the thresholds are tried again.
+
+A sentence of one word has no rules that could overrule the tagger; see
+`eigentree.constituency.one_word`.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from eigentree.constituency.chart.pruning import (
 from eigentree.constituency.grammar.kruskal import KruskalGrammar
 from eigentree.constituency.grammar.lexical_candidates import under_guesses, under_tags
 from eigentree.constituency.grammar.pcfg import PCFG
+from eigentree.constituency.one_word import one_word
 from eigentree.constituency.options import ParserOptions
 from eigentree.constituency.result import Fallback
 from eigentree.sentence_input import PreparedSentence
@@ -36,10 +40,23 @@ FullChart = Callable[[Leaves, Permitted | None], FullMarginals | None]
 
 
 class PrunedForest(NamedTuple):
-    """The pruned forest of a sentence, and the restriction that was relaxed (None for none)."""
+    """The pruned forest of a sentence.
+
+    Attributes
+    ----------
+    pruned
+    fallback
+        The restriction that was relaxed; None for none.
+    given
+        For each word the tag that it has in any tree; None where the search finds one.
+    is_final
+        Whether the forest is that of `one_word`: its marginals are not refined by latent states.
+    """
 
     pruned: Pruned
     fallback: Fallback | None
+    given: list[str | None]
+    is_final: bool = False
 
 
 def schedule(
@@ -91,7 +108,16 @@ def relaxed_prunings(
         Computes the complete chart, which is then pruned; None to prune while the chart is
         computed.
     """
-    for leaves, permitted, thresholds, fallback in _steps(backbone, sentence, threshold):
+    is_alone = len(sentence.words) == 1 and sentence.tags is not None
+    is_guessed = None in sentence.given
+    for leaves, permitted, thresholds, fallback, free in _steps(backbone, sentence, threshold):
+        given = sentence._replace(guesses=None).given if free else sentence.given
+        if is_alone and free != is_guessed:
+            decided = one_word(backbone, sentence, permitted)
+            if decided is not None:
+                yield PrunedForest(decided, None, given, is_final=True)
+            if is_guessed and not sentence.constraints:
+                continue
         pruner = _pruner(backbone, leaves, permitted, full_chart)
         for number, minimum in enumerate(dict.fromkeys((*thresholds, 0.0))):
             # Only the first pruning uses a beam: later ones recover what it dropped.
@@ -101,7 +127,7 @@ def relaxed_prunings(
             if pruned is None:
                 continue
             relaxed: Fallback | None = "threshold" if number else None
-            yield PrunedForest(pruned, fallback or relaxed)
+            yield PrunedForest(pruned, fallback or relaxed, given)
 
 
 def any_tree(backbone: PCFG, sentence: PreparedSentence) -> bool:
@@ -119,12 +145,16 @@ def any_tree(backbone: PCFG, sentence: PreparedSentence) -> bool:
 
 
 class _Step(NamedTuple):
-    """Candidate tags of the words, permitted labels of spans, and pruning thresholds."""
+    """Candidate tags of the words, permitted labels of spans, and pruning thresholds.
+
+    ``free`` is true if the search may ignore the given or guessed tags.
+    """
 
     leaves: Leaves
     permitted: Permitted | None
     thresholds: list[float]
     fallback: Fallback | None
+    free: bool
 
 
 def _steps(backbone: PCFG, sentence: PreparedSentence, threshold: float) -> Iterator[_Step]:
@@ -160,7 +190,7 @@ def _steps(backbone: PCFG, sentence: PreparedSentence, threshold: float) -> Iter
         if permitted is not None and leaves is not None:
             leaves = leaves.within(permitted)
         if leaves is not None:
-            yield _Step(leaves, permitted, thresholds, fallback)
+            yield _Step(leaves, permitted, thresholds, fallback, free)
 
 
 def _pruner(

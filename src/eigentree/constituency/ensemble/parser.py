@@ -442,10 +442,13 @@ class EnsembleParser(SentenceParser[ParseResult]):
         kbest: int | None,
         minimum: float | None,
     ) -> ParseResult:
-        if not any(prediction.members for prediction in predictions.values()):
+        is_alone = len(sentence.words) == 1
+        has_any = any(prediction.members for prediction in predictions.values())
+        # Over one word the tagger's tags decide, not the members.
+        if not has_any or (is_alone and sentence.guesses is not None):
             plain = self.backbones[0]
             result = plain.parse_sentence(sentence, kbest, minimum)
-            return replace(result, fallback=result.fallback or "coarse")
+            return result if is_alone else replace(result, fallback=result.fallback or "coarse")
         brackets = tuple(
             Bracket(*span, confidence)
             for span, confidence in zip(combined.tree.spans(), combined.confidences, strict=True)

@@ -197,7 +197,8 @@ class _PrunedSentence:
         tally.choice[-1] = known[0]
 
     def predictions(self, chains: Chains) -> dict[str, Prediction]:
-        n_words, given = len(self._sentence.words), self._sentence.given
+        n_words = len(self._sentence.words)
+        given = [] if self._pruning is None else self._pruning.given
         predictions: dict[str, Prediction] = {}
         for family, tally in self._tallies.items():
             # Different binary trees may give the same tree.
