@@ -164,6 +164,7 @@ def test_json_there_and_back():
     [
         ({"mode": "other"}, "no tokeniser 'other'; known are penn, unicode, and spacy:"),
         ({"kept": "a-a"}, "kept of a scheme of words is 'a-a'; a list is due"),
+        ([], "a scheme of words has the keys abbreviations, "),
         ({"what": []}, "a scheme of words has the keys abbreviations, "),
         ({"divided": [1]}, "divided of a scheme of words is .*; a list of lists is due"),
     ],

@@ -40,6 +40,8 @@ from eigentree.treebank.lexicon import Lexicon
 from eigentree.types import Floats, Longs
 
 LEVELS = ("by_word", "by_tag", "by_nothing")
+# Charts are quadratic in the number of states, and more than this beyond the tags have no use.
+_MORE_STATES = 3
 
 
 class SentenceModifiers(NamedTuple):
@@ -107,8 +109,9 @@ class LexicalModifiers:
         check_types(where, {"after": (self.after, np.int64)})
         if len(self._tag_numbers) < n_tags:
             raise GrammarError("the tags of a model of modifiers must be distinct")
-        if np.any(self.after < 0):
-            raise GrammarError("a state after a modifier has a number below 0")
+        last = n_tags + _MORE_STATES
+        if np.any((self.after < 0) | (self.after > last)):
+            raise GrammarError(f"a state after a modifier has a number outside 0 to {last}")
         if not 0.0 < self.diversity < np.inf:
             raise GrammarError(f"diversity is {self.diversity}; it must be above 0")
         n_states = self.n_states

@@ -183,7 +183,7 @@ class TokenisationScheme:
         return lists
 
     @classmethod
-    def from_json(cls, stored: Mapping[str, Any]) -> TokenisationScheme:
+    def from_json(cls, stored: Any) -> TokenisationScheme:
         """From what `to_json` gave, after a way through JSON.
 
         Raises
@@ -192,7 +192,7 @@ class TokenisationScheme:
             When it is something else.
         """
         names = {each.name for each in fields(cls)}
-        if not stored.keys() <= names:
+        if not isinstance(stored, Mapping) or not stored.keys() <= names:
             raise SettingsError(f"a scheme of words has the keys {', '.join(sorted(names))}")
         given: dict[str, Any] = {}
         for name, value in stored.items():

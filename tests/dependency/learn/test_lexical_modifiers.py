@@ -239,7 +239,8 @@ def test_impossible_models_are_refused():
     model = counted()
     for changes, problem in [
         ({"tags": ("NOUN",) * len(model.tags)}, "must be distinct"),
-        ({"after": -model.after}, "below 0"),
+        ({"after": -model.after}, "outside 0 to"),
+        ({"after": model.after + 2**31}, "outside 0 to"),
         ({"diversity": 0.0}, "diversity"),
         ({"by_nothing": model.by_tag}, "by_nothing"),
     ]:
