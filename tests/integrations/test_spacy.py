@@ -17,6 +17,7 @@ from eigentree.constituency.parser import ConstituencyParser
 from eigentree.errors import ModelFileError, SettingsError
 from eigentree.integrations import spacy as integration
 from eigentree.integrations.spacy import EigentreeComponent, NoConstituentError
+from eigentree.integrations.spacy.constituents import GETTERS
 from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.treebank.io.brackets import format_tree
 from tests.demo import demo_parser
@@ -96,7 +97,8 @@ def test_confidence_is_the_bracket_s(nlp):
     assert doc[0]._.confidence is None
     (record,) = doc._.eigentree
     assert record["confidence"] == pytest.approx(result.confidence)
-    assert (record["start"], record["end"], record["fallback"]) == (0, 7, None)
+    assert (record["start"], record["end"], record["fallback"]) == (0, len(doc.text), None)
+    assert record["nodes"][1][:3] == ["NP", 0, len("The old man")]
 
 
 def test_white_space_is_passed_over(nlp):
@@ -118,7 +120,7 @@ def test_what_is_no_constituent(nlp):
     doc = nlp("The old man saw the dog .")
     with pytest.raises(NoConstituentError, match="'old man saw' is no constituent of the parse"):
         _ = doc[1:4]._.labels
-    with pytest.raises(NoConstituentError, match="no constituents; a pipeline"):
+    with pytest.raises(NoConstituentError, match="no constituents: the component eigentree"):
         _ = Doc(nlp.vocab, words=["a"])[0]._.parse_string
     two = nlp("The cat slept . The man saw the dog .")
     with pytest.raises(NoConstituentError):
@@ -131,6 +133,107 @@ def test_merged_tokens(nlp):
         retokeniser.merge(doc[0:2])
     doc = nlp(doc)
     assert next(doc.sents)._.parse_string.count("The\u00a0cat") == 1
+
+
+OLD_MAN = "The old man saw the dog in the park ."
+
+
+def phrases_of(doc):
+    """The phrases of all sentences, with the text of their words."""
+    found = {}
+    for sent in doc.sents:
+        for span in sent._.constituents:
+            assert all(child._.parent == span for child in span._.children)
+            if span._.labels:
+                found[span.text] = span._.labels
+    return found
+
+
+def test_constituents_move_along_when_tokens_are_merged(nlp):
+    doc = nlp(OLD_MAN)
+    before = phrases_of(doc)
+    with doc.retokenize() as retokeniser:
+        retokeniser.merge(doc[1:3])
+    assert doc[0:2].text == "The old man"
+    assert phrases_of(doc) == before
+    assert doc[0:2]._.parse_string == "(NP (DT The) (JJ+NN old\u00a0man))"
+    assert [child.text for child in doc[0:2]._.children] == ["The", "old man"]
+    assert doc[1]._.labels == ()
+    assert doc[1]._.parent == doc[0:2]
+
+
+def test_a_merged_constituent_is_one_word(nlp):
+    doc = nlp(OLD_MAN)
+    with doc.retokenize() as retokeniser:
+        retokeniser.merge(doc[0:3])
+        retokeniser.merge(doc[4:6])
+    assert doc[0]._.labels == doc[2]._.labels == ("NP",)
+    assert doc[0]._.children == ()
+    assert doc[2]._.parse_string == "(NP (DT+NN the\u00a0dog))"
+    assert next(doc.sents)._.parse_string.count("(NP ") == nlp(OLD_MAN).text.count("the") + 1
+
+
+def test_what_begins_inside_a_token_is_left_out(nlp):
+    doc = nlp("The old man saw the dog .")
+    with doc.retokenize() as retokeniser:
+        retokeniser.merge(doc[3:5])  # across the edge of a phrase
+    assert doc[3:5].text == "saw the dog"
+    assert doc[3:5]._.parse_string == "(VP (VBD+DT saw\u00a0the) (NN dog))"
+    assert [child.text for child in doc[3:5]._.children] == ["saw the", "dog"]
+    assert "the dog" not in phrases_of(doc)
+
+
+def test_constituents_move_along_when_a_token_is_split(nlp):
+    doc = nlp(OLD_MAN)
+    before = phrases_of(doc)
+    with doc.retokenize() as retokeniser:
+        retokeniser.split(doc[2], ["m", "an"], heads=[(doc[2], 1), doc[3]])
+    assert phrases_of(doc) == before
+    assert doc[0:4]._.labels == ("NP",)
+    assert doc[2:4]._.parse_string == "(NN man)"
+    assert doc[2:4]._.labels == ()
+    with pytest.raises(NoConstituentError, match="'an' is no constituent"):
+        _ = doc[3]._.labels
+
+
+@pytest.mark.parametrize("name", ["merge_entities", "merge_noun_chunks"])
+def test_components_behind_may_merge_tokens(both, name):
+    doc = both("the dog saw the old cat .")
+    assert phrases_of(doc)
+    doc.ents = [Span(doc, 0, 2, label="X"), Span(doc, 3, 6, label="X")]
+    before = phrases_of(doc)
+    merged = spacy.blank("en").create_pipe(name)(doc)
+    assert [token.text for token in merged] == ["the dog", "saw", "the old cat", "."]
+    assert phrases_of(merged) == before
+
+
+def test_constituents_go_to_other_docs(nlp):
+    first, second = nlp("The cat slept . The old man saw the dog ."), nlp(OLD_MAN)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        joined = Doc.from_docs([first, second])
+    assert [sent._.parse_string for sent in joined.sents] == [
+        sent._.parse_string for doc in (first, second) for sent in doc.sents
+    ]
+    assert [record["start"] for record in joined._.eigentree][0::2] == [0, len(first.text) + 1]
+    piece = first[4:8].as_doc(copy_user_data=True)
+    assert piece[0:3]._.labels == ("NP",)
+    assert piece[0:3]._.parse_string == first[4:7]._.parse_string
+    assert [child.text for child in piece[0:3]._.children] == ["The", "old", "man"]
+    assert piece[0:3]._.parent is None  # it ends outside
+    with pytest.raises(NoConstituentError, match=r"Span\.as_doc\(copy_user_data=True\) includes"):
+        _ = first[4:8].as_doc()[0]._.labels
+    assert second.copy()[0:3]._.labels == ("NP",)
+
+
+def test_boundaries_of_sentences_may_change(nlp):
+    doc = nlp("The cat slept . The old man saw the dog .")
+    doc[4].is_sent_start = False
+    assert doc[4:7]._.labels == ("NP",)
+    with pytest.raises(NoConstituentError):
+        _ = doc[:]._.labels
+    nlp.get_pipe("eigentree")(doc)  # the earlier sentences are forgotten
+    assert len(doc._.eigentree) == 1
 
 
 def test_quotes_are_written_as_the_treebank_s(nlp, monkeypatch):
@@ -286,9 +389,49 @@ def test_long_docs_take_linear_time(nlp):
     assert seconds(16) < 8 * 3 * short
 
 
+def test_the_bundled_model_is_the_default():
+    nlp = pipeline()
+    doc = nlp("The old man saw the dog.")
+    assert doc[0:3]._.labels == ("NP",)
+    assert [token.tag_ for token in doc[:4]] == ["DT", "JJ", "NN", "VBD"]
+    assert nlp.get_pipe("eigentree").to_bytes() == EigentreeComponent("it").to_bytes()
+
+
+def chunks_of(nlp, text):
+    return [chunk.text for chunk in nlp(text).noun_chunks]
+
+
+def test_noun_chunks_are_complete():
+    nlp = pipeline(dependencies="english-dependencies")
+    assert chunks_of(nlp, "The old man gave her a very good book on the train.") == [
+        "The old man", "her", "a very good book", "the train",
+    ]  # fmt: skip
+    assert chunks_of(nlp, "Her brother's car hit two trees and a wall.") == [
+        "Her brother's car", "two trees", "a wall",
+    ]  # fmt: skip
+    doc = nlp("She is only a doctor.")
+    again = Doc(nlp.vocab).from_bytes(doc.to_bytes())
+    for each in (doc, again, doc[:].as_doc()):
+        assert [chunk.text for chunk in each.noun_chunks] == ["She", "only a doctor"]
+    assert doc[0].morph.to_dict() == {"Case": "Nom"}
+
+
+def test_noun_chunks_of_other_docs_follow_spacy_s_rules():
+    nlp = pipeline(dependencies="english-dependencies")
+    words, heads = ["He", "sat", "on", "the", "mat"], [1, 1, 1, 4, 2]
+    deps = ["nsubj", "ROOT", "prep", "det", "pobj"]
+    pos = ["PRON", "VERB", "ADP", "DET", "NOUN"]
+    doc = Doc(nlp.vocab, words=words, heads=heads, deps=deps, pos=pos)
+    assert [chunk.text for chunk in doc.noun_chunks] == ["He", "the mat"]
+    other = spacy.blank("xx")  # without rules of its own
+    other.add_pipe("sentencizer")
+    other.add_pipe("eigentree", config={"dependencies": "english-dependencies"})
+    assert chunks_of(other, "The cat saw it.") == ["The cat", "it"]
+
+
 def test_what_is_refused(tmp_path, model):
-    with pytest.raises(SettingsError, match="the component eigentree needs a model"):
-        pipeline()
+    with pytest.raises(SettingsError, match="for English, and the pipeline's language is 'de'"):
+        spacy.blank("de").add_pipe("eigentree")
     with pytest.raises(ModelFileError, match="No such file"):
         pipeline(model=str(tmp_path / "absent.egt"))
     with pytest.raises(ModelFileError):
@@ -342,4 +485,4 @@ def test_spacy_is_asked_for_where_it_is_absent():
 
 def test_its_attributes_are_those_told_of():
     told = integration.__doc__
-    assert all(f"``{name}``" in told for name in integration._GETTERS)
+    assert all(f"``{name}``" in told for name in GETTERS)
