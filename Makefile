@@ -7,12 +7,18 @@ BIN := .venv/bin
 PYTEST := $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
 
-.PHONY: test test-fast demo docs clean
+.PHONY: test types tests test-fast demo docs clean
 
+# The types are checked while the tests compile kernels on the other core.
 test: .venv/tests-ready
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
+	@$(MAKE) --no-print-directory --jobs 2 types tests
+
+types: .venv/tests-ready
 	$(BIN)/mypy
+
+tests: .venv/tests-ready
 	$(PYTEST)
 
 test-fast: .venv/tests-ready
