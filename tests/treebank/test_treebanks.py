@@ -119,6 +119,7 @@ def test_files_of_both_formats_make_one_treebank(folder):
         "no_parse": 1,
         "crossing_trees": 0,
         "crossing_nodes": 0,
+        "secondary_edges": 0,
     }
 
 

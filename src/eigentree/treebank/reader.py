@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from eigentree.errors import TreebankFormatError
 from eigentree.treebank.cleaning import CleaningOptions, clean, wrapper_of
 from eigentree.treebank.io.brackets import BracketRecord, OnError, TellNotice, read_brackets
-from eigentree.treebank.io.negra import ExportRecord, read_export
-from eigentree.treebank.io.text_files import Problem, displayed_name, open_text
+from eigentree.treebank.io.negra import read_export
+from eigentree.treebank.io.recognition import recognise, wrong_kind
+from eigentree.treebank.io.text_files import OpenText, Problem, opened_text
+from eigentree.treebank.io.tiger import read_tiger
+from eigentree.treebank.syntax_graph import ContinuousRecord
 from eigentree.treebank.tree import Tree, collector_paused
 
-TreeFormat = Literal["auto", "brackets", "export"]
+TreeFormat = Literal["auto", "brackets", "export", "tiger"]
 
 
 class Place(NamedTuple):
@@ -48,7 +51,8 @@ class Treebank:
         Places of ``(())``, the mark of a sentence without a parse.
     counts
         By name: ``trees``, ``problems``, ``notices``, ``vanished``, ``no_parse``, and for
-        export files ``crossing_trees`` and ``crossing_nodes``.
+        NEGRA export and TIGER-XML ``crossing_trees``, ``crossing_nodes`` and
+        ``secondary_edges``.
     wrapper
         The outer bracket that most trees carried before cleaning; None for none.
     """
@@ -64,7 +68,7 @@ class Treebank:
 
 
 def read_treebank(
-    paths: str | Path | Sequence[str | Path],
+    paths: str | Path | OpenText | Sequence[str | Path | OpenText],
     *,
     on_error: OnError = "raise",
     cleaning: CleaningOptions | None = CleaningOptions(),
@@ -75,22 +79,22 @@ def read_treebank(
     Parameters
     ----------
     paths
-        A path or several; ``-`` is standard input.  Files may be compressed with gzip.
+        A path or several; ``-`` is standard input.  Files may be compressed with gzip or xz.
     on_error
         ``"raise"`` stops at the first problem; ``"skip"`` collects the problems, and a byte
         that isn't UTF-8 then costs one tree rather than the file.
     cleaning
         How trees are cleaned; None leaves them unchanged.
     format
-        ``"auto"`` takes files that begin with ``#FORMAT``, ``#BOS`` or ``%%`` for the NEGRA
-        export format and all others for brackets.
+        ``"auto"`` recognises the format of each file by its content.
 
     Raises
     ------
     TreebankFormatError
-        When a file can't be read, or under ``"raise"`` holds a malformed tree.
+        When a file can't be read, or under ``"raise"`` holds a malformed tree or none of these
+        formats, such as CoNLL-U.
     """
-    if isinstance(paths, str | Path):
+    if isinstance(paths, str | Path | OpenText):
         paths = [paths]
     raw: list[Tree] = []
     places: list[Place] = []
@@ -100,8 +104,7 @@ def read_treebank(
     counts: Counter[str] = Counter()
     with collector_paused():
         for path in paths:
-            name = displayed_name(path)
-            with open_text(path, keep_bad_bytes=on_error == "skip") as lines:
+            with opened_text(path, keep_bad_bytes=on_error == "skip") as (name, lines):
                 for record in read_trees(
                     lines,
                     name=name,
@@ -110,9 +113,10 @@ def read_treebank(
                     edge_labels=cleaning is None or cleaning.keep_function_tags,
                     notice=notices.append,
                 ):
-                    if isinstance(record, ExportRecord):
+                    if isinstance(record, ContinuousRecord):
                         counts["crossing_trees"] += record.n_crossing > 0
                         counts["crossing_nodes"] += record.n_crossing
+                        counts["secondary_edges"] += record.n_secondary
                     if record.tree is not None:
                         raw.append(record.tree)
                         places.append(Place(name, record.line))
@@ -150,7 +154,7 @@ def read_trees(
     format: TreeFormat = "auto",
     edge_labels: bool = False,
     notice: TellNotice | None = None,
-) -> Iterator[BracketRecord | ExportRecord]:
+) -> Iterator[BracketRecord | ContinuousRecord]:
     """Read the trees of one text in whichever format it has, each as soon as it is complete.
 
     Parameters
@@ -164,7 +168,7 @@ def read_trees(
     format
         As in `read_treebank`.
     edge_labels
-        Write the edge labels of an export file into its labels.
+        Write the edge labels of NEGRA export and TIGER-XML into the labels.
     notice
         Called with remarks on brackets that were read.
 
@@ -173,27 +177,21 @@ def read_trees(
     TreebankFormatError
         Under ``"raise"``, with file, line and what is wrong.
     """
-    rest = iter(lines)
-    start: list[str] = []
+    text: Iterable[str] = lines
     if format == "auto":
-        start = _up_to_first_content(rest)
-        format = "export" if start and _looks_like_export(start) else "brackets"
-    text = chain(start, rest)
-    if format == "brackets":
-        yield from read_brackets(text, name=name, on_error=on_error, notice=notice)
-    else:
+        found = recognise(lines)
+        problem = wrong_kind(found, "constituents", name)
+        if problem is not None:
+            if on_error == "raise":
+                raise TreebankFormatError(str(problem))
+            yield BracketRecord(None, problem.line, problem)
+            return
+        text = found.lines
+        if found.format == "export" or found.format == "tiger":
+            format = found.format
+    if format == "export":
         yield from read_export(text, name=name, on_error=on_error, edge_labels=edge_labels)
-
-
-def _up_to_first_content(lines: Iterable[str]) -> list[str]:
-    """The first lines up to one that is neither blank nor a ``%%`` comment."""
-    start: list[str] = []
-    for line in lines:
-        start.append(line)
-        if line.strip() and not line.startswith("%%"):
-            break
-    return start
-
-
-def _looks_like_export(start: list[str]) -> bool:
-    return start[-1].startswith(("#FORMAT", "#BOS", "#BOT"))
+    elif format == "tiger":
+        yield from read_tiger(text, name=name, on_error=on_error, edge_labels=edge_labels)
+    else:
+        yield from read_brackets(text, name=name, on_error=on_error, notice=notice)

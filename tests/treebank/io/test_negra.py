@@ -6,7 +6,14 @@ import pytest
 
 from eigentree.errors import TreebankFormatError
 from eigentree.treebank.io.brackets import format_tree
-from eigentree.treebank.io.negra import read_export
+from eigentree.treebank.io.negra import EXPORT, read_export, read_export_graphs
+from eigentree.treebank.syntax_graph import (
+    GraphWord,
+    SyntaxGraph,
+    continuous_tree,
+    graph_of_tree,
+)
+from eigentree.treebank.tree import Tree
 
 
 def export(*rows, form=3):
@@ -160,14 +167,17 @@ def test_nodes_without_words_vanish_and_so_may_a_sentence():
 
 GOOD = export("a X -- 0")
 BAD = {
-    "parent that is missing": (export("a X -- 555"), "2:1: parent #555 of 'a' is missing"),
+    "parent that is missing": (
+        export("a X -- 555"),
+        "2:1: parent #555 of 'a' is missing (sentence 1)",
+    ),
     "nodes in a circle": (
         export("a X -- 500", "#500 A -- 501", "#501 B -- 500"),
-        "2:1: nodes #500, #501 form a cycle",
+        "2:1: nodes #500, #501 form a cycle (sentence 1)",
     ),
     "node given twice": (
         export("a X -- 500", "#500 A -- 0", "#500 B -- 0"),
-        "5:1: duplicate node #500: #500",
+        "5:1: duplicate node #500 (sentence 1): #500",
     ),
     "too few columns": (["#BOS 1", "a\tX\t--\t0", "#EOS 1"], "2:1: 4 columns; expected at least 5"),
     "parent that is no number": (export("a X -- S"), "3:1: parent 'S' is not a number"),
@@ -187,6 +197,81 @@ def test_malformed_sentences_are_refused_or_skipped(lines, problem):
     records = read([*lines, *GOOD], on_error="skip")
     assert str(records[0].problem).startswith("bank.export:" + problem)
     assert [format_tree(record.tree) for record in records[1:]] == ["(VROOT (X a))"]
+
+
+def words_of(*rows):
+    lines = ["#FORMAT 3", "#BOS 1 0 0 0", *("\t".join(row.split()) for row in rows), "#EOS 1"]
+    (record,) = read(lines)
+    return record.tree.words()
+
+
+@pytest.mark.parametrize(
+    "word", ["%%", "%%%", "#", "#1", "#100", "#500", "#501", "#777", "#BOS", "#EOS", "#FORMAT"]
+)
+def test_columns_tell_a_word_from_a_mark(word):
+    before, after = "a X -- HD 500", "b Y -- NK 501"
+    nodes = ("#500 NP -- SB 501", "#501 S -- -- 0")
+    assert words_of(before, f"{word} Z -- NK 500", after, *nodes) == ["a", word, "b"]
+    if word not in ("#500", "#501"):
+        assert words_of(before, f"{word} Z -- NK 501", *nodes) == ["a", word]
+    assert words_of(f"{word} Z -- -- 0") == [word]
+
+
+def test_marks_and_comments_stay_what_they_are():
+    comments = ["%% a comment with a number 0", "%%\tcomment"]
+    lines = export("a X HD 500", "#500 NP -- 0")
+    lines[2:2] = comments
+    assert [record.tree.words() for record in read([*lines, *lines])] == [["a"], ["a"]]
+    assert read(["#BOS\t1\t0\t986888198\t0", "a\tX\t--\t--\t0", "#EOS\t1"])[0].problem is None
+
+
+def test_numbers_are_short():
+    (record,) = read(export(f"a X -- {'9' * 5000}"), on_error="skip")
+    assert "is not a number" in record.problem.message
+    assert len(str(record.problem)) < 6000
+
+
+SAMPLE = [
+    "#FORMAT 4",
+    "#BOS 7 2 3 4 %% note",
+    "Das\tdas\tPDS\tNeut.Nom.Sg\tSB\t500\tOA\t501",
+    "%%\t--\t$(\t--\t--\t0",
+    "#501\t--\tNN\t--\tMO\t500",
+    "geht\tgehen\tVVFIN\t3.Sg\tHD\t501",
+    "#500\t--\tVP\t--\tOC\t501",
+    "#501\t--\tS\t--\t--\t0",
+    "#EOS 7",
+]
+
+
+def test_graphs_are_written_as_they_were_read():
+    (record,) = read_export_graphs(SAMPLE)
+    graph = record.graph
+    assert [word.word for word in graph.words] == ["Das", "%%", "#501", "geht"]
+    assert graph.words[0][2:6] == ("das", "Neut.Nom.Sg", "SB", 500)
+    assert graph.n_secondary() == 1
+    text = "".join(EXPORT.text([graph, graph]))
+    back = [each.graph for each in read_export_graphs(text.splitlines())]
+    # Nodes are renumbered, since a word looks like one.
+    assert [continuous_tree(each, edge_labels=True) for each in back] == [
+        continuous_tree(graph, edge_labels=True)
+    ] * 2
+    assert "".join(EXPORT.text(back)) == text
+
+
+@pytest.mark.parametrize("words", [["#500"], ["a", "#500"], ["#999", "#1000"], ["#", "%%", "#EOS"]])
+def test_words_that_look_like_marks_are_written_and_read(words):
+    tree = Tree("S", [Tree("NP", [Tree("N", (), word)]) for word in words])
+    text = "".join(EXPORT.text([graph_of_tree(tree)]))
+    (record,) = read_export(text.splitlines())
+    assert record.tree == Tree("VROOT", [tree])
+
+
+def test_what_the_format_cant_hold_is_refused():
+    with pytest.raises(TreebankFormatError, match="sentence 3: 'New York' contains white space"):
+        list(EXPORT.text([SyntaxGraph((GraphWord("New York", "NE"),), (), "3")]))
+    with pytest.raises(TreebankFormatError, match="sentence 1: '' is empty"):
+        list(EXPORT.text([SyntaxGraph((GraphWord("a", ""),))]))
 
 
 def test_depth_is_no_limit():

@@ -60,11 +60,13 @@ def test_empty_file_has_no_lines(file):
         pytest.param(TEXT.encode("utf-16-be"), "contains NUL bytes", id="UTF-16 unmarked"),
         pytest.param(TEXT.encode("latin-1"), "bank:2:10: byte 0xe9 is not UTF-8", id="Latin-1"),
         pytest.param(gzip.compress(TEXT.encode("latin-1")), "bank:2:10: ", id="Latin-1 in gzip"),
-        pytest.param(gzip.compress(TEXT.encode())[:-9], "damaged gzip file", id="short gzip"),
+        pytest.param(gzip.compress(TEXT.encode())[:-9], "damaged compressed file", id="short gzip"),
         pytest.param(
             gzip.compress(b"\xe9" * 20_000)[:-9], "0xe9 is not UTF-8", id="Latin-1 in a short gzip"
         ),
-        pytest.param(b"\x1f\x8b not gzip", "damaged gzip file|can't be read", id="false gzip"),
+        pytest.param(
+            b"\x1f\x8b not gzip", "damaged compressed file|can't be read", id="false gzip"
+        ),
     ],
 )
 def test_what_is_not_utf8_is_refused(file, content, complaint):
@@ -74,7 +76,7 @@ def test_what_is_not_utf8_is_refused(file, content, complaint):
 
 def test_damage_far_into_a_gzip_file_is_told(file):
     packed = gzip.compress(os.urandom(60_000).hex().encode())
-    with pytest.raises(TreebankFormatError, match="damaged gzip file"):
+    with pytest.raises(TreebankFormatError, match="damaged compressed file"):
         read(file(packed[:40_000]))
 
 

@@ -24,10 +24,11 @@ from typing import Literal, NamedTuple, get_args
 
 from eigentree.errors import SettingsError, TreebankFormatError, counted
 from eigentree.treebank.io.brackets import OnError
+from eigentree.treebank.io.recognition import recognise, wrong_kind
 from eigentree.treebank.io.text_files import (
+    OpenText,
     Problem,
-    displayed_name,
-    open_text,
+    opened_text,
     snippet_at,
     undecoded,
 )
@@ -410,7 +411,14 @@ def read_conllu(
             f"heads is {heads!r}, which must be one of {', '.join(get_args(Heads))}"
         )
     shared: dict[str, str] = {}  # one copy of each word and tag
-    for number, (first, comments, rows) in enumerate(_blocks(lines), start=1):
+    found = recognise(lines)
+    problem = wrong_kind(found, "dependencies", name)
+    if problem is not None:
+        if on_error == "raise":
+            raise TreebankFormatError(str(problem))
+        yield ConlluRecord(None, problem.line, problem)
+        return
+    for number, (first, comments, rows) in enumerate(_blocks(found.lines), start=1):
         try:
             record = ConlluRecord(*_read_block(first, comments, rows, heads, shared))
         except _ConlluError as error:
@@ -673,7 +681,7 @@ class DependencyTreebank:
 
 
 def read_dependencies(
-    paths: str | Path | Sequence[str | Path],
+    paths: str | Path | OpenText | Sequence[str | Path | OpenText],
     *,
     on_error: OnError = "raise",
     heads: Heads = "check",
@@ -683,7 +691,7 @@ def read_dependencies(
     Parameters
     ----------
     paths
-        A path or several; ``-`` is standard input.  Files may be compressed with gzip.
+        A path or several; ``-`` is standard input.  Files may be compressed with gzip or xz.
     on_error, heads
         As in `read_conllu`.
 
@@ -692,7 +700,7 @@ def read_dependencies(
     TreebankFormatError
         When a file can't be read, or under ``"raise"`` holds a malformed sentence.
     """
-    if isinstance(paths, str | Path):
+    if isinstance(paths, str | Path | OpenText):
         paths = [paths]
     sentences: list[Sentence] = []
     places: list[Place] = []
@@ -700,8 +708,7 @@ def read_dependencies(
     n_attached = 0
     with collector_paused():
         for path in paths:
-            name = displayed_name(path)
-            with open_text(path, keep_bad_bytes=on_error == "skip") as lines:
+            with opened_text(path, keep_bad_bytes=on_error == "skip") as (name, lines):
                 for record in read_conllu(lines, name=name, on_error=on_error, heads=heads):
                     n_attached += record.n_attached
                     if record.sentence is not None:

@@ -6,16 +6,18 @@ and nowhere else: U+2028, U+0085 and form feeds may be inside words.
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import gzip
 import io
+import lzma
 import os
 import re
 import secrets
 import shutil
 import sys
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, NamedTuple, TextIO, cast, overload
 
@@ -23,7 +25,15 @@ from eigentree.errors import EigentreeError, TreebankFormatError
 
 STANDARD_STREAM = "-"
 _GZIP_MAGIC = b"\x1f\x8b"
-_DAMAGED_GZIP = (EOFError, zlib.error, gzip.BadGzipFile)
+_DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
+_XZ_MAGIC = b"\xfd7zXZ\0"
+_OTHER_MAGIC = {b"BZh": "bzip2", b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zstd"}
+_LONGEST_MAGIC = 6
+# The encoding that XML declares; other encodings than these are not extensions of ASCII.
+_XML_ENCODING = re.compile(
+    rb"(?:\xef\xbb\xbf)?<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']"
+)
+_KNOWN_ENCODING = re.compile(r"(?:iso8859-[0-9]+|cp125[0-8]|koi8-[ru])")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 _BAD_BYTE = re.compile("[\\udc80-\\udcff]")
 _BAD_BYTES_FROM = 0xDC00  # where surrogateescape puts them
@@ -56,6 +66,13 @@ def snippet_at(text: str, column: int) -> str:
     return before + shown.rstrip("\r\n") + after
 
 
+class OpenText(NamedTuple):
+    """A text that is open already: what messages call it, and its lines."""
+
+    name: str
+    lines: Iterable[str]
+
+
 def displayed_name(path: str | Path) -> str:
     """The name of an input file in messages."""
     return "<standard input>" if str(path) == STANDARD_STREAM else str(path)
@@ -71,7 +88,7 @@ def first_bytes(path: str | Path, number: int) -> bytes:
 
 @contextlib.contextmanager
 def open_text(path: str | Path, *, keep_bad_bytes: bool = False) -> Iterator[TextIO]:
-    """Open a text file for reading, plain or compressed with gzip.
+    """Open a text file for reading, plain or compressed with gzip or xz.
 
     Parameters
     ----------
@@ -86,15 +103,20 @@ def open_text(path: str | Path, *, keep_bad_bytes: bool = False) -> Iterator[Tex
     ------
     TreebankFormatError
         When the file can't be opened, is UTF-16 or another encoding than UTF-8, holds
-        NUL bytes, or is a damaged gzip file; also while the body of the ``with`` reads it.
+        NUL bytes, is compressed otherwise, or is damaged; also while the body of the ``with``
+        reads it.
+
+    Notes
+    -----
+    XML that declares an encoding of one byte a character, such as ISO-8859-1, is read in it.
     """
     name = displayed_name(path)
     with contextlib.ExitStack() as stack:
         try:
-            buffered = _open_bytes(path, stack)
+            raw = _uncompressed(_open_bytes(path, stack), name)
             text = io.TextIOWrapper(
-                _uncompressed(buffered, name),
-                encoding="utf-8-sig",
+                raw,
+                encoding=_encoding(raw.peek(_PEEKED_BYTES)),
                 errors="surrogateescape" if keep_bad_bytes else "strict",
             )
         except OSError as error:
@@ -104,11 +126,23 @@ def open_text(path: str | Path, *, keep_bad_bytes: bool = False) -> Iterator[Tex
             yield text
         except UnicodeDecodeError as error:
             raise TreebankFormatError(_undecodable(path, name, error)) from error
-        except _DAMAGED_GZIP as error:
-            raise TreebankFormatError(f"{name}: damaged gzip file: {error}") from error
+        except _DAMAGED as error:
+            raise TreebankFormatError(f"{name}: damaged compressed file: {error}") from error
         finally:
             with contextlib.suppress(ValueError):
                 text.detach()
+
+
+@contextlib.contextmanager
+def opened_text(
+    source: str | Path | OpenText, *, keep_bad_bytes: bool = False
+) -> Iterator[OpenText]:
+    """Open a text file, as `open_text` does, unless it is open already."""
+    if isinstance(source, OpenText):
+        yield source
+        return
+    with open_text(source, keep_bad_bytes=keep_bad_bytes) as lines:
+        yield OpenText(displayed_name(source), lines)
 
 
 def _open_bytes(path: str | Path, stack: contextlib.ExitStack) -> io.BufferedReader:
@@ -123,18 +157,38 @@ def _open_bytes(path: str | Path, stack: contextlib.ExitStack) -> io.BufferedRea
     return reader
 
 
-def _uncompressed(buffered: io.BufferedReader, name: str) -> BinaryIO:
-    if buffered.peek(len(_GZIP_MAGIC))[: len(_GZIP_MAGIC)] == _GZIP_MAGIC:
+def _uncompressed(buffered: io.BufferedReader, name: str) -> io.BufferedReader:
+    magic = buffered.peek(_LONGEST_MAGIC)[:_LONGEST_MAGIC]
+    if magic.startswith(_GZIP_MAGIC):
         buffered = io.BufferedReader(cast(io.RawIOBase, gzip.GzipFile(fileobj=buffered)))
+    elif magic == _XZ_MAGIC:
+        buffered = io.BufferedReader(cast(io.RawIOBase, lzma.LZMAFile(buffered)))  # noqa: SIM115
     try:
         start = buffered.peek(_PEEKED_BYTES)[:_PEEKED_BYTES]
-    except _DAMAGED_GZIP as error:
-        raise TreebankFormatError(f"{name}: damaged gzip file: {error}") from error
+    except _DAMAGED as error:
+        raise TreebankFormatError(f"{name}: damaged compressed file: {error}") from error
+    for other, program in _OTHER_MAGIC.items():
+        if start.startswith(other) and not start.isascii():
+            raise TreebankFormatError(
+                f"{name}: compressed with {program}; gzip and xz are supported, so decompress it"
+            )
     if start[:2] in _UTF16_MARKS:
         raise TreebankFormatError(f"{name}: the text is UTF-16; convert it to UTF-8 first")
     if b"\0" in start:
         raise TreebankFormatError(f"{name}: contains NUL bytes (UTF-16?); expected UTF-8 text")
     return buffered
+
+
+def _encoding(start: bytes) -> str:
+    """The encoding of a text: UTF-8, unless XML declares another that is known."""
+    declared = _XML_ENCODING.match(start)
+    if declared is None:
+        return "utf-8-sig"
+    try:
+        name = codecs.lookup(declared[1].decode()).name
+    except LookupError:
+        return "utf-8-sig"
+    return name if _KNOWN_ENCODING.fullmatch(name) else "utf-8-sig"
 
 
 def _undecodable(path: str | Path, name: str, error: UnicodeDecodeError) -> str:
@@ -144,7 +198,7 @@ def _undecodable(path: str | Path, name: str, error: UnicodeDecodeError) -> str:
         return f"{name}: {what}"
     # A damaged gzip file may end before the line of the byte is complete.
     with (
-        contextlib.suppress(*_DAMAGED_GZIP),
+        contextlib.suppress(*_DAMAGED),
         Path(path).open("rb") as raw,
         _uncompressed(raw, name) as lines,
     ):

@@ -1,0 +1,195 @@
+r"""The format of a text, recognised by its content.
+
+The first line that is neither blank nor a comment decides, whatever the file is called.  Of XML,
+the header may be long, so more lines are read until it is clear what the text is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from typing import Literal, NamedTuple
+
+from eigentree.treebank.io.text_files import Problem, snippet_at
+
+TextFormat = Literal["brackets", "export", "tiger", "conllu", "xml"]
+Kind = Literal["constituents", "dependencies"]
+
+# The first row of a sentence in CoNLL-U; no line of the other formats matches.
+_CONLLU_ROW = re.compile(r"(0\.1|1|1-[0-9]+)(\t[^\t]*){9}")
+_EXPORT_MARK = re.compile(r"#(?:FORMAT|BOS|BOT)(?=\s|$)")
+_COMMENT = re.compile(r"#(?!\t)|%|;|//|\*x\*")
+_XML_START = re.compile(r"<(?:\?xml|!DOCTYPE|(?:corpus|subcorpus)[\s/>])")
+_ELEMENT = re.compile(r"<([A-Za-z_][\w:.-]*)")
+_TIGER_ROOTS = ("corpus", "subcorpus", "body", "s")
+_TIGER_PARTS = frozenset(("graph", "terminals", "nonterminals"))
+_TIGER_HEADER = frozenset(("head", "body", "annotation"))
+_MAX_HEADER = 2_000_000  # characters of XML before the first sentence
+# How a tree begins, up to its first word: brackets with labels, then a tag with a word.
+_OPENING = re.compile(r"(?:\s*\([^\s()]*)+\s*")
+_FIRST_WORD = re.compile(r"(?:\s*\([^\s()]*)+\s*\([^\s()]+\s+[^\s()]+\s*\)\s*(?:[()]|$)")
+_MAX_OPENING = 20  # lines
+_NAMES = {
+    "brackets": "bracketed trees",
+    "export": "NEGRA export",
+    "tiger": "TIGER-XML",
+    "conllu": "CoNLL-U",
+}
+
+
+class Recognised(NamedTuple):
+    """What a text is, and the whole text.
+
+    Attributes
+    ----------
+    format
+        ``"xml"`` for XML other than TIGER-XML; None for anything else.
+    lines
+        All lines, also those that were read to find out.
+    line
+        The number, from 1, of the line that decided; 0 for a text without one.
+    start
+        That line.
+    root
+        The root element of XML.
+    """
+
+    format: TextFormat | None
+    lines: Iterator[str]
+    line: int = 0
+    start: str = ""
+    root: str = ""
+
+
+def recognise(lines: Iterable[str]) -> Recognised:
+    """Recognise a file of trees by its content.
+
+    Parameters
+    ----------
+    lines
+        Lines of text, such as an open file.  No more are read than are needed to find out.
+    """
+    rest = iter(lines)
+    read: list[str] = []
+    for line in rest:
+        read.append(line)
+        text = line.removeprefix("\ufeff").strip()
+        if not text or (_COMMENT.match(text) and not _EXPORT_MARK.match(text)):
+            continue
+        if text[0] == "<":
+            found, root = _format_of_xml(read, rest)
+            return Recognised(found, chain(read, rest), len(read), line, root)
+        row = line.removeprefix("\ufeff").rstrip("\r\n")
+        found = None
+        if text[0] == "(":
+            found = "brackets"
+        elif _EXPORT_MARK.match(text):
+            found = "export"
+        elif _CONLLU_ROW.fullmatch(row):
+            found = "conllu"
+        return Recognised(found, chain(read, rest), len(read), line)
+    return Recognised(None, iter(read))
+
+
+def recognise_trees_in_text(lines: Iterable[str]) -> Recognised:
+    """Recognise trees where text is expected, which may begin with a bracket or ``<`` as well.
+
+    Parameters
+    ----------
+    lines
+        As of `recognise`.
+    """
+    rest = iter(lines)
+    read: list[str] = []
+    for line in rest:
+        read.append(line)
+        text = line.removeprefix("\ufeff").strip()
+        # Comments of CoNLL-U and NEGRA export, which may be headings of a text.
+        if not text or (text.startswith(("#", "%%")) and not _EXPORT_MARK.match(text)):
+            continue
+        if text[0] == "(":
+            return _tree_in_text(read, rest)
+        if text[0] == "<" and not _XML_START.match(text):
+            break
+        found = recognise(chain([line], rest))
+        return found._replace(lines=chain(read[:-1], found.lines), line=len(read))
+    return Recognised(None, chain(read, rest), len(read), read[-1] if read else "")
+
+
+def _tree_in_text(read: list[str], rest: Iterator[str]) -> Recognised:
+    """A bracket begins a tree if only brackets and labels are before a word with its tag."""
+    number = len(read)
+    text = read[-1].removeprefix("\ufeff")
+    for line in rest:
+        if len(read) - number >= _MAX_OPENING or not _OPENING.fullmatch(text):
+            everything = chain(read, [line], rest)
+            break
+        read.append(line)
+        text += line
+    else:
+        everything = chain(read)
+    found: TextFormat | None = "brackets" if _FIRST_WORD.match(text) else None
+    return Recognised(found, everything, number, read[number - 1])
+
+
+def _format_of_xml(read: list[str], rest: Iterator[str]) -> tuple[TextFormat | None, str]:
+    """What a text is that begins with ``<``, and its root element; lines are read as needed.
+
+    Brackets may follow lines of SGML, as in the Chinese treebank.
+    """
+    root = ""
+    is_header = False
+    n_characters = 0
+    line = read[-1]
+    while True:
+        text = line.removeprefix("\ufeff").lstrip()
+        if text.startswith("("):
+            return "brackets", root
+        for element in _ELEMENT.findall(line):
+            root = root or element
+            if root in _TIGER_ROOTS and element in _TIGER_PARTS:
+                return "tiger", root
+            is_header = is_header or element in _TIGER_HEADER
+        n_characters += len(line)
+        following = next(rest, None) if n_characters < _MAX_HEADER else None
+        if following is None:
+            return ("tiger" if root in _TIGER_ROOTS and is_header else "xml"), root
+        read.append(following)
+        line = following
+
+
+def wrong_kind(found: Recognised, kind: Kind, name: str) -> Problem | None:
+    """What is wrong with a text that holds trees of the other kind, or XML of another sort.
+
+    Parameters
+    ----------
+    found
+        As recognised.
+    kind
+        What is to be read from the text.
+    name
+        What messages call the text.
+    """
+    if found.format is None:
+        return None
+    if kind == "dependencies":
+        expected, is_expected = "CoNLL-U", found.format == "conllu"
+        remedy = "for constituency trees, use the command without 'dependencies' (in Python, "
+        remedy += "read_treebank)"
+    else:
+        expected = "bracketed trees, NEGRA export or TIGER-XML"
+        is_expected = found.format not in ("conllu", "xml")
+        remedy = "for dependency trees, use eigentree dependencies (in Python, read_dependencies)"
+    if is_expected:
+        return None
+    seen = format_name(found.format)
+    if found.format == "xml":
+        seen, remedy = f"XML with the root element <{found.root}>", "convert the trees first"
+    what = f"expected {expected}, not {seen}; {remedy}"
+    return Problem(name, found.line, 1, what, snippet_at(found.start, 1))
+
+
+def format_name(form: TextFormat) -> str:
+    """What messages call a format."""
+    return _NAMES.get(form, "XML")
