@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import re
 import sys
 from dataclasses import replace
 
@@ -15,7 +16,7 @@ from eigentree.constituency.parser import ConstituencyParser
 from eigentree.errors import SettingsError, TreebankFormatError
 from eigentree.integrations.nltk_parser import NLTKParser, to_pcfg
 from eigentree.integrations.nltk_trees import from_nltk, read_nltk, to_nltk
-from eigentree.treebank.io.brackets import parse_tree
+from eigentree.treebank.io.brackets import format_tree, parse_tree
 from eigentree.treebank.tree import Tree
 from tests.demo import any_length_parser, demo_parser, demo_trees
 from tests.drawing.test_tree_text import deep, trees
@@ -52,6 +53,39 @@ def test_printed_trees_are_read_by_nltk():
     assert tree.words() == ["(", "a", "-LRB-"]
     read = nltk.Tree.fromstring(str(to_nltk(tree, escaped=True)))
     assert from_nltk(read, escaped=True) == tree
+
+
+@pytest.mark.parametrize("word", ["C:\\", "\\", "a)", "(", "a\\b", "x\\\\"])
+def test_nltk_reads_what_is_written(word):
+    tree = from_nltk(nltk.Tree("S", [nltk.Tree("NN", [word]), nltk.Tree("VB", ["x"])]))
+    read = nltk.Tree.fromstring(format_tree(tree))
+    assert from_nltk(read, escaped=True) == tree
+
+
+@pytest.mark.parametrize("word", ["a\\)", "\\(", "a\\)b", "\\(\\)"])
+def test_escapes_of_nltk_are_read(word):
+    printed = str(nltk.Tree("S", [nltk.Tree("NN", [word]), nltk.Tree("VB", ["x"])]))
+    tree = Tree("S", [Tree("NN", word=word.replace("\\", "")), Tree("VB", word="x")])
+    assert parse_tree(printed) == tree
+    read = nltk.Tree.fromstring(printed)
+    assert read.leaves() == [word, "x"]
+    assert from_nltk(read, escaped=True) == tree
+    assert from_nltk(read).words() == [word, "x"]
+
+
+def test_leaves_of_chunk_trees_are_words_with_tags():
+    chunks = nltk.Tree("S", [nltk.Tree("NP", [("the", "DT"), ("dog", "NN")]), ("barks", "VBZ")])
+    assert from_nltk(chunks) == parse_tree("(S (NP (DT the) (NN dog)) (VBZ barks))")
+    (tree,) = read_nltk([nltk.Tree("S", [("-LRB-", "-LRB-"), ("a", "NN")])])
+    assert tree.words() == ["(", "a"]
+
+
+@pytest.mark.parametrize("leaf", [("a", "NN", "B-NP"), ("a", None), 3, ("a",)])
+def test_other_leaves_are_shown(leaf):
+    with pytest.raises(
+        TypeError, match=re.escape(f"or a pair (word, tag) of strings (got {leaf!r}")
+    ):
+        from_nltk(nltk.Tree("S", [leaf, nltk.Tree("NN", ["b"])]))
 
 
 def test_labels_that_are_no_strings():

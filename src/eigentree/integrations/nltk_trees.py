@@ -6,6 +6,7 @@ reading are recursive, so they fail for trees deeper than Python's stack.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,6 +15,9 @@ from eigentree.errors import TreebankFormatError
 from eigentree.treebank.cleaning import CleaningOptions, clean
 from eigentree.treebank.io.brackets import escape_token, unescape_token
 from eigentree.treebank.tree import Tree, fold
+
+_ESCAPED = re.compile(r"\\([()])")
+_LONGEST_SHOWN = 60
 
 
 def to_nltk(tree: Tree, *, escaped: bool = False) -> Any:
@@ -25,7 +29,8 @@ def to_nltk(tree: Tree, *, escaped: bool = False) -> Any:
         Any tree, of any depth.
     escaped
         Write brackets in words as ``-LRB-`` and ``-RRB-``, as in treebanks read by NLTK, so that
-        ``nltk.Tree.fromstring`` can read the printed tree.
+        ``nltk.Tree.fromstring`` can read the printed tree.  It can't where a word ends in a
+        backslash; what `eigentree.format_tree` prints it can read in any case.
 
     Returns
     -------
@@ -58,25 +63,39 @@ def from_nltk(tree: Any, *, escaped: bool = False) -> Tree:
     Parameters
     ----------
     tree
-        An ``nltk.Tree``, or an object with ``label()`` whose items are such trees or words.  Labels
-        that are not strings, such as nonterminals, are converted to strings.
+        An ``nltk.Tree``, or an object with ``label()`` whose items are such trees, words, or, as
+        in chunk trees, pairs of a word and its tag.  Labels that are not strings, such as
+        nonterminals, are converted to strings.
     escaped
-        Read ``-LRB-`` and ``-RRB-`` in words as brackets, as in treebanks read by NLTK.
+        Read ``-LRB-`` and ``-RRB-``, and brackets behind a backslash, in words as brackets, as in
+        treebanks read by NLTK.
 
     Raises
     ------
     TreebankFormatError
         When a node has no child, or a word and other children, or has an invalid label or word.
     TypeError
-        When `tree` is not such a tree.
+        When `tree` is not such a tree; the message shows the leaf.
     """
+
+    def word_of(text: str) -> str:
+        return unescape_token(_ESCAPED.sub(r"\1", text)) if escaped else text
+
     # Parents precede children here, so trees are built in reverse order.
     nodes: list[tuple[str, list[Any]]] = []
     stack = [tree]
     while stack:
         node = stack.pop()
+        if node is not tree and _is_tagged(node):
+            nodes.append((node[1], [node[0]]))
+            continue
         if not callable(getattr(node, "label", None)):
-            raise TypeError(f"expected an nltk.Tree (got {type(node).__name__})")
+            if node is tree:
+                raise TypeError(f"expected an nltk.Tree (got {type(node).__name__})")
+            raise TypeError(
+                "a leaf of an nltk.Tree must be a string or a pair (word, tag) of strings "
+                f"(got {_shown(node)})"
+            )
         children = list(node)
         nodes.append((str(node.label()), children))
         stack.extend(child for child in reversed(children) if not isinstance(child, str))
@@ -87,7 +106,7 @@ def from_nltk(tree: Any, *, escaped: bool = False) -> Tree:
             raise TreebankFormatError(_odd(label, children))
         try:
             if words:
-                done.append(Tree(label, (), unescape_token(words[0]) if escaped else words[0]))
+                done.append(Tree(label, (), word_of(words[0])))
             else:
                 below = done[: -len(children) - 1 : -1]
                 del done[-len(children) :]
@@ -95,6 +114,19 @@ def from_nltk(tree: Any, *, escaped: bool = False) -> Tree:
         except ValueError as error:
             raise TreebankFormatError(f"the nltk.Tree cannot be converted: {error}") from None
     return done[0]
+
+
+def _is_tagged(leaf: Any) -> bool:
+    """Whether a leaf is a word with its tag, as in the chunk trees of NLTK."""
+    if not isinstance(leaf, tuple) or len(leaf) != 2:
+        return False
+    return isinstance(leaf[0], str) and isinstance(leaf[1], str)
+
+
+def _shown(leaf: Any) -> str:
+    """A leaf in a message."""
+    text = repr(leaf)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
 def _odd(label: str, children: list[Any]) -> str:

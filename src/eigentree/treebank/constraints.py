@@ -25,7 +25,7 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from eigentree.errors import SettingsError
 from eigentree.treebank.cleaning import CleaningOptions, cut_label
-from eigentree.treebank.io.brackets import unescape_token
+from eigentree.treebank.io.brackets import read_escapes, unescape_token
 from eigentree.treebank.tree import FORBIDDEN_IN_LABEL, Tree
 
 Kind = Literal["required", "forbidden", "tag"]
@@ -286,7 +286,7 @@ def read_half_tree(
     MalformedError
         When brackets don't match or hold nothing.
     """
-    words, found = _read(line, _ROUND, lambda _: True, unescape_token)
+    words, found = _read(read_escapes(line), _ROUND, lambda _: True, unescape_token)
     each: list[Constraint] = []
     for one in found.each:
         is_whole = one.kind == "required" and (one.start, one.end) == (0, len(words))

@@ -21,6 +21,52 @@ from eigentree.treebank.io.brackets import (
 from eigentree.treebank.tree import SEPARATORS, Tree
 from tests.treebank.strategies import trees, words
 
+# Words in the last column; each text is one tree, or None for lines that are several.
+BACKSLASHES = [
+    (r"(S (NN C:\) (VB x))", ["C:\\", "x"]),
+    (r"(S (NN C:\ ) (VB x))", ["C:\\", "x"]),
+    (r"(NP (NN C:\))", ["C:\\"]),
+    (r"(S (NP (NN C:\)) (VB x))", ["C:\\", "x"]),
+    ("( (S\n  (NP (NN C:\\) )\n  (VB x) ))", ["C:\\", "x"]),
+    ("(S\n  (NP (NN C:\\))\n  (VB x))", ["C:\\", "x"]),
+    (r"(S (NN a\)) (VB b))", ["a)", "b"]),
+    (r"(S (NN a\() (VB b))", ["a(", "b"]),
+    (r"(S (NN \() (NN \)))", ["(", ")"]),
+    (r"(S (NN a\)b) (VB x\(y))", ["a)b", "x(y"]),
+    (r"(NN a\))", ["a)"]),
+    (r"(NN a\)\))", ["a))"]),
+    ("(S\n  (NP (NN a\\)))\n  (VB b))", ["a)", "b"]),
+    ("(S\n  (NP (NN a\\))\n    (NN b\\)))\n  (VB c))", ["a)", "b)", "c"]),
+    (r"(NP (NN \/) (NN \*) (NN \\))", ["\\/", "\\*", "\\\\"]),
+]
+
+
+@pytest.mark.parametrize(("text", "found"), BACKSLASHES)
+@pytest.mark.parametrize("end", ["", "\n(S (A b))", "\n\n(NP (NN C:\\))"])
+def test_brackets_behind_a_backslash(text, found, end):
+    records = list(read_brackets((text + end).split("\n")))
+    assert records[0].tree.words() == found
+    assert len(records) == 1 + bool(end)
+    assert records[-1].line == (text + end).count("\n") + 1 if end else 1
+
+
+@given(st.lists(words | words.map(lambda word: word + "\\"), min_size=1, max_size=4), st.booleans())
+def test_words_that_end_in_backslashes_are_read_as_they_were_written(texts, is_split):
+    tree = Tree("S", [Tree("NP", [Tree("N", (), word)]) for word in texts])
+    text = format_tree(tree)
+    assert "\\)" not in text
+    assert parse_tree(text.replace(" (NP", "\n  (NP") if is_split else text) == tree
+
+
+def test_many_doubtful_brackets_take_linear_time():
+    lines = ["(S", *[r"  (NP (NN a\)))"] * 20_000, "  (NN b))"] + [r"(NP (NN C:\))"] * 2_000
+    start = time.perf_counter()
+    records = list(read_brackets(lines))
+    assert time.perf_counter() - start < 5.0
+    assert len(records) == 2_001
+    assert set(records[0].tree.words()) == {"a)", "b"}
+
+
 CASES_FILE = Path(__file__).parents[2] / "cases" / "brackets.toml"
 CASES = tomllib.loads(CASES_FILE.read_text("utf-8"))["case"]
 by_name = pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])

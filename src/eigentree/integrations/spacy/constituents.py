@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from eigentree._core.optional import require
 from eigentree.constituency.result import ParseResult, node_confidences
 from eigentree.errors import EigentreeError, SettingsError
-from eigentree.treebank.io.brackets import escape_token
+from eigentree.treebank.io.brackets import format_leaf
 from eigentree.treebank.tree import spans_of_nodes
 
 with require("spacy"):
@@ -252,7 +252,7 @@ def get_parse_string(span: Span) -> str:
             waiting.append(size)
             continue
         word = without_space(found.doc[start:end].text.strip())
-        pieces.append(f"{before}({label} {escape_token(word)})")
+        pieces.append(before + format_leaf(label, word))
         while waiting:
             waiting[-1] -= 1
             if waiting[-1]:

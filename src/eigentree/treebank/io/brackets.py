@@ -7,11 +7,17 @@ blank lines are white space; between trees, lines of known comment styles are pa
 Words are the real characters of the text, so brackets are escaped on the way out and
 unescaped on the way in: ``(`` is written ``-LRB-``, and a word that really is ``-LRB-`` is
 written ``-L\RB-``, with one backslash more than it has.  Labels are kept unchanged.
+
+For NLTK a bracket behind a backslash is part of a word: ``(NN a\))`` holds ``a)``.  Elsewhere
+``(NP (NN C:\))`` holds a word that ends in a backslash.  Where both are possible, the reading
+counts under which the brackets of the tree match, the second if both do.  The writer sets a
+blank after such a word, which leaves no doubt.
 """
 
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, cast
 
@@ -25,6 +31,7 @@ TellNotice = Callable[[Problem], object]
 # A leaf in one match, since leaves are most of a file; else one bracket or run of brackets.
 _ATOM = r"[^ \t\r\n\x0b\x0c()]"
 _SPACE = r"[ \t\r\n\x0b\x0c]"
+_BACKSLASH = "\\"
 _PIECE = re.compile(
     rf"\((?P<tag>{_ATOM}*){_SPACE}+(?P<word>{_ATOM}+){_SPACE}*\)"
     rf"|\((?P<open>{_ATOM}*)"
@@ -38,6 +45,9 @@ _LINE_START = re.compile(rf"\((?P<label>{_ATOM}*)")
 # Labels that mark the top of a tree wherever a line begins with them.
 _TOP_LABELS = frozenset(("", "ROOT", "TOP", "VROOT"))
 
+# A bracket behind a backslash: within a word, and where the word or else its phrase may end.
+_WITHIN = re.compile(rf"\\(\(|\)(?={_ATOM}))")
+_DOUBTFUL = re.compile(r"\\\)(?=\))")
 _TO_ESCAPE = re.compile(r"\(|\)|-[LR]\\*RB(?=[-()])")
 _TO_UNESCAPE = re.compile(r"-([LR])(?:RB-|(\\+)RB(?=-))")
 
@@ -88,6 +98,44 @@ def _unescaped(found: re.Match[str]) -> str:
     return f"-{side}{backslashes[1:]}RB"
 
 
+def format_leaf(label: str, word: str) -> str:
+    """Write a preterminal; no bracket follows a backslash, which would make it part of the word."""
+    return f"({label} {escape_token(word)}{' ' * word.endswith(_BACKSLASH)})"
+
+
+def read_escapes(line: str) -> str:
+    """A line of brackets in which those behind a backslash are ``-LRB-`` and ``-RRB-``."""
+    line = _within_words(line)
+    return _DOUBTFUL.sub("-RRB-", line) if _ends_words(line, 0, ()) else line
+
+
+def _within_words(line: str) -> str:
+    return _WITHIN.sub(lambda found: "-LRB-" if found[1] == "(" else "-RRB-", line)
+
+
+def _ends_words(line: str, depth: int, following: Iterable[str]) -> bool:
+    """Whether doubtful brackets end words, since otherwise those of the tree don't match.
+
+    Parameters
+    ----------
+    line
+        A line of brackets.
+    depth
+        How many brackets are open before it.
+    following
+        The lines up to the end of the tree; taken only if they are needed.
+    """
+    n_doubtful = len(_DOUBTFUL.findall(line))
+    is_whole = depth == 0
+    depth += line.count("(") - line.count(")")
+    if n_doubtful and not (is_whole and 0 in (depth, depth + n_doubtful)):
+        for other in following:
+            other = _within_words(other)
+            depth += other.count("(") - other.count(")")
+            n_doubtful += len(_DOUBTFUL.findall(other))
+    return n_doubtful > 0 and depth + n_doubtful == 0
+
+
 def parse_tree(text: str) -> Tree:
     """Read exactly one tree.
 
@@ -114,7 +162,7 @@ def format_tree(tree: Tree) -> str:
             continue
         before = " " if pieces else ""
         if node.word is not None:
-            pieces.append(f"{before}({node.label} {escape_token(node.word)})")
+            pieces.append(before + format_leaf(node.label, node.word))
         else:
             pieces.append(f"{before}({node.label}")
             stack.append(None)
@@ -172,6 +220,8 @@ def read_brackets(
             if start and (trees_begin_lines or start["label"] in _TOP_LABELS):
                 tree.fail_unclosed("when the next one begins")
                 yield tree.finish(on_error)
+            if _BACKSLASH in line and (r"\(" in line or r"\)" in line):
+                line = rows.with_escapes(line, len(labels))
             spoiled = undecoded(name, rows.number, line) is not None
             for piece in _PIECE.finditer(line):
                 kind = piece.lastgroup
@@ -217,15 +267,43 @@ class _NumberedRows:
         self._numbered: Iterator[tuple[int, str]] = enumerate(lines, start=1)
         self._keep = keep
         self._kept: list[tuple[int, str]] = []
+        self._ahead: deque[tuple[int, str]] = deque()
+        self._ends_words = False
+        self._undecided_from = 0
 
     def __iter__(self) -> Iterator[str]:
         return self
 
     def __next__(self) -> str:
-        self.number, line = row = next(self._numbered)
+        self.number, line = row = self._ahead.popleft() if self._ahead else next(self._numbered)
         if self._keep:
             self._kept.append(row)
         return line.removeprefix("\ufeff") if self.number == 1 else line
+
+    def with_escapes(self, line: str, depth: int) -> str:
+        """The present line as `read_escapes` gives it, by the brackets of the whole tree."""
+        line = _within_words(line)
+        if _DOUBTFUL.search(line) is None:
+            return line
+        if self.number >= self._undecided_from:
+            self._undecided_from = self.number + 1
+            self._ends_words = _ends_words(line, depth, self._rest_of_tree())
+        return _DOUBTFUL.sub("-RRB-", line) if self._ends_words else line
+
+    def _rest_of_tree(self) -> Iterator[str]:
+        """The lines that follow, up to one on which a tree may begin."""
+        ahead = iter([*self._ahead])
+        while True:
+            row = next(ahead, None)
+            if row is None:
+                row = next(self._numbered, None)
+                if row is None:
+                    return
+                self._ahead.append(row)
+            self._undecided_from, line = row
+            if line.startswith("(") or not line.strip(SEPARATORS):
+                return
+            yield line
 
     def forget(self) -> None:
         """A tree begins on this line: earlier lines are not needed any more."""
