@@ -36,6 +36,8 @@ CASES = [
     (PENN, "(It rained.) | We left."),
     (PENN, "Wait... what | "),
     (PENN, "Wait... | What?"),
+    (PENN, "Ann Potter . . . what an honour. | She left . . . | Then it rained."),
+    (PENN, "Really ? ! ? | OK ."),
     (PENN, "it rained. | we left. | ok"),
     (PENN, "It cost 3.50. | We paid."),
     (PENN, "See Fig. 3 and No. 5 of vol. 2."),
@@ -71,9 +73,11 @@ def test_no_space_is_needed_where_none_is_written():
 
 
 def test_an_empty_line_ends_a_sentence_and_another_does_not():
-    text = "A title\n\nIt rained\nall day. We left.\r\n\r\nEnd\n \n\n"
-    found = [text[each.start : each.end] for each in split_text(text)]
-    assert found == ["A title", "It rained\nall day.", "We left.", "End"]
+    text = "A title\n\nIt rained\nall day. We left.\n\nEnd\n \n\n"
+    for end in ("\n", "\r\n", "\r"):
+        own = text.replace("\n", end)
+        found = [own[each.start : each.end] for each in split_text(own)]
+        assert found == ["A title", f"It rained{end}all day.", "We left.", "End"]
 
 
 @given(st.one_of(TEXTS, MIXED), st.sampled_from(CONVENTIONS))

@@ -80,6 +80,7 @@ CASES = [
     (PENN, "10|€ and 20|°|C"),
     (PENN, "etc., etc|.".replace("etc.,", "etc.|,")),
     (PENN, "&amp; and &|c"),
+    (PENN, "Jerry|&#39;|s &#x1F600; &|#|x|;"),
     (PENN, "2nd 8am B2"),
     (PENN, "He paused|.|.".replace(".|.", "..")),
     (PENN, "Dr|."),

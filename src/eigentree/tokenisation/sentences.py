@@ -1,8 +1,9 @@
 """Sentence splitting.
 
-A sentence ends at a full stop, question or exclamation mark, or several of them, with the closing
-quotes and brackets that follow, where white space comes next (in scripts without spaces anything
-may); and at an empty line.  A drawn line, of ten or more of one mark, is a sentence of its own.
+A sentence ends at a full stop, question or exclamation mark, or several of them, perhaps with
+spaces between them (``. . .``), with the closing quotes and brackets that follow, where white space
+comes next (in scripts without spaces anything may); and at an empty line.  A drawn line, of ten or
+more of one mark, is a sentence of its own.
 A full stop after an abbreviation, an initial or a number ends a sentence only if the next word has
 a capital that it would not have otherwise.
 """
@@ -19,10 +20,12 @@ from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.tokenisation.tokens import RawSentence
 from eigentree.tokenisation.words import FACE, WHITE, is_initials, tokens_in
 
-_PARAGRAPH = regex.compile(rf"(?:\r\n|[\n\r\x85\u2028\u2029])[^\S\n\r\x85\u2028\u2029]*"
-                           rf"(?:\r\n|[\n\r\x85\u2028\u2029])[{WHITE}]*|\u2029")  # fmt: skip
+_LINE_END = r"(?>\r\n|[\n\r\x85\u2028\u2029])"  # atomic: the halves of \r\n are not two
+_PARAGRAPH = regex.compile(rf"{_LINE_END}[^\S\n\r\x85\u2028\u2029]*{_LINE_END}[{WHITE}]*|\u2029")
+_MARKS = "[.!?…؟۔।॥։።‼⁇⁈⁉]"
 _END = regex.compile(
-    rf"""(?P<marks>[.!?…؟۔।॥։።‼⁇⁈⁉]++) (?P<closing>["'’”»)\]}}]*+)
+    rf"""(?P<marks>{_MARKS}++ (?:[{WHITE}]{{1,3}}{_MARKS}++(?=[{WHITE}]|$))*+)
+         (?P<closing>["'’”»)\]}}]*+)
          (?:[{WHITE}]{{1,3}}{FACE}(?=[{WHITE}]|$))?+ (?:(?=[{WHITE}])|$)
        | (?P<wide>[。！？｡]++ ["'’”»)\]}}」』）】》〉]*+)
        | (?<![^{WHITE}]) (?P<line>(?P<same>[-_*=])(?P=same){{9,}}+) (?![^{WHITE}])""",

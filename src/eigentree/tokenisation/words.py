@@ -55,7 +55,7 @@ _EMOJI = r"""(?:\p{Regional_Indicator}{2}
   | \p{Extended_Pictographic}[\p{Emoji_Modifier}\uFE0F\u20E3\U000E0020-\U000E007F]*
     (?:\u200D\p{Extended_Pictographic}[\p{Emoji_Modifier}\uFE0F]*)*)"""
 _CHUNK = regex.compile(rf"[^{WHITE}]+")
-_ENTITY = r"&(?:amp|lt|gt|quot|apos|nbsp);"
+_ENTITY = r"&(?:amp|lt|gt|quot|apos|nbsp|\#[0-9]{1,7}|\#x[0-9a-fA-F]{1,6});"
 _FLAGS = regex.VERSION1 | regex.VERBOSE
 _OPENERS = frozenset("([{<-–—/`'\"“‘«„‚‹»")
 _OPEN = frozenset(("``", "`", "“", "‘", "„", "‚", "«", "‹"))
