@@ -46,6 +46,7 @@ def test_text_is_path_word_and_count_by_cluster(tmp_path):
         (["0 a 1"], "<input>:1: has 1 columns"),
         (["0\ta\t1", "", "12\tb\t1"], "<input>:3: '12' isn't a path"),
         (["\ta\t1"], "<input>:1: '' isn't a path"),
+        (["0\t\t1"], "<input>:1: the word is empty"),
         (["0\ta\t-1"], "<input>:1: '-1' isn't a count"),
         (["0\ta\t99999999999999999999"], "isn't a count"),
         (["0\ta\t1", "1\ta\t2"], "<input>:2: 'a' has a path in line 1 too"),

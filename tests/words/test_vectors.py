@@ -145,6 +145,31 @@ def test_text_that_is_refused(lines, why):
     assert why in str(caught.value)
 
 
+def test_words_with_spaces_and_rows_without_a_word():
+    rows = [". . . 1 2", "the 3 4", "a@b.org c 5 6", "  7 8", "\t9 10", "3 000 1 2", "\u00a0 1 1"]
+    with pytest.raises(TreebankFormatError, match="6: has 3 numbers after its word"):
+        parse_vectors(rows)  # which may be another number as well
+    del rows[5]
+    for header in ([], ["6 2"]):
+        found = parse_vectors([*header, *rows])
+        assert found.words == (".\u00a0.\u00a0.", "the", "a@b.org\u00a0c", "\u00a0")
+        assert found.matrix.tolist() == [[1, 2], [3, 4], [5, 6], [1, 1]]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"2 2\nthe " + np.ones(2, np.float32).tobytes() + b"a " + np.ones(2, np.float32).tobytes(),
+        b"1 3\nthe " + np.full(3, 0.1, np.float32).tobytes(),
+        b"\xba\x16\x4f\x2f\x0c\0\0\0\x64",
+    ],
+)
+def test_binary_files_of_other_programs_are_named(tmp_path, content):
+    (tmp_path / "vectors").write_bytes(content)
+    with pytest.raises(ModelFileError, match="is a binary file of word2vec or fastText"):
+        read_vectors(tmp_path / "vectors")
+
+
 def test_arrays_that_are_refused(tmp_path):
     path = tmp_path / "vectors.npz"
     np.savez(path, a=np.zeros(3))

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.tokenisation.sentences import split_text
 from eigentree.tokenisation.tokens import RawSentence
-from eigentree.treebank.io.text_files import Problem, undecoded
+from eigentree.treebank.io.text_files import Problem, check_lines, undecoded
 
 
 class ReadText(NamedTuple):
@@ -49,6 +49,7 @@ def read_text(
         Whether sentences may span lines, so that only an empty line always ends one.  Otherwise
         each line is a text of its own, and an empty line also gives a record.
     """
+    check_lines(lines)
     for number, text in _paragraphs(lines) if wrapped else enumerate(lines, start=1):
         text = text.rstrip("\r\n")
         problem = _undecoded(name, number, text)

@@ -24,7 +24,7 @@ _LINE_END = r"(?>\r\n|[\n\r\x85\u2028\u2029])"  # atomic: the halves of \r\n are
 _PARAGRAPH = regex.compile(rf"{_LINE_END}[^\S\n\r\x85\u2028\u2029]*{_LINE_END}[{WHITE}]*|\u2029")
 _MARKS = "[.!?…؟۔।॥։።‼⁇⁈⁉]"
 _END = regex.compile(
-    rf"""(?P<marks>{_MARKS}++ (?:[{WHITE}]{{1,3}}{_MARKS}++(?=[{WHITE}]|$))*+)
+    rf"""(?P<marks>{_MARKS}++ (?:(?<=[{WHITE}].)[{WHITE}]{{1,3}}{_MARKS}(?=[{WHITE}]|$))*+)
          (?P<closing>["'’”»)\]}}]*+)
          (?:[{WHITE}]{{1,3}}{FACE}(?=[{WHITE}]|$))?+ (?:(?=[{WHITE}])|$)
        | (?P<wide>[。！？｡]++ ["'’”»)\]}}」』）】》〉]*+)

@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from eigentree.errors import SettingsError
-from eigentree.treebank.io.text_files import open_text
+from eigentree.treebank.io.text_files import check_lines, open_text
 
 PACKAGED_TABLES = ("english", "negra", "leftmost", "rightmost")
 _ANY_LABEL = "*"
@@ -214,6 +214,7 @@ def head_rules(name_or_path: str | Path) -> HeadRules:
 
 def read_head_rules(lines: Iterable[str], *, name: str = "<table>") -> HeadRules:
     """Read a table from its lines; the module's description has the format."""
+    check_lines(lines)
     steps: dict[str, list[HeadStep]] = {}
     settings: dict[str, list[str]] = {setting: [] for setting in _SETTINGS}
     for number, line in enumerate(lines, start=1):

@@ -13,7 +13,13 @@ from eigentree.treebank.cleaning import CleaningOptions, clean, wrapper_of
 from eigentree.treebank.io.brackets import BracketRecord, OnError, TellNotice, read_brackets
 from eigentree.treebank.io.negra import read_export
 from eigentree.treebank.io.recognition import recognise, wrong_kind
-from eigentree.treebank.io.text_files import OpenText, Problem, opened_text
+from eigentree.treebank.io.text_files import (
+    OpenText,
+    Problem,
+    check_lines,
+    listed_sources,
+    opened_text,
+)
 from eigentree.treebank.io.tiger import read_tiger
 from eigentree.treebank.syntax_graph import ContinuousRecord
 from eigentree.treebank.tree import Tree, collector_paused
@@ -94,8 +100,6 @@ def read_treebank(
         When a file can't be read, or under ``"raise"`` holds a malformed tree or none of these
         formats, such as CoNLL-U.
     """
-    if isinstance(paths, str | Path | OpenText):
-        paths = [paths]
     raw: list[Tree] = []
     places: list[Place] = []
     problems: list[Problem] = []
@@ -103,7 +107,7 @@ def read_treebank(
     no_parse: list[Place] = []
     counts: Counter[str] = Counter()
     with collector_paused():
-        for path in paths:
+        for path in listed_sources(paths):
             with opened_text(path, keep_bad_bytes=on_error == "skip") as (name, lines):
                 for record in read_trees(
                     lines,
@@ -177,6 +181,7 @@ def read_trees(
     TreebankFormatError
         Under ``"raise"``, with file, line and what is wrong.
     """
+    check_lines(lines)
     text: Iterable[str] = lines
     if format == "auto":
         found = recognise(lines)

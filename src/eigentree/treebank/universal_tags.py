@@ -17,7 +17,7 @@ from importlib import resources
 from pathlib import Path
 
 from eigentree.errors import SettingsError, TreebankFormatError
-from eigentree.treebank.io.text_files import open_text
+from eigentree.treebank.io.text_files import check_lines, open_text
 
 UNIVERSAL = ("NOUN", "VERB", "ADJ", "ADV", "PRON", "DET", "ADP", "NUM", "CONJ", "PRT", "X", ".")
 PUNCTUATION = "."
@@ -155,6 +155,7 @@ def read_tag_map(lines: Iterable[str], *, name: str = "<map>") -> TagMap:
     SettingsError
         When a tag is there twice or maps to no universal tag.
     """
+    check_lines(lines)
     patterns: list[tuple[str, str]] = []
     participles: set[str] = set()
     for number, line in enumerate(lines, start=1):

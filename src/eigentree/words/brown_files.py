@@ -16,7 +16,13 @@ from numpy.typing import NDArray
 
 from eigentree.errors import EigentreeError, ModelFileError, TreebankFormatError
 from eigentree.model_file import open_model, save_model
-from eigentree.treebank.io.text_files import displayed_name, first_bytes, open_text, write_whole
+from eigentree.treebank.io.text_files import (
+    check_lines,
+    displayed_name,
+    first_bytes,
+    open_text,
+    write_whole,
+)
 from eigentree.words.brown import BrownClusters
 
 KIND = "brown clusters"
@@ -80,6 +86,7 @@ def parse_clusters(lines: Iterable[str], *, name: str = "<input>") -> BrownClust
     name
         Name of the text in messages.
     """
+    check_lines(lines)
     rows: dict[str, tuple[str, int]] = {}
     line_of: dict[str, int] = {}
     for number, line in enumerate(lines, start=1):
@@ -93,6 +100,8 @@ def parse_clusters(lines: Iterable[str], *, name: str = "<input>") -> BrownClust
                 f"{where}: has {len(fields)} columns; expected path, word and count (tabs)"
             )
         path, word, count = fields
+        if not word:
+            raise TreebankFormatError(f"{where}: the word is empty")
         if not is_path(path):
             raise TreebankFormatError(f"{where}: {path!r} isn't a path of bits 0 and 1")
         if not is_count(count):

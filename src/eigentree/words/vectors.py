@@ -3,11 +3,13 @@
 Files are text in the format of word2vec and GloVe, a word and its numbers per line, with or without
 a first line with the numbers of words and dimensions; or ``.npz``, which is smaller and faster to
 read.  A row named ``<unk>`` or ``*UNKNOWN*`` is the vector of all words without one.  Words and
-numbers are separated by spaces and tabs only.
+numbers are separated by spaces and tabs only.  Published files also have words with spaces inside,
+which are read as no-break spaces, as in CoNLL-U, and rows whose word is a space, which are ignored.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,13 +20,25 @@ from numpy.typing import NDArray
 
 from eigentree._core.shapes import check_shapes, check_types
 from eigentree.errors import EigentreeError, GrammarError, ModelFileError, TreebankFormatError
-from eigentree.treebank.io.text_files import displayed_name, first_bytes, open_text, write_whole
+from eigentree.treebank.io.text_files import (
+    check_lines,
+    displayed_name,
+    first_bytes,
+    open_text,
+    write_whole,
+)
 from eigentree.types import Singles
 
 UNKNOWN = "<unk>"
 _UNKNOWN_ROWS = (UNKNOWN, "*UNKNOWN*")
 _PARTS = ("words", "matrix", "unknown")
 _ZIP_MAGIC = b"PK"
+_SEPARATORS = " \t"
+_NO_BREAK_SPACE = "\u00a0"
+# The first bytes of binary files of fastText and word2vec.
+_FASTTEXT_MAGIC = b"\xba\x16\x4f\x2f"
+_WORD2VEC_START = re.compile(rb"[0-9]{1,12} [0-9]{1,9}\n")
+_PEEKED_BYTES = 1000
 
 
 class Neighbour(NamedTuple):
@@ -145,10 +159,30 @@ def read_vectors(path: str | Path) -> WordVectors:
     ModelFileError
         For an ``.npz`` file of something else.
     """
-    if first_bytes(path, len(_ZIP_MAGIC)) == _ZIP_MAGIC:
+    start = first_bytes(path, _PEEKED_BYTES)
+    if start.startswith(_ZIP_MAGIC):
         return _read_npz(Path(path))
+    if _is_binary(start):
+        raise ModelFileError(
+            f"{path}: is a binary file of word2vec or fastText; save its vectors as text first"
+        )
     with open_text(path) as lines:
         return parse_vectors(lines, name=displayed_name(path))
+
+
+def _is_binary(start: bytes) -> bool:
+    """Whether a file begins like a binary one of word2vec or fastText."""
+    if start.startswith(_FASTTEXT_MAGIC):
+        return True
+    header = _WORD2VEC_START.match(start)
+    if header is None:
+        return False
+    try:
+        # A row of text is longer than 100 bytes, and its last character may be cut.
+        start[header.end() : -4].decode("utf-8")
+    except UnicodeDecodeError:
+        return True
+    return b"\0" in start
 
 
 def parse_vectors(lines: Iterable[str], *, name: str = "<input>") -> WordVectors:
@@ -161,8 +195,10 @@ def parse_vectors(lines: Iterable[str], *, name: str = "<input>") -> WordVectors
     name
         Name of the text in messages.
     """
+    check_lines(lines)
     rows = _Rows(name)
     header: tuple[int, int] | None = None
+    dimensions = n_blank = 0
     for number, line in enumerate(lines, start=1):
         fields = line.rstrip("\r\n \t").replace("\t", " ").split(" ")
         fields = [each for each in fields if each]
@@ -172,19 +208,33 @@ def parse_vectors(lines: Iterable[str], *, name: str = "<input>") -> WordVectors
             if header is None and _is_header(fields):
                 header = int(fields[0]), int(fields[1])
                 continue
-            if header is not None and len(fields) != header[1] + 1:
-                raise TreebankFormatError(
-                    f"{name}:{number}: has {len(fields) - 1} numbers after its word; the "
-                    f"first line specifies {header[1]}"
-                )
+            dimensions = header[1] if header else _n_numbers(fields)
+        if len(fields) == dimensions and line[0] in _SEPARATORS:
+            n_blank += 1
+            continue
+        last = len(fields) - dimensions
+        if last > 1 and dimensions and not _is_number(fields[last - 1]):
+            fields = [_NO_BREAK_SPACE.join(fields[:last]), *fields[last:]]
+        if not rows.lines and header is not None and len(fields) != header[1] + 1:
+            raise TreebankFormatError(
+                f"{name}:{number}: has {len(fields) - 1} numbers after its word; the "
+                f"first line specifies {header[1]}"
+            )
         rows.add(number, fields)
     if not rows.lines.keys() - set(_UNKNOWN_ROWS):
         raise TreebankFormatError(f"{name}: has no word with a vector; at least one is needed")
-    if header is not None and header[0] != len(rows.lines):
+    n_rows = len(rows.lines) + n_blank
+    if header is not None and header[0] != n_rows:
         raise TreebankFormatError(
-            f"{name}: has {len(rows.lines)} words; the first line specifies {header[0]}"
+            f"{name}: has {n_rows} words; the first line specifies {header[0]}"
         )
     return rows.vectors()
+
+
+def _n_numbers(fields: list[str]) -> int:
+    """The number of fields after the word, which ends at the last that isn't a number."""
+    word_ends = [at for at, field in enumerate(fields) if at == 0 or not _is_number(field)]
+    return len(fields) - word_ends[-1] - 1
 
 
 def _is_header(fields: list[str]) -> bool:

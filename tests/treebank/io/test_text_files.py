@@ -9,7 +9,17 @@ import sys
 import pytest
 
 from eigentree.errors import EigentreeError, TreebankFormatError
+from eigentree.tokenisation.reader import read_text
+from eigentree.tokenisation.scheme import TokenisationScheme
+from eigentree.treebank.heads import read_head_rules
+from eigentree.treebank.io.brackets import read_brackets
+from eigentree.treebank.io.conllu import read_conllu, read_dependencies
 from eigentree.treebank.io.text_files import open_text, write_whole
+from eigentree.treebank.io.unlabelled import read_bracketings
+from eigentree.treebank.reader import read_treebank, read_trees
+from eigentree.treebank.universal_tags import read_tag_map
+from eigentree.words.brown_files import parse_clusters
+from eigentree.words.vectors import parse_vectors
 
 TEXT = "(S (NN tea))\n(S (NN thé))\n"
 
@@ -83,6 +93,34 @@ def test_damage_far_into_a_gzip_file_is_told(file):
 def test_bad_byte_far_into_a_file_is_found(file):
     with pytest.raises(TreebankFormatError, match="bank:20001:3: byte 0xff"):
         read(file(b"ab\n" * 20_000 + b"ab\xff\n"))
+
+
+@pytest.mark.parametrize(
+    "read_lines",
+    [
+        lambda lines: next(read_brackets(lines)),
+        lambda lines: next(read_trees(lines)),
+        lambda lines: next(read_bracketings(lines)),
+        lambda lines: next(read_conllu(lines)),
+        lambda lines: next(read_text(lines, TokenisationScheme(), name="text")),
+        read_head_rules,
+        read_tag_map,
+        parse_vectors,
+        parse_clusters,
+    ],
+)
+def test_a_string_is_not_taken_for_lines(read_lines):
+    with pytest.raises(TypeError, match="expected an open file or a list of lines, not one string"):
+        read_lines(TEXT)
+
+
+@pytest.mark.parametrize("read_files", [read_treebank, read_dependencies])
+def test_an_open_file_is_not_taken_for_paths(file, read_files):
+    with (
+        file(TEXT.encode()).open() as lines,
+        pytest.raises(TypeError, match="expected a path or a list of paths, not an open file"),
+    ):
+        read_files(lines)
 
 
 def test_missing_file_and_folder_are_told(tmp_path):

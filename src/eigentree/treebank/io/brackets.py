@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, cast
 
 from eigentree.errors import TreebankFormatError
-from eigentree.treebank.io.text_files import Problem, snippet_at, undecoded
+from eigentree.treebank.io.text_files import Problem, check_lines, snippet_at, undecoded
 from eigentree.treebank.tree import SEPARATORS, Tree
 
 OnError = Literal["raise", "skip"]
@@ -209,6 +209,7 @@ def read_brackets(
     has reached the end of the file, reading resumes at the next line that begins with a
     bracket, and from there on every such line begins a tree.  Time is linear in the text.
     """
+    check_lines(lines)
     rows = _NumberedRows(lines, keep=on_error == "skip")
     tree = _OpenTree(name, notice)
     labels, levels = tree.labels, tree.levels

@@ -28,6 +28,8 @@ from eigentree.treebank.io.recognition import recognise, wrong_kind
 from eigentree.treebank.io.text_files import (
     OpenText,
     Problem,
+    check_lines,
+    listed_sources,
     opened_text,
     snippet_at,
     undecoded,
@@ -404,8 +406,7 @@ def read_conllu(
     Several blank lines count as one.  Comments without rows belong to the next sentence, and at
     the end of the text to none.  Time is linear in the text, memory that of one sentence.
     """
-    if isinstance(lines, str):
-        raise TypeError("lines: expected an open file or a list of lines, not one string")
+    check_lines(lines)
     if heads not in get_args(Heads):
         raise SettingsError(
             f"heads is {heads!r}, which must be one of {', '.join(get_args(Heads))}"
@@ -700,14 +701,12 @@ def read_dependencies(
     TreebankFormatError
         When a file can't be read, or under ``"raise"`` holds a malformed sentence.
     """
-    if isinstance(paths, str | Path | OpenText):
-        paths = [paths]
     sentences: list[Sentence] = []
     places: list[Place] = []
     problems: list[Problem] = []
     n_attached = 0
     with collector_paused():
-        for path in paths:
+        for path in listed_sources(paths):
             with opened_text(path, keep_bad_bytes=on_error == "skip") as (name, lines):
                 for record in read_conllu(lines, name=name, on_error=on_error, heads=heads):
                     n_attached += record.n_attached

@@ -29,7 +29,7 @@ from eigentree.treebank.constraints import (
 from eigentree.treebank.io.brackets import OnError, unescape_token
 from eigentree.treebank.io.conllu import EMPTY as NO_VALUE
 from eigentree.treebank.io.conllu import read_conllu
-from eigentree.treebank.io.text_files import Problem, snippet_at, undecoded
+from eigentree.treebank.io.text_files import Problem, check_lines, snippet_at, undecoded
 from eigentree.treebank.reader import read_trees
 from eigentree.treebank.tree import FORBIDDEN_IN_LABEL, SEPARATORS
 
@@ -122,8 +122,7 @@ def read_sentences(
     TypeError
         When `lines` is one string.
     """
-    if isinstance(lines, str):
-        raise TypeError("lines: expected an open file or a list of lines, not one string")
+    check_lines(lines)
     if form not in get_args(InputFormat):
         known = ", ".join(get_args(InputFormat))
         raise SettingsError(f"unknown input format {form!r}; expected one of {known}")

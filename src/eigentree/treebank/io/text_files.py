@@ -78,6 +78,32 @@ def displayed_name(path: str | Path) -> str:
     return "<standard input>" if str(path) == STANDARD_STREAM else str(path)
 
 
+def check_lines(lines: object) -> None:
+    """Refuse one string instead of lines, whose characters would be read as lines.
+
+    Raises
+    ------
+    TypeError
+    """
+    if isinstance(lines, str):
+        raise TypeError("lines: expected an open file or a list of lines, not one string")
+
+
+def listed_sources(
+    sources: str | Path | OpenText | Iterable[str | Path | OpenText],
+) -> list[str | Path | OpenText]:
+    """One source or several as a list.
+
+    Raises
+    ------
+    TypeError
+        For an open file, whose lines would be read as paths.
+    """
+    if hasattr(sources, "read"):
+        raise TypeError("paths: expected a path or a list of paths, not an open file")
+    return [sources] if isinstance(sources, str | Path | OpenText) else list(sources)
+
+
 def first_bytes(path: str | Path, number: int) -> bytes:
     """The first bytes of a file, by which its format is detected; none for a pipe or device."""
     if str(path) == STANDARD_STREAM or not Path(path).is_file():

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from eigentree.errors import TreebankFormatError
 from eigentree.treebank.io.brackets import OnError, read_brackets, unescape_token
-from eigentree.treebank.io.text_files import Problem, snippet_at
+from eigentree.treebank.io.text_files import Problem, check_lines, snippet_at
 from eigentree.treebank.tree import SEPARATORS, Tree
 
 Pair = tuple[int, int]
@@ -88,6 +88,7 @@ def read_bracketings(
     TreebankFormatError
         Under ``"raise"``, with file, line and what is wrong.
     """
+    check_lines(lines)
     if notation == "trees":
         empty_labels = tuple(empty_labels)
         for record in read_brackets(lines, name=name, on_error=on_error):
