@@ -36,7 +36,9 @@ def symbols(parser: object) -> list[dict[str, Any]]:
     list of dict
         ``label``, a unique name; ``kind``; ``chain``, the collapsed labels, top-down; ``n_states``;
         ``n_choices``, rules or words; ``count`` in training, None if unknown;
-        ``singular_values``, empty if it was not learned from projections.
+        ``singular_values``, empty if it was not learned from projections.  In a spectral grammar
+        each state is one of the singular directions; in one learned by clustering, states are
+        clusters in the space of all of them, and may be more.
 
     Raises
     ------
@@ -83,8 +85,9 @@ def symbol(parser: object, label: str, *, max_choices: int = MAX_CHOICES) -> dic
     Returns
     -------
     dict
-        The record of `symbols`, with ``signed``, whether values are not probabilities, and
-        ``states``, largest share first: each with its number ``state``, its ``share`` of the uses
+        The record of `symbols`, with ``method``, how the grammar was learned, ``signed``, whether
+        values are not probabilities, and ``states``, largest share first: each with its number
+        ``state``, counted from 0, its ``share`` of the uses
         of the nonterminal (None if signed), and ``choices`` in descending order of absolute
         values.  A choice is a ``word``, or ``left`` and ``right`` of a rule, with its ``value``.
 
@@ -123,7 +126,8 @@ def symbol(parser: object, label: str, *, max_choices: int = MAX_CHOICES) -> dic
             }
         )
     record = next(each for each in symbols(parser) if each["label"] == label)
-    return {**record, "signed": grammar.signed, "states": states}
+    method = parser.description.get("method")
+    return {**record, "method": method, "signed": grammar.signed, "states": states}
 
 
 def _with_grammar(parser: object) -> ConstituencyParser:

@@ -5,6 +5,7 @@ import { byId, html } from "./dom.js";
 import { GrammarPage } from "./grammar.js";
 import { ParsePage } from "./parse.js";
 import { VIEWS, readState, writeState } from "./state.js";
+import { wait } from "./waiting.js";
 
 const state = readState(location.hash);
 let models = [];
@@ -34,6 +35,7 @@ function showError(error, again = null) {
   retry.hidden = again === null;
   retry.onclick = () => {
     showError(null);
+    document.querySelector("main").focus(); // the button is hidden
     again();
   };
 }
@@ -53,7 +55,27 @@ async function begin() {
     return;
   }
   showModels();
+  watchStart();
   restore();
+}
+
+/** Show that the service is starting, until it can parse. */
+async function watchStart() {
+  const starting = wait("The service is starting…");
+  try {
+    await api.untilReady((preparing) => {
+      const which = preparing && `preparing ${preparing.model} (${preparing.number} of ${preparing.total})`;
+      starting.tell(
+        which
+          ? `The service is starting: ${which}. The first start takes a minute or two.`
+          : "The service is starting…",
+      );
+    });
+  } catch (error) {
+    showError(error, begin);
+  } finally {
+    starting.end();
+  }
 }
 
 function showModels() {

@@ -10,6 +10,7 @@ const LEVEL = 34;
 const MARGIN = 20;
 const GAP = 22;
 const CORNER = 9;
+const LEAST_SCALE = 0.42; // at which the arcs open
 const ROOT = "root";
 
 /** The tooltip lines of a word, by its number from 0: the word, its head, and the confidence. */
@@ -98,7 +99,7 @@ export function drawArcs(record, { isRightToLeft, label }) {
     },
     ...groups,
   );
-  return { element, width, height, isRightToLeft, record, groups };
+  return { element, width, height, isRightToLeft, leastScale: LEAST_SCALE, record, groups };
 }
 
 /** How high the arc to each word runs, from 1: above all arcs within it, and apart from others. */

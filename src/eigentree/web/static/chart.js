@@ -1,7 +1,8 @@
 // The chart as a heat map: one cell for each candidate span, over the middle of its words.
 //
 // Cells are diamonds in a pyramid: the lowest are single words, the top is the sentence. A cell is
-// as dark as its most likely label; signed values are cut to 0..1 for that.
+// as dark as its most likely label; signed values are cut to 0..1 for that. Cells are as large as the
+// frame has room for, within bounds.
 
 import { quoted } from "./constraints.js";
 import { percent, svg, textWidth, visible } from "./dom.js";
@@ -9,6 +10,8 @@ import { percent, svg, textWidth, visible } from "./dom.js";
 const WORD = 16;
 const MARGIN = 16;
 const MOST_LABELS = 6;
+const LEAST_SIZE = 24; // of a cell, unless there are many words
+const LEAST_SCALE = 0.3; // at which a chart opens
 
 /** The cells of a record's marginals, the longest first: of each span its labels by likelihood. */
 export function cellsOf(marginals) {
@@ -40,23 +43,24 @@ export function cellLines({ start, end, labels }, words) {
 /**
  * Draw a chart.
  *
- * `isInTree` gives whether a cell is a phrase of the tree. Returns a drawing as in tree_layout.js, with `words`,
- * `cells`, and `groups`, a map from each cell to its element.
+ * `isInTree` gives whether a cell is a phrase of the tree; `room` is the width of the frame. Returns
+ * a drawing as in tree_layout.js, with `words`, `cells`, and `groups`, a map from each cell to its
+ * element.
  */
-export function drawChart(words, cells, { isInTree, isRightToLeft, label }) {
+export function drawChart(words, cells, { isInTree, room, isRightToLeft, label }) {
   const shown = words.map(visible);
   const n = words.length;
-  const size = n <= 8 ? 84 : n <= 14 ? 68 : n <= 28 ? 48 : n <= 60 ? 30 : 20;
   const widths = shown.map((word) => textWidth(word, WORD, { family: "--serif" }));
   const widest = Math.max(...widths);
-  const isSloped = widest > size - 4;
-  const room = isSloped ? 0.72 * widest + 20 : 30;
+  const { size, aside } = sizeOf(n, widest, room - 2 * MARGIN);
+  const isSloped = aside > 0;
   const base = MARGIN + ((n + 1) * size) / 2;
-  const width = 2 * MARGIN + n * size + (isSloped ? 0.72 * widest : 0);
-  const height = base + room + MARGIN;
+  const width = 2 * MARGIN + n * size + aside;
+  const height = base + (isSloped ? aside + 20 : 30) + MARGIN;
+  const fontSize = size < 40 ? 10 : 12;
   const across = (position) => {
     const x = position * size;
-    return MARGIN + (isSloped ? 0.72 * widest : 0) + (isRightToLeft ? n * size - x : x);
+    return MARGIN + aside + (isRightToLeft ? n * size - x : x);
   };
   const groups = new Map();
   const elements = cells.map((cell) => {
@@ -64,11 +68,12 @@ export function drawChart(words, cells, { isInTree, isRightToLeft, label }) {
     const y = base - ((cell.end - cell.start) * size) / 2;
     const half = size / 2 - 1;
     const best = cell.labels[0].label;
-    const fits = textWidth(visible(best), 12, { weight: 600 }) < size - 14;
+    const fits = textWidth(visible(best), fontSize, { weight: 600 }) < size - fontSize + 1;
     const group = svg(
       "g",
       {
-        class: `cell${isInTree(cell) ? " in-tree" : ""}${cell.share > 0.55 ? " dark" : ""}`,
+        class: isInTree(cell) ? "cell in-tree" : "cell",
+        "--share": cell.share,
         role: "button",
         tabindex: cell === cells[0] ? 0 : -1,
         "aria-label": cellLines(cell, words).join(", "),
@@ -76,11 +81,10 @@ export function drawChart(words, cells, { isInTree, isRightToLeft, label }) {
       },
       svg("path", {
         class: "heat",
-        "--share": cell.share,
         d: `M${x} ${y - half}L${x + half} ${y}L${x} ${y + half}L${x - half} ${y}z`,
       }),
-      fits && cell.share >= 0.02 && size >= 30
-        ? svg("text", { class: "label", x, y: y + 4, "font-size": 12 }, visible(best))
+      fits && cell.share >= 0.02 && size >= LEAST_SIZE
+        ? svg("text", { class: "label", x, y: y + fontSize / 3, "font-size": fontSize }, visible(best))
         : null,
     );
     groups.set(cell, group);
@@ -105,7 +109,18 @@ export function drawChart(words, cells, { isInTree, isRightToLeft, label }) {
     ...texts,
     ...elements,
   );
-  return { element, width, height, isRightToLeft, beginsBelow: true, words, cells, groups };
+  const frame = { isRightToLeft, beginsBelow: true, leastScale: LEAST_SCALE };
+  return { element, width, height, ...frame, words, cells, groups };
+}
+
+/** The size of a cell, and the width that sloped words need beside the pyramid, 0 if they are level. */
+function sizeOf(n, widest, room) {
+  const most = n <= 8 ? 84 : n <= 14 ? 68 : n <= 28 ? 48 : n <= 60 ? 30 : 20;
+  const within = (size) => Math.max(Math.min(most, LEAST_SIZE), Math.min(most, size));
+  const level = within(room / n);
+  if (widest <= level - 4) return { size: level, aside: 0 };
+  const aside = 0.72 * widest;
+  return { size: within((room - aside) / n), aside };
 }
 
 /** The outline of the pyramid, and lines between its cells unless there are too many. */

@@ -26,9 +26,14 @@ export class ConstraintsPanel {
     const { given_up: givenUp = [], conflict = null } = sentence?.record ?? {};
     const words = sentence?.words ?? [];
     const all = constraints.listed(rows);
+    const buttons = () => [...byId("chips").querySelectorAll("button")];
+    const hadFocus = byId("constraints-panel").contains(document.activeElement);
+    const focused = buttons().indexOf(document.activeElement);
     byId("chips").replaceChildren(...all.map((each) => this.#chip(each, words, givenUp)));
     byId("constraints-panel").hidden = !all.length;
     byId("clear-chips").hidden = all.length < 2;
+    if (hadFocus && !all.length) this.#page.views.focus();
+    else if (focused >= 0) buttons()[Math.min(focused, all.length - 1)].focus();
     byId("conflict").hidden = !conflict || !all.length;
     byId("soft").checked = state.soft;
     if (conflict) {

@@ -3,9 +3,13 @@
 import * as api from "./api.js";
 import { byId, html, percent, svg } from "./dom.js";
 import { writeState } from "./state.js";
+import { wait } from "./waiting.js";
 
 const KINDS = { interminal: "phrase", preterminal: "tag", intermediate: "part of a phrase" };
 const MOST_BARS = 64;
+// On narrow screens the choices of this many states are open; those of the others open on request.
+const OPEN_STATES = 2;
+const NARROW = matchMedia("(max-width: 40rem)");
 
 const number = new Intl.NumberFormat("en-GB");
 
@@ -34,19 +38,22 @@ export class GrammarPage {
     this.#running = new AbortController();
     const { signal } = this.#running;
     this.#showError(null);
+    const waiting = wait("Loading the grammar…");
     try {
       if (this.#model !== model) {
         this.#symbols = await api.symbols(model, signal);
         this.#model = model;
+        this.#list();
       }
       const label = this.#state.symbol ?? this.#symbols[0]?.label;
-      this.#list();
-      if (label) this.#detail(await api.symbol(model, label, signal));
       this.#mark(label);
+      if (label) this.#detail(await api.symbol(model, label, signal));
     } catch (error) {
       if (signal.aborted) return;
       byId("symbol").replaceChildren();
       this.#showError(error);
+    } finally {
+      waiting.end();
     }
   }
 
@@ -97,27 +104,36 @@ export class GrammarPage {
       `${number.format(record.n_choices)} ${record.kind === "preterminal" ? "words" : "rules"}`,
     ];
     if (record.count !== null) facts.push(`${number.format(record.count)} times in training`);
+    const hadFocus = byId("symbol").contains(document.activeElement);
+    const title = html("h2", { class: "symbol-title", tabindex: -1 }, record.label);
     byId("symbol").replaceChildren(
-      html("h2", { class: "symbol-title", tabindex: -1 }, record.label),
+      title,
       html("p", { class: "soft" }, facts.join(" · ")),
       ...spectrum(record),
       html("h3", {}, "States"),
       html("p", { class: "note" }, explained(record)),
-      html("div", { class: "states" }, ...record.states.map((state) => this.#stateCard(state, record))),
+      html(
+        "div",
+        { class: "states" },
+        ...record.states.map((state, i) => this.#stateCard(state, record, !NARROW.matches || i < OPEN_STATES)),
+      ),
     );
+    if (hadFocus) title.focus();
   }
 
-  #stateCard(state, record) {
+  #stateCard(state, record, isOpen) {
     const largest = Math.max(...state.choices.map(({ value }) => Math.abs(value)), 0);
     const has = state.share !== null;
+    // The service numbers states from 0; what people read counts from 1.
     return html(
-      "section",
-      { class: "state", "aria-label": `State ${state.state}` },
+      "details",
+      { class: "state", open: isOpen },
       html(
-        "header",
+        "summary",
         {},
-        html("h4", {}, `State ${state.state}`),
-        has ? html("span", { class: "soft" }, percent(state.share)) : null,
+        html("h4", {}, `State ${state.state + 1}`),
+        html("span", { class: "soft most", dir: "auto" }, textOf(state.choices[0])),
+        has ? html("span", { class: "number soft" }, percent(state.share)) : null,
       ),
       has ? html("div", { class: "share", "--share": state.share }) : null,
       html(
@@ -146,16 +162,32 @@ export class GrammarPage {
         html("a", { href: this.#link(label) }, label),
       ]);
     }
-    // Names of word classes contain a space; words do not.
-    const found = /^< ?(.*)>$/.exec(choice.word);
-    if (!found || !choice.word.includes(" ")) return [choice.word];
-    const what = found[1].trim();
-    return [html("i", { class: "soft" }, what ? `rare words: ${what}` : "other rare words")];
+    const text = textOf(choice);
+    return [text === choice.word ? text : html("i", { class: "soft" }, text)];
   }
+}
+
+/** A rule, a word or a class of words as text. */
+function textOf(choice) {
+  if (choice === undefined) return "";
+  if (choice.word === undefined) return `${choice.left} ${choice.right}`;
+  // Names of word classes contain a space; words do not.
+  const found = /^< ?(.*)>$/.exec(choice.word);
+  if (!found || !choice.word.includes(" ")) return choice.word;
+  const what = found[1].trim();
+  return what ? `rare words: ${what}` : "other rare words";
 }
 
 const figure = (value, isSigned) =>
   isSigned ? value.toPrecision(2).replace("-", "−") : percent(value);
+
+/** How states and singular values are related, in at most one line. */
+function related({ method, n_states: n, singular_values: values }) {
+  if (method !== "clustering") return n < values.length ? ["Directions in outline have no state."] : [];
+  const states = n === 1 ? "The state is a cluster" : `The ${n} states are clusters`;
+  const directions = values.length === 1 ? "this direction" : `these ${values.length} directions`;
+  return [`${states} of nodes, found in the space of ${directions}.`];
+}
 
 function explained({ signed, kind }) {
   const what = kind === "preterminal" ? "words" : "rules";
@@ -165,8 +197,9 @@ function explained({ signed, kind }) {
     : `The share of each state among the uses of the nonterminal, and its most probable ${what}.`;
 }
 
-/** Singular values as bars; those without a state are paler. */
-function spectrum({ singular_values: values, n_states: n }) {
+/** Singular values as bars; those without a state are outlines. */
+function spectrum(record) {
+  const { singular_values: values, n_states: n } = record;
   const shown = values.slice(0, MOST_BARS);
   if (!shown.length) return [];
   const [step, bar, height, left] = [18, 12, 96, 34];
@@ -212,6 +245,7 @@ function spectrum({ singular_values: values, n_states: n }) {
   return [
     html("h3", {}, "Singular values"),
     html("div", { class: "scroll", tabindex: 0, role: "group", "aria-label": "Singular values" }, plot),
+    ...related(record).map((text) => html("p", { class: "note" }, text)),
   ];
 }
 

@@ -9,15 +9,16 @@ let close = () => {};
  * Open the menu.
  *
  * `at` is the box on the screen that it belongs to. `actions` are `{text, run}`; `forms` are
- * `{text, options, run}`, each with a field for one of the options, a promise, or anything else. `closed` is
- * called when it has been closed without a choice.
+ * `{text, options, run}`, each with a field for one of the options, a promise, or anything else. When
+ * it closes, the focus returns to where it was, `closed` is called, and then a choice is carried out.
  */
 export function openMenu({ title, at, actions, forms = [], closed = () => {} }) {
   close();
   hideTooltip();
   const menu = byId("menu");
+  const opener = document.activeElement;
   const choose = (run, value) => {
-    close();
+    leave();
     run(value);
   };
   menu.setAttribute("aria-label", title);
@@ -45,6 +46,7 @@ export function openMenu({ title, at, actions, forms = [], closed = () => {} }) 
   };
   const leave = () => {
     close();
+    opener.focus({ preventScroll: true });
     closed();
   };
   close = () => {

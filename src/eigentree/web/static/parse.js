@@ -9,19 +9,19 @@ import * as formats from "./formats.js";
 import { closeMenu } from "./menu.js";
 import { Sentence, confidencesOf } from "./sentence.js";
 import { Views } from "./views.js";
+import { wait } from "./waiting.js";
 
 const PAUSE = 250; // milliseconds between the last key and the request
-const SOON = 300; // milliseconds before a busy indicator is shown
 
 export class ParsePage {
   /** Names of models; null while unknown, or for none. */
   model = null;
   dependencyModel = null;
-  #sentences = [];
+  #sentences = []; // those shown
+  #parsed = []; // those of the last parse, to which the constraints belong
   #pause = null;
   #running = null; // the request for the text
   #again = null; // the request for one sentence under constraints
-  #waiting = new Set();
 
   /** `save` writes the state to the address; `showError(error, retry)` shows an error, null hides it. */
   constructor(state, save, showError) {
@@ -86,7 +86,6 @@ export class ParsePage {
       if (!by) return;
       event.preventDefault();
       this.step(by);
-      list.querySelector("[aria-selected=true]").focus();
     });
     byId("soft").addEventListener("change", (event) => {
       this.state.soft = event.target.checked;
@@ -138,7 +137,7 @@ export class ParsePage {
       return;
     }
     const running = (this.#running = new AbortController());
-    const free = this.busy();
+    const waiting = wait("Parsing…");
     try {
       const { results } = await api.parse({ ...this.#common(), text }, running.signal);
       const characters = Array.from(text);
@@ -149,9 +148,12 @@ export class ParsePage {
       this.showError(null);
       this.#take(found);
     } catch (error) {
-      if (!running.signal.aborted) this.showError(error, () => this.#parse());
+      if (running.signal.aborted) return;
+      this.#sentences = []; // they belong to another text
+      this.#show();
+      this.showError(error, () => this.#parse());
     } finally {
-      free();
+      waiting.end();
     }
   }
 
@@ -166,20 +168,6 @@ export class ParsePage {
     return { ...this.#common(), sentences: [request], soft: this.state.soft };
   }
 
-  /** Show a busy indicator after a moment; returns the function that removes it. */
-  busy() {
-    const waits = {};
-    const work = byId("work");
-    this.#waiting.add(waits);
-    setTimeout(() => {
-      if (this.#waiting.has(waits)) work.setAttribute("aria-busy", "true");
-    }, SOON);
-    return () => {
-      this.#waiting.delete(waits);
-      if (!this.#waiting.size) work.removeAttribute("aria-busy");
-    };
-  }
-
   // Constraints. -------------------------------------------------------------------------
 
   /** Keep constraints with sentences whose words are unchanged, wherever these are now. */
@@ -188,7 +176,7 @@ export class ParsePage {
     const old = [...constraints];
     constraints.clear();
     for (const [i, rows] of old) {
-      const before = this.#sentences[i];
+      const before = this.#parsed[i];
       // After following a link, only the minimum number of words is known.
       const isSame = (each, at) =>
         !constraints.has(at) &&
@@ -227,7 +215,7 @@ export class ParsePage {
     if (!sentence) return;
     this.#again?.abort();
     const again = (this.#again = new AbortController());
-    const free = this.busy();
+    const waiting = wait("Parsing…");
     try {
       const { results } = await api.parse(this.bodyOf(sentence), again.signal);
       const found = [...this.#sentences];
@@ -237,7 +225,7 @@ export class ParsePage {
     } catch (error) {
       if (!again.signal.aborted) this.showError(error, () => this.#parseAgain());
     } finally {
-      free();
+      waiting.end();
     }
   }
 
@@ -245,6 +233,7 @@ export class ParsePage {
 
   #take(sentences) {
     this.#sentences = sentences;
+    this.#parsed = sentences;
     this.save();
     this.#show();
   }
@@ -267,10 +256,12 @@ export class ParsePage {
     byId("work").classList.toggle("several", n > 1);
     byId("list").hidden = n < 2;
     byId("welcome").hidden = this.state.text.trim() !== "";
-    byId("sentences").replaceChildren(...this.#sentences.map((each, i) => this.#option(each, i)));
-    byId("sentences")
-      .querySelector("[aria-selected=true]")
-      ?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    const list = byId("sentences");
+    const hadFocus = list.contains(document.activeElement);
+    list.replaceChildren(...this.#sentences.map((each, i) => this.#option(each, i)));
+    const chosen = list.querySelector("[aria-selected=true]");
+    chosen?.scrollIntoView({ block: "nearest", inline: "nearest" });
+    if (hadFocus) chosen?.focus();
     this.constraintsPanel.show();
     this.views.show();
   }

@@ -12,7 +12,7 @@ export class TreeView {
   #options = {};
   #drawing = null;
   #folded = new Set();
-  #focused = null; // a key
+  #focused = null; // a node, perhaps of the tree before
   #picked = null; // {start, end} of words
 
   /**
@@ -87,10 +87,6 @@ export class TreeView {
     this.#draw({ keep: false });
   }
 
-  focus() {
-    this.#groupOf(this.#focused ?? this.#root.key)?.focus();
-  }
-
   clearPicked() {
     this.#pick(null);
   }
@@ -109,14 +105,20 @@ export class TreeView {
       keep,
       anchor: anchor && { from: before, to: after },
     });
-    const focused = this.#groupOf(this.#focused) ?? this.#groupOf(this.#root.key);
+    const focused = this.#groupOf(this.#nearest(this.#focused ?? this.#root));
     this.#rove(focused);
     if (hadFocus) focused.focus({ preventScroll: true });
   }
 
-  #groupOf(key) {
-    const node = this.#drawing.nodes.find((each) => each.key === key);
-    return node && this.#drawing.placed.get(node).group;
+  /** The drawn node with the key of a node, or else the smallest one over its words. */
+  #nearest({ key, start, end }) {
+    const { nodes } = this.#drawing;
+    const isOver = (node) => node.start <= start && node.end >= end;
+    return nodes.find((each) => each.key === key) ?? nodes.findLast(isOver) ?? this.#root;
+  }
+
+  #groupOf(node) {
+    return this.#drawing.placed.get(node).group;
   }
 
   /** Make one node, and its triangle, reachable by Tab. */
@@ -131,20 +133,19 @@ export class TreeView {
   #onFocus(event) {
     const group = event.target.closest(".node");
     if (!group) return;
-    this.#focused = group.dataset.key;
+    this.#focused = this.nodeOf(group);
     this.#rove(group);
   }
 
   #toggle(node) {
     if (!isPhrase(node)) return;
     if (!this.#folded.delete(node.key)) this.#folded.add(node.key);
-    this.#focused = node.key;
+    this.#focused = node;
     this.#draw({ keep: true, anchor: node });
   }
 
   #ask(node) {
-    const { group } = this.#drawing.placed.get(node);
-    const box = group.querySelector(".pill").getBoundingClientRect();
+    const box = this.#groupOf(node).querySelector(".pill").getBoundingClientRect();
     this.#onMenu({ start: node.start, end: node.end, node }, box);
   }
 
@@ -208,8 +209,8 @@ export class TreeView {
     };
     const up = () => {
       stop();
-      this.#focused = first.key;
-      this.#groupOf(first.key)?.focus({ preventScroll: true });
+      this.#focused = first;
+      this.#groupOf(first).focus({ preventScroll: true });
       if (last === first) {
         this.#pick(null);
         this.#ask(first);

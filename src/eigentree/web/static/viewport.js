@@ -6,9 +6,10 @@
 const MIN_SCALE = 0.1;
 const MAX_SCALE = 4;
 const STEP = 1.25;
-// The initial scale is at most LARGE, and at least LEGIBLE; larger drawings scroll.
+// The initial scale is at most LARGE, and at least LEGIBLE or the `leastScale` of a drawing; larger
+// drawings scroll.
 const LARGE = 1.2;
-const LEGIBLE = 0.62;
+export const LEGIBLE = 0.55;
 
 export class Viewport {
   #frame;
@@ -36,7 +37,7 @@ export class Viewport {
     const before = { left: frame.scrollLeft, top: frame.scrollTop };
     this.#drawing = drawing;
     frame.replaceChildren(drawing.element);
-    if (!keep) this.#scale = Math.max(LEGIBLE, this.#fitting());
+    if (!keep) this.#scale = Math.max(drawing.leastScale ?? LEGIBLE, this.#fitting());
     this.#resize();
     if (!keep) {
       frame.scrollTop = drawing.beginsBelow ? frame.scrollHeight : 0;

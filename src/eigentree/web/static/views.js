@@ -12,10 +12,8 @@ import { tooltips } from "./tooltip.js";
 import { drawTree } from "./tree_layout.js";
 import { TreeView } from "./tree_view.js";
 import { isPhrase, nodeLines, nodesOf, confidenceOf } from "./tree_model.js";
-import { Viewport } from "./viewport.js";
-
-// A tree this many times wider than its frame is shown as an outline by default.
-const TOO_WIDE = 2.4;
+import { LEGIBLE, Viewport } from "./viewport.js";
+import { wait } from "./waiting.js";
 
 const FALLBACKS = {
   threshold: "Found after relaxing the pruning.",
@@ -93,22 +91,21 @@ export class Views {
       return;
     }
     this.#tree.hide();
-    this.#kept = null;
-    const free = this.#page.busy();
+    const [way, text] = {
+      alternatives: [this.#alternatives, "Computing alternative trees…"],
+      chart: [this.#chart, "Computing the chart…"],
+      dependencies: [this.#dependencies, "Parsing dependencies…"],
+    }[view];
+    const waiting = wait(text);
     try {
-      const ways = {
-        alternatives: this.#alternatives,
-        chart: this.#chart,
-        dependencies: this.#dependencies,
-      };
-      const put = await ways[view].call(this, sentence);
+      const put = await way.call(this, sentence);
       if (turn === this.#turn) put();
     } catch (error) {
       if (turn !== this.#turn || error.name === "AbortError") return;
       this.#blank();
       this.#page.showError(error, () => this.show());
     } finally {
-      free();
+      waiting.end();
     }
   }
 
@@ -122,12 +119,21 @@ export class Views {
     byId("panel").dataset.view = chosen;
   }
 
+  /** Move the focus to what is shown. */
+  focus() {
+    const panel = byId("panel");
+    const focusable = [...panel.querySelectorAll("[tabindex='0']")];
+    (focusable.find((each) => each.checkVisibility()) ?? panel).focus({ preventScroll: true });
+  }
+
   #blank() {
+    const hadFocus = byId("panel").contains(document.activeElement);
     this.drawing = null;
     this.#kept = null;
     this.#tree.hide();
     this.viewport.clear();
     byId("cards").replaceChildren();
+    if (hadFocus) byId("panel").focus();
   }
 
   /** Show a summary of the result, which screen readers announce. */
@@ -136,9 +142,24 @@ export class Views {
     byId("note").textContent = FALLBACKS[fallback] ?? "";
   }
 
-  #put(drawing) {
+  /** Show a drawing; zoom and place are kept if it is of the same words as the one before. */
+  #put(drawing, words) {
+    const { activeElement } = document;
+    const focused = byId("frame").contains(activeElement) ? activeElement.dataset : null;
     this.drawing = drawing;
-    this.viewport.show(drawing);
+    this.viewport.show(drawing, { keep: this.#keeps(words) });
+    if (!focused) return;
+    const first = drawing.element.querySelector("[tabindex='0']");
+    moveFocus(first, drawing.element.querySelector(`[data-cell="${focused.cell}"]`) ?? first);
+  }
+
+  /** Whether the drawing before was of the same words in the same view; records this one. */
+  #keeps(words, layout = null) {
+    const { view, sentence } = this.#page.state;
+    const kept = JSON.stringify([view, sentence, words, layout]);
+    const isSame = this.#kept === kept;
+    this.#kept = kept;
+    return isSame;
   }
 
   // Views; the asynchronous ones resolve to a function that shows the view. -----------------
@@ -152,9 +173,7 @@ export class Views {
       classOf: forcedBy(rows),
     };
     const layout = state.layout ?? fittingLayout(root, options);
-    const kept = JSON.stringify([state.sentence, words, layout]);
-    this.#tree.show(root, { ...options, layout }, { isSame: this.#kept === kept });
-    this.#kept = kept;
+    this.#tree.show(root, { ...options, layout }, { isSame: this.#keeps(words, layout) });
     this.drawing = this.#tree;
     const { confidence, exact, isCalibrated } = confidencesOf(record);
     const facts = [counted(words.length)];
@@ -168,9 +187,12 @@ export class Views {
     const record = await sentence.details(this.#page.bodyOf(sentence));
     return () => {
       const { elements, show } = cardsOf(record, (rows) => this.#page.constraintsPanel.addAll(rows));
+      const hadFocus = byId("cards").contains(document.activeElement);
       this.drawing = null;
+      this.#kept = null;
       byId("cards").replaceChildren(...elements);
       show();
+      if (hadFocus) this.focus();
       const n = record.alternatives.length;
       this.#summarise(n === 1 ? "There are no other trees." : `${n} best trees, in the parser’s order`);
     };
@@ -188,10 +210,11 @@ export class Views {
       const cells = cellsOf(marginals);
       const drawing = drawChart(words, cells, {
         isInTree: ({ key }) => phrases.has(key),
+        room: byId("frame").clientWidth,
         isRightToLeft: isRightToLeft(words.join(" ")),
         label: `Chart of span probabilities for: ${words.join(" ")}`,
       });
-      this.#put(drawing);
+      this.#put(drawing, words);
       this.#summarise(`${cells.length} candidate spans; phrases of the tree are outlined`);
     };
   }
@@ -211,7 +234,7 @@ export class Views {
         isRightToLeft: isRightToLeft(words.join(" ")),
         label: `Dependencies of: ${words.join(" ")}`,
       });
-      this.#put(drawing);
+      this.#put(drawing, words);
       const facts = [counted(words.length)];
       if (confidence != null) facts.push(`confidence ${percent(confidence)}`);
       this.#summarise(facts.join(" · "), record.fallback);
@@ -222,9 +245,7 @@ export class Views {
 
   #ask(span, box) {
     this.#page.constraintsPanel.openMenu(span, box, () => {
-      if (this.#page.state.view !== "tree") return;
-      this.#tree.clearPicked();
-      this.#tree.focus();
+      if (this.#page.state.view === "tree") this.#tree.clearPicked();
     });
   }
 
@@ -287,7 +308,7 @@ const counted = (n) => `${n} ${n === 1 ? "word" : "words"}`;
 
 function fittingLayout(root, options) {
   const { width } = drawTree(root, { ...options, layout: "top", isLive: false });
-  return width > TOO_WIDE * byId("frame").clientWidth ? "outline" : "top";
+  return LEGIBLE * width > byId("frame").clientWidth ? "outline" : "top";
 }
 
 /** The accessible name of a node. */
