@@ -79,6 +79,7 @@ export class Views {
     this.#summarise("");
     byId("frame").hidden = view === "alternatives";
     byId("cards").hidden = view !== "alternatives";
+    byId("panel").hidden = byId("export").hidden = !sentence?.root;
     if (!sentence) return;
     if (!sentence.root) {
       this.#blank();
