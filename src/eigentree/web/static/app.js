@@ -65,7 +65,7 @@ async function watchStart() {
   try {
     await api.untilReady((preparing) => {
       const which = preparing && `preparing ${preparing.model} (${preparing.number} of ${preparing.total})`;
-      starting.tell(
+      starting.change(
         which
           ? `The service is starting: ${which}. The first start takes a minute or two.`
           : "The service is starting…",

@@ -8,7 +8,7 @@ const LONG = 2000; // milliseconds before its seconds are shown
 const shown = [];
 let ticking = null;
 
-/** Show a wait after a moment, until its `end` is called; `tell` changes its text. */
+/** Show a wait after a moment, until its `end` is called; `change` changes its text. */
 export function wait(text) {
   const begun = Date.now();
   const own = { text, begun };
@@ -17,7 +17,7 @@ export function wait(text) {
     show();
   }, SOON);
   return {
-    tell(changed) {
+    change(changed) {
       own.text = changed;
       show();
     },
