@@ -25,6 +25,7 @@ from eigentree.errors import GrammarError
 from eigentree.learning import em_loop
 from eigentree.learning.em_loop import EMRun, EMSchedule, EMTrace, ExpectedCounts, run_em
 from eigentree.treebank.binarise import BinariseOptions, binarise
+from eigentree.treebank.io.brackets import parse_tree
 from tests.demo import demo_trees
 
 ITERATIONS = 5
@@ -187,6 +188,25 @@ def test_a_fall_is_an_error_beyond_rounding():
     for fallen in (-1.1, float("nan")):
         with pytest.raises(GrammarError, match=r"iteration 2: the objective fell from -1\.0 to"):
             run_em(Ladder([-1.0, fallen]), EMSchedule(2), stage="")
+
+
+def test_rounding_at_an_objective_of_zero_is_no_fall():
+    assert run_em(Ladder([0.0, -5.6e-15]), EMSchedule(2), stage="").model == "0.2"
+    assert run_em(Ladder([4.4e-15, 0.0]), EMSchedule(2), stage="").model == "0.2"
+    with pytest.raises(GrammarError, match="the objective fell"):
+        run_em(Ladder([0.0, -1e-6]), EMSchedule(2), stage="")
+
+
+def test_predictable_data_reach_an_objective_of_zero():
+    tree = parse_tree("(S (NP (DT the) (NN cat)) (VP (VB slept)))")
+    same = Examples.of([binarise(tree, BinariseOptions())] * 20)
+    texts = Sequences.of(["a"] * 50, "abc")
+    prefixes = build_prefix_tree(texts, np.zeros(texts.n_sequences, dtype=np.int64), 1)
+    for trace in (
+        learn_em(same, EMOptions(states=4, iterations=6)),
+        learn_automata([texts], prefixes, SequenceEMOptions(4, 12)),
+    ):
+        assert trace.record[-1].objective == pytest.approx(0.0, abs=1e-8)
 
 
 def test_the_restart_with_the_highest_likelihood_is_kept_without_a_scorer():

@@ -29,8 +29,10 @@ EVEN_SHARE = 0.1
 # The pause between two checkpoints is at least this many times as long as writing one takes:
 # with many states a checkpoint has hundreds of megabytes.
 WRITING_PAUSE = 10.0
-# The fall of an objective that rounding may cause, relative to its size.
+# The fall of an objective that rounding may cause, relative to its size, and in nats where that is
+# near 0, as with data that the model predicts with certainty.
 ROUNDING = 1e-10
+ROUNDING_AT_ZERO = 1e-8
 
 
 class EMSchedule(NamedTuple):
@@ -243,7 +245,8 @@ def _improves(new: EMIteration, old: EMIteration) -> bool:
 
 
 def _check_rise(last: EMIteration, objective: float) -> None:
-    if not objective >= last.objective - ROUNDING * abs(last.objective):
+    rounding = max(ROUNDING * abs(last.objective), ROUNDING_AT_ZERO)
+    if not objective >= last.objective - rounding:
         raise GrammarError(
             f"iteration {last.number + 1}: the objective fell from {last.objective} to "
             f"{objective}; expectation maximisation must not lower it"

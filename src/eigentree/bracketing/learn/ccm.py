@@ -62,8 +62,8 @@ class ConstituentContextOptions:
     iterations
         Maximum number of maximisation steps per stage.
     tolerance
-        A stage also ends once a step raises the relative objective by less than this; 0 disables
-        the test.
+        A stage also ends once a step raises the relative objective by no more than this; 0
+        disables the test.
     constituents, distituents
         Pseudo-counts of each yield and context as constituent and as distituent; above 0.
     start
@@ -176,7 +176,7 @@ def learn_constituent_context(
             objective = learner.objective(model, log_total)
             if after_step is not None:
                 after_step(Step(stage, iteration, model, objective))
-            if options.tolerance > 0.0 and objective - before < options.tolerance * abs(objective):
+            if options.tolerance > 0.0 and objective - before <= options.tolerance * abs(objective):
                 break
             before = objective
     assert model is not None
