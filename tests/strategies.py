@@ -21,7 +21,7 @@ from eigentree.constituency.grammar.symbols import SymbolTable
 from eigentree.dependency.head_automata import LEFT, RIGHT, ROOT, HeadAutomata
 from eigentree.treebank.binarise import Symbol
 from eigentree.treebank.lexicon import UNKNOWN, Lexicon, LexiconOptions
-from eigentree.treebank.tree import FORBIDDEN_IN_LABEL, SEPARATORS, Tree
+from eigentree.treebank.tree import FORBIDDEN_IN_LABEL, FORBIDDEN_IN_WORD, Tree
 from tests.oracles.enumeration import Leaf
 
 # Labels that treebanks really hold and that a careless binariser would take apart.
@@ -34,7 +34,7 @@ def labels() -> st.SearchStrategy[str]:
 
 
 def words() -> st.SearchStrategy[str]:
-    some = st.characters(codec="utf-8", exclude_characters=SEPARATORS)
+    some = st.characters(codec="utf-8", exclude_characters="".join(FORBIDDEN_IN_WORD))
     return st.sampled_from(["(", ")", "-LRB-", "< >".replace(" ", ""), "İ"]) | st.text(
         some, min_size=1, max_size=6
     )

@@ -121,7 +121,7 @@ def _recognise(lines: Iterable[str]) -> tuple[bool, Iterator[str]]:
         read.append(line)
         if line.strip() and (line[0] != "#" or line[1:2] == "\t"):
             break
-    is_conllu = bool(read) and _CONLLU_ROW.fullmatch(read[-1].rstrip("\r\n").removeprefix("\ufeff"))
+    is_conllu = bool(read) and _CONLLU_ROW.fullmatch(read[-1].rstrip("\r\n"))
     return bool(is_conllu), chain(read, rest)
 
 

@@ -180,7 +180,7 @@ def read_tables(path: str | Path) -> dict[str, Any]:
         When the file isn't TOML.
     """
     with open_text(path) as lines:
-        text = lines.read()
+        text = "".join(lines)
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

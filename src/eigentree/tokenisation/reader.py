@@ -8,7 +8,7 @@ from typing import NamedTuple
 from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.tokenisation.sentences import split_text
 from eigentree.tokenisation.tokens import RawSentence
-from eigentree.treebank.io.text_files import Problem, check_lines, undecoded
+from eigentree.treebank.io.text_files import Problem, check_lines, unreadable, without_marks
 
 
 class ReadText(NamedTuple):
@@ -50,9 +50,10 @@ def read_text(
         each line is a text of its own, and an empty line also gives a record.
     """
     check_lines(lines)
+    lines = without_marks(lines)
     for number, text in _paragraphs(lines) if wrapped else enumerate(lines, start=1):
         text = text.rstrip("\r\n")
-        problem = _undecoded(name, number, text)
+        problem = _unreadable(name, number, text)
         if problem is not None:
             yield ReadText(None, text, number, problem)
             continue
@@ -76,10 +77,10 @@ def _paragraphs(lines: Iterable[str]) -> Iterator[tuple[int, str]]:
         yield number - len(run) + 1, "\n".join(run)
 
 
-def _undecoded(name: str, first: int, text: str) -> Problem | None:
-    """The first byte of a text that is not UTF-8."""
+def _unreadable(name: str, first: int, text: str) -> Problem | None:
+    """The first byte of a text that can't be read."""
     for number, line in enumerate(text.split("\n"), start=first):
-        problem = undecoded(name, number, line)
+        problem = unreadable(name, number, line)
         if problem is not None:
             return problem
     return None

@@ -35,7 +35,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from eigentree.errors import SettingsError
-from eigentree.treebank.io.text_files import check_lines, open_text
+from eigentree.treebank.io.text_files import check_lines, open_text, without_marks
 
 PACKAGED_TABLES = ("english", "negra", "leftmost", "rightmost")
 _ANY_LABEL = "*"
@@ -217,7 +217,7 @@ def read_head_rules(lines: Iterable[str], *, name: str = "<table>") -> HeadRules
     check_lines(lines)
     steps: dict[str, list[HeadStep]] = {}
     settings: dict[str, list[str]] = {setting: [] for setting in _SETTINGS}
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(without_marks(lines), start=1):
         words = line.split()
         if not words or words[0] == _COMMENT:
             continue

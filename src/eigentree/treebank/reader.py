@@ -10,12 +10,13 @@ from typing import Literal, NamedTuple
 
 from eigentree.errors import TreebankFormatError
 from eigentree.treebank.cleaning import CleaningOptions, clean, wrapper_of
-from eigentree.treebank.io.brackets import BracketRecord, OnError, TellNotice, read_brackets
+from eigentree.treebank.io.brackets import BracketRecord, OnError, read_brackets
 from eigentree.treebank.io.negra import read_export
 from eigentree.treebank.io.recognition import recognise, wrong_kind
 from eigentree.treebank.io.text_files import (
     OpenText,
     Problem,
+    TellNotice,
     check_lines,
     listed_sources,
     opened_text,
@@ -50,7 +51,7 @@ class Treebank:
     problems
         What was skipped, in order; empty unless reading went on after errors.
     notices
-        Remarks on what was read: comments, repaired leaves.
+        Remarks on what was read: comments, repaired leaves, byte-order marks.
     vanished
         Places of trees that held nothing but empty elements.
     no_parse
@@ -107,8 +108,9 @@ def read_treebank(
     no_parse: list[Place] = []
     counts: Counter[str] = Counter()
     with collector_paused():
+        keep = on_error == "skip"
         for path in listed_sources(paths):
-            with opened_text(path, keep_bad_bytes=on_error == "skip") as (name, lines):
+            with opened_text(path, keep_bad_bytes=keep, notice=notices.append) as (name, lines):
                 for record in read_trees(
                     lines,
                     name=name,

@@ -19,8 +19,9 @@ from eigentree._core.display import NotebookDisplay
 
 Value = TypeVar("Value")
 
-FORBIDDEN_IN_LABEL = frozenset(" \t\r\n\x0b\x0c()")
 SEPARATORS = " \t\r\n\x0b\x0c"
+FORBIDDEN_IN_WORD = frozenset(f"{SEPARATORS}\0")
+FORBIDDEN_IN_LABEL = FORBIDDEN_IN_WORD | frozenset("()")
 
 
 class Span(NamedTuple):
@@ -37,7 +38,7 @@ class Tree(NotebookDisplay):
     Parameters
     ----------
     label
-        Any string without ASCII white space or round brackets.  The empty label is the
+        Any string without ASCII white space, round brackets or NUL.  The empty label is the
         nameless outer bracket of the Penn Treebank, ``( (S ...))``.
     children
         Subtrees in the order of the sentence; empty for a preterminal.
@@ -59,11 +60,11 @@ class Tree(NotebookDisplay):
 
     def __init__(self, label: str, children: Sequence[Tree] = (), word: str | None = None) -> None:
         if not FORBIDDEN_IN_LABEL.isdisjoint(label):
-            raise ValueError(f"label {label!r} holds white space or a bracket")
+            raise ValueError(f"label {label!r} holds white space, a bracket or NUL")
         if (word is None) != bool(children):
             raise ValueError(f"node {label!r} must have either children or a word")
-        if word is not None and (not word or any(mark in word for mark in SEPARATORS)):
-            raise ValueError(f"word {word!r} under {label!r} is empty or holds white space")
+        if word is not None and not (word and FORBIDDEN_IN_WORD.isdisjoint(word)):
+            raise ValueError(f"word {word!r} under {label!r} is empty or holds white space or NUL")
         _set_label(self, label)
         _set_children(self, tuple(children))
         _set_word(self, word)

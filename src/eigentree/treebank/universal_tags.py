@@ -17,7 +17,7 @@ from importlib import resources
 from pathlib import Path
 
 from eigentree.errors import SettingsError, TreebankFormatError
-from eigentree.treebank.io.text_files import check_lines, open_text
+from eigentree.treebank.io.text_files import check_lines, open_text, without_marks
 
 UNIVERSAL = ("NOUN", "VERB", "ADJ", "ADV", "PRON", "DET", "ADP", "NUM", "CONJ", "PRT", "X", ".")
 PUNCTUATION = "."
@@ -158,7 +158,7 @@ def read_tag_map(lines: Iterable[str], *, name: str = "<map>") -> TagMap:
     check_lines(lines)
     patterns: list[tuple[str, str]] = []
     participles: set[str] = set()
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(without_marks(lines), start=1):
         line = line.strip()
         if not line or line.startswith(_COMMENT):
             continue

@@ -21,6 +21,7 @@ from eigentree.treebank.io.text_files import (
     displayed_name,
     first_bytes,
     open_text,
+    without_marks,
     write_whole,
 )
 from eigentree.words.brown import BrownClusters
@@ -89,7 +90,7 @@ def parse_clusters(lines: Iterable[str], *, name: str = "<input>") -> BrownClust
     check_lines(lines)
     rows: dict[str, tuple[str, int]] = {}
     line_of: dict[str, int] = {}
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(without_marks(lines), start=1):
         line = line.rstrip("\r\n")
         if not line:
             continue

@@ -25,6 +25,7 @@ from eigentree.treebank.io.text_files import (
     displayed_name,
     first_bytes,
     open_text,
+    without_marks,
     write_whole,
 )
 from eigentree.types import Singles
@@ -199,7 +200,7 @@ def parse_vectors(lines: Iterable[str], *, name: str = "<input>") -> WordVectors
     rows = _Rows(name)
     header: tuple[int, int] | None = None
     dimensions = n_blank = 0
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(without_marks(lines), start=1):
         fields = line.rstrip("\r\n \t").replace("\t", " ").split(" ")
         fields = [each for each in fields if each]
         if not fields:

@@ -88,7 +88,7 @@ def test_case_is_written_as_it_was_read(case):
     assert [one.sentence for one in again] == [one.sentence for one in records if one.sentence]
 
 
-cells = st.text(st.characters(codec="utf-8", exclude_characters="\t\r\n"), min_size=1, max_size=4)
+cells = st.text(st.characters(codec="utf-8", exclude_characters="\t\r\n\0"), min_size=1, max_size=4)
 forms = cells.filter(lambda text: text.strip(" \x0b\x0c"))
 
 
@@ -108,7 +108,7 @@ def sentences(draw):
         if after >= covered and left and draw(st.booleans()):
             covered = after + draw(st.integers(1, left))
             extras.append(Extra(after, (f"{after + 1}-{covered}", draw(forms), *["_"] * 8)))
-    texts = st.text(st.characters(codec="utf-8", exclude_characters="\t\r\n"), max_size=6)
+    texts = st.text(st.characters(codec="utf-8", exclude_characters="\t\r\n\0"), max_size=6)
     comments = [f"#{text}" for text in draw(st.lists(texts, max_size=3))]
     return Sentence(tuple(words), tuple(comments), tuple(extras))
 

@@ -58,7 +58,11 @@ def test_tokens_separate_at_ascii_space_only(line: str, words: list[str] | None)
     assert list(read_sentences([line], "tokens")) == [TaggedSentence(expected, None, 1)]
 
 
-@given(st.lists(st.lists(st.text(min_size=1).filter(lambda w: not set(w) & set(" \t\r\n\v\f")))))
+@given(
+    st.lists(
+        st.lists(st.text(min_size=1).filter(lambda w: not set(w) & set(" \t\r\n\v\f\0\ufeff")))
+    )
+)
 def test_any_words_come_back_from_tokens(sentences: list[list[str]]) -> None:
     lines = [" ".join(escape_token(word) for word in words) + "\n" for words in sentences]
     assert [sentence.words for sentence in read_sentences(lines, "tokens")] == sentences

@@ -237,7 +237,7 @@ def stored_heads(name_or_path: str) -> str:
     if name_or_path in PACKAGED_TABLES:
         return name_or_path
     with open_text(name_or_path) as lines:
-        return lines.read()
+        return "".join(lines)
 
 
 def _heads(stored: str) -> HeadRules:

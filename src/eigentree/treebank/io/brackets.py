@@ -18,15 +18,21 @@ from __future__ import annotations
 
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, cast
 
 from eigentree.errors import TreebankFormatError
-from eigentree.treebank.io.text_files import Problem, check_lines, snippet_at, undecoded
+from eigentree.treebank.io.text_files import (
+    Problem,
+    TellNotice,
+    check_lines,
+    snippet_at,
+    unreadable,
+    without_marks,
+)
 from eigentree.treebank.tree import SEPARATORS, Tree
 
 OnError = Literal["raise", "skip"]
-TellNotice = Callable[[Problem], object]
 
 # A leaf in one match, since leaves are most of a file; else one bracket or run of brackets.
 _ATOM = r"[^ \t\r\n\x0b\x0c()]"
@@ -223,7 +229,7 @@ def read_brackets(
                 yield tree.finish(on_error)
             if _BACKSLASH in line and (r"\(" in line or r"\)" in line):
                 line = rows.with_escapes(line, len(labels))
-            spoiled = undecoded(name, rows.number, line) is not None
+            spoiled = unreadable(name, rows.number, line) is not None
             for piece in _PIECE.finditer(line):
                 kind = piece.lastgroup
                 if not labels:
@@ -235,7 +241,7 @@ def read_brackets(
                     tree.begun_at = _Spot(rows.number, piece.start(), line)
                     rows.forget()
                 if spoiled:
-                    tree.fail_undecoded(rows.number, line, *piece.span())
+                    tree.fail_unreadable(rows.number, line, *piece.span())
                 if kind == "word":
                     levels[-1].append(Tree(piece["tag"], (), unescape_token(piece["word"])))
                 elif kind == "open":
@@ -265,7 +271,7 @@ class _NumberedRows:
 
     def __init__(self, lines: Iterable[str], *, keep: bool) -> None:
         self.number = 0
-        self._numbered: Iterator[tuple[int, str]] = enumerate(lines, start=1)
+        self._numbered: Iterator[tuple[int, str]] = enumerate(without_marks(lines), start=1)
         self._keep = keep
         self._kept: list[tuple[int, str]] = []
         self._ahead: deque[tuple[int, str]] = deque()
@@ -279,7 +285,7 @@ class _NumberedRows:
         self.number, line = row = self._ahead.popleft() if self._ahead else next(self._numbered)
         if self._keep:
             self._kept.append(row)
-        return line.removeprefix("\ufeff") if self.number == 1 else line
+        return line
 
     def with_escapes(self, line: str, depth: int) -> str:
         """The present line as `read_escapes` gives it, by the brackets of the whole tree."""
@@ -374,9 +380,9 @@ class _OpenTree:
         if self.problem is None:
             self.problem = self._problem_at(spot, message)
 
-    def fail_undecoded(self, number: int, line: str, start: int, end: int) -> None:
-        """Note a byte that isn't UTF-8 in one piece of a line."""
-        self.problem = self.problem or undecoded(self.name, number, line, start, end)
+    def fail_unreadable(self, number: int, line: str, start: int, end: int) -> None:
+        """Note a byte that isn't text in one piece of a line."""
+        self.problem = self.problem or unreadable(self.name, number, line, start, end)
 
     def fail_unclosed(self, when: str) -> None:
         n_open = len(self.labels)

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
@@ -32,7 +33,8 @@ from eigentree.treebank.io.text_files import (
     listed_sources,
     opened_text,
     snippet_at,
-    undecoded,
+    unreadable,
+    without_marks,
 )
 from eigentree.treebank.reader import Place
 from eigentree.treebank.tree import collector_paused
@@ -440,10 +442,8 @@ def _blocks(lines: Iterable[str]) -> Iterator[tuple[int, list[str], list[str]]]:
     comments: list[str] = []
     rows: list[str] = []
     first = 0
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(without_marks(lines), start=1):
         line = line.rstrip("\r\n")
-        if number == 1:
-            line = line.removeprefix("\ufeff")
         if not line.strip(_WHITE):
             if rows:
                 yield first, comments, rows
@@ -533,14 +533,15 @@ def _read_block(
 
 
 def _check_bytes(comments: list[str], rows: list[str]) -> None:
-    try:
-        "".join(comments).encode()
-        "".join(rows).encode()
-    except UnicodeEncodeError:
-        for row, line in enumerate([*comments, *rows], start=-len(comments)):
-            problem = undecoded("", 0, line)
-            if problem is not None:
-                raise _ConlluError(problem.message, row, problem.column) from None
+    text = "".join([*comments, *rows])
+    with suppress(UnicodeEncodeError):
+        text.encode()  # faster than a search for what can't be encoded
+        if "\0" not in text:
+            return
+    for row, line in enumerate([*comments, *rows], start=-len(comments)):
+        problem = unreadable("", 0, line)
+        if problem is not None:
+            raise _ConlluError(problem.message, row, problem.column)
 
 
 def _wrong_columns(cells: list[str], row: int, line: str) -> _ConlluError:

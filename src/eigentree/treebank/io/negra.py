@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 from eigentree.errors import TreebankFormatError, counted
 from eigentree.treebank.io.brackets import OnError
-from eigentree.treebank.io.text_files import Problem, snippet_at, undecoded
+from eigentree.treebank.io.text_files import Problem, snippet_at, unreadable, without_marks
 from eigentree.treebank.syntax_graph import (
     FIRST_NODE,
     NO_VALUE,
@@ -140,11 +140,10 @@ def read_export_graphs(lines: Iterable[str], *, name: str = "<input>") -> Iterat
         where = f" (sentence {sentence})" if sentence else ""
         return GraphRecord(None, begun, found._replace(message=f"{found.message}{where}"))
 
-    for number, line in enumerate(lines, start=1):
-        line = line.removeprefix("\ufeff")
+    for number, line in enumerate(without_marks(lines), start=1):
         mark, *rest = line.split(maxsplit=2) or [""]
         if begun and mark and problem is None and (cells := _cells_of_row(line, mark, columns)):
-            problem = undecoded(name, number, line)
+            problem = unreadable(name, number, line)
             rows.append(_Row(number, line, cells))
         elif mark == "#FORMAT":
             columns = _COLUMNS.get(rest[0] if rest else "", columns)

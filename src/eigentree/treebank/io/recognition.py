@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Literal, NamedTuple
 
-from eigentree.treebank.io.text_files import Problem, snippet_at
+from eigentree.treebank.io.text_files import Problem, snippet_at, without_marks
 
 TextFormat = Literal["brackets", "export", "tiger", "conllu", "xml"]
 Kind = Literal["constituents", "dependencies"]
@@ -70,17 +70,17 @@ def recognise(lines: Iterable[str]) -> Recognised:
     lines
         Lines of text, such as an open file.  No more are read than are needed to find out.
     """
-    rest = iter(lines)
+    rest = without_marks(lines)
     read: list[str] = []
     for line in rest:
         read.append(line)
-        text = line.removeprefix("\ufeff").strip()
+        text = line.strip()
         if not text or (_COMMENT.match(text) and not _EXPORT_MARK.match(text)):
             continue
         if text[0] == "<":
             found, root = _format_of_xml(read, rest)
             return Recognised(found, chain(read, rest), len(read), line, root)
-        row = line.removeprefix("\ufeff").rstrip("\r\n")
+        row = line.rstrip("\r\n")
         found = None
         if text[0] == "(":
             found = "brackets"
@@ -100,11 +100,11 @@ def recognise_trees_in_text(lines: Iterable[str]) -> Recognised:
     lines
         As of `recognise`.
     """
-    rest = iter(lines)
+    rest = without_marks(lines)
     read: list[str] = []
     for line in rest:
         read.append(line)
-        text = line.removeprefix("\ufeff").strip()
+        text = line.strip()
         # Comments of CoNLL-U and NEGRA export, which may be headings of a text.
         if not text or (text.startswith(("#", "%%")) and not _EXPORT_MARK.match(text)):
             continue
@@ -120,7 +120,7 @@ def recognise_trees_in_text(lines: Iterable[str]) -> Recognised:
 def _tree_in_text(read: list[str], rest: Iterator[str]) -> Recognised:
     """A bracket begins a tree if only brackets and labels are before a word with its tag."""
     number = len(read)
-    text = read[-1].removeprefix("\ufeff")
+    text = read[-1]
     for line in rest:
         if len(read) - number >= _MAX_OPENING or not _OPENING.fullmatch(text):
             everything = chain(read, [line], rest)
@@ -143,7 +143,7 @@ def _format_of_xml(read: list[str], rest: Iterator[str]) -> tuple[TextFormat | N
     n_characters = 0
     line = read[-1]
     while True:
-        text = line.removeprefix("\ufeff").lstrip()
+        text = line.lstrip()
         if text.startswith("("):
             return "brackets", root
         for element in _ELEMENT.findall(line):

@@ -29,7 +29,13 @@ from eigentree.treebank.constraints import (
 from eigentree.treebank.io.brackets import OnError, unescape_token
 from eigentree.treebank.io.conllu import EMPTY as NO_VALUE
 from eigentree.treebank.io.conllu import read_conllu
-from eigentree.treebank.io.text_files import Problem, check_lines, snippet_at, undecoded
+from eigentree.treebank.io.text_files import (
+    Problem,
+    check_lines,
+    snippet_at,
+    unreadable,
+    without_marks,
+)
 from eigentree.treebank.reader import read_trees
 from eigentree.treebank.tree import FORBIDDEN_IN_LABEL, SEPARATORS
 
@@ -130,6 +136,7 @@ def read_sentences(
         raise SettingsError(f"unknown tag column {tag_column!r}; expected xpos or upos")
     if separator is not None and separator not in _SEPARATORS:
         raise SettingsError(f"{separator!r} can't separate words from tags; '_' and '/' can")
+    lines = without_marks(lines)
     if form == "tokens":
         sentences = _read_tokens(lines, name)
     elif form == "tagged":
@@ -159,7 +166,7 @@ def _refuse_or_pass(
 
 def _read_tokens(lines: Iterable[str], name: str) -> Iterator[TaggedSentence]:
     for number, line in enumerate(lines, start=1):
-        problem = undecoded(name, number, line)
+        problem = unreadable(name, number, line)
         tokens = _TOKEN.findall(line) if problem is None else []
         yield TaggedSentence([unescape_token(token) for token in tokens], None, number, problem)
 
@@ -168,7 +175,7 @@ def _read_tagged(
     lines: Iterable[str], name: str, separator: Separator | None
 ) -> Iterator[TaggedSentence]:
     for number, line in enumerate(lines, start=1):
-        problem = undecoded(name, number, line)
+        problem = unreadable(name, number, line)
         tokens = list(_TOKEN.finditer(line)) if problem is None else []
         marks = [separator] if separator else _separators_of([token.group() for token in tokens])
         words: list[str] = []
@@ -231,7 +238,7 @@ def _read_with_brackets(
     lines: Iterable[str], name: str, read: Callable[[str], tuple[list[str], Constraints]]
 ) -> Iterator[TaggedSentence]:
     for number, line in enumerate(lines, start=1):
-        words, constraints, problem = list[str](), None, undecoded(name, number, line)
+        words, constraints, problem = list[str](), None, unreadable(name, number, line)
         if problem is None:
             try:
                 words, constraints = read(line)
@@ -243,7 +250,7 @@ def _read_with_brackets(
 
 def _read_json(lines: Iterable[str], name: str, known: Collection[str]) -> Iterator[TaggedSentence]:
     for number, line in enumerate(lines, start=1):
-        problem, found = undecoded(name, number, line), None
+        problem, found = unreadable(name, number, line), None
         if problem is None and line.strip():
             try:
                 found = _of_record(json.loads(line.rstrip("\r\n")), known, number)

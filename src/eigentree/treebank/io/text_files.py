@@ -1,7 +1,8 @@
 r"""Opening and writing text files: encodings, compression, standard streams, whole files.
 
-Text is UTF-8, with or without a byte-order mark.  Lines end at ``\n``, ``\r\n`` and ``\r``
-and nowhere else: U+2028, U+0085 and form feeds may be inside words.
+Text is UTF-8.  Lines end at ``\n``, ``\r\n`` and ``\r`` and nowhere else: U+2028, U+0085 and form
+feeds may be inside words.  Byte-order marks at the start of lines, which files that were joined
+have, are dropped.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ import secrets
 import shutil
 import sys
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, NamedTuple, TextIO, cast, overload
 
+from eigentree._core.printable import visible
 from eigentree.errors import EigentreeError, TreebankFormatError
 
 STANDARD_STREAM = "-"
@@ -35,9 +37,13 @@ _XML_ENCODING = re.compile(
 )
 _KNOWN_ENCODING = re.compile(r"(?:iso8859-[0-9]+|cp125[0-8]|koi8-[ru])")
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
-_BAD_BYTE = re.compile("[\\udc80-\\udcff]")
-_BAD_BYTES_FROM = 0xDC00  # where surrogateescape puts them
+# A model file begins with the length of its header.
+_MODEL = re.compile(rb".{4}\0\0\0\0\{", re.DOTALL)
+_MARK = "\ufeff"
+# NUL, and bytes 0x80 to 0xFF where surrogateescape puts them.
+_UNREADABLE = re.compile("[\0\udc80-\udcff]")
 _PEEKED_BYTES = 4096
+_MIN_NULS = 4  # fewer don't make a text UTF-16
 _SNIPPET_BEFORE = 20
 _SNIPPET_AFTER = 30
 
@@ -62,8 +68,8 @@ def snippet_at(text: str, column: int) -> str:
     # Sliced before anything else, since a line may be a whole treebank.
     before, after = "…" if start else "", "…" if text[end : end + 2].strip("\r\n") else ""
     # A kept byte can't be printed as it is, and most texts that have any are Latin-1.
-    shown = _BAD_BYTE.sub(lambda bad: chr(ord(bad.group()) - _BAD_BYTES_FROM), text[start:end])
-    return before + shown.rstrip("\r\n") + after
+    shown = _UNREADABLE.sub(lambda bad: chr(ord(bad.group()) & 0xFF), text[start:end])
+    return before + "\t".join(map(visible, shown.rstrip("\r\n").split("\t"))) + after
 
 
 class OpenText(NamedTuple):
@@ -112,8 +118,13 @@ def first_bytes(path: str | Path, number: int) -> bytes:
         return file.read(number)
 
 
+TellNotice = Callable[[Problem], object]
+
+
 @contextlib.contextmanager
-def open_text(path: str | Path, *, keep_bad_bytes: bool = False) -> Iterator[TextIO]:
+def open_text(
+    path: str | Path, *, keep_bad_bytes: bool = False, notice: TellNotice | None = None
+) -> Iterator[Iterator[str]]:
     """Open a text file for reading, plain or compressed with gzip or xz.
 
     Parameters
@@ -122,13 +133,20 @@ def open_text(path: str | Path, *, keep_bad_bytes: bool = False) -> Iterator[Tex
         A path, or ``-`` for standard input.  Compression is detected from the first bytes and
         not from the name.
     keep_bad_bytes
-        Read a byte that isn't UTF-8 as a lone surrogate, which `undecoded` finds, rather than
-        refuse the text.
+        Read a NUL byte as it is and a byte that isn't UTF-8 as a lone surrogate, both of which
+        `unreadable` finds, rather than refuse the text.
+    notice
+        Called with remarks on byte-order marks within the text.
+
+    Yields
+    ------
+    iterator of str
+        The lines with their ends.
 
     Raises
     ------
     TreebankFormatError
-        When the file can't be opened, is UTF-16 or another encoding than UTF-8, holds
+        When the file can't be opened, is UTF-16, another encoding than UTF-8 or no text, holds
         NUL bytes, is compressed otherwise, or is damaged; also while the body of the ``with``
         reads it.
 
@@ -139,19 +157,22 @@ def open_text(path: str | Path, *, keep_bad_bytes: bool = False) -> Iterator[Tex
     name = displayed_name(path)
     with contextlib.ExitStack() as stack:
         try:
-            raw = _uncompressed(_open_bytes(path, stack), name)
+            buffered = _uncompressed(_open_bytes(path, stack), name)
+            encoding = _encoding(buffered.peek(_PEEKED_BYTES))
+            if not keep_bad_bytes:
+                buffered = io.BufferedReader(_WithoutNul(buffered))
             text = io.TextIOWrapper(
-                raw,
-                encoding=_encoding(raw.peek(_PEEKED_BYTES)),
+                buffered,
+                encoding=encoding,
                 errors="surrogateescape" if keep_bad_bytes else "strict",
             )
         except OSError as error:
             why = error.strerror or error
             raise TreebankFormatError(f"{name}: can't be read: {why}") from error
         try:
-            yield text
-        except UnicodeDecodeError as error:
-            raise TreebankFormatError(_undecodable(path, name, error)) from error
+            yield without_marks(text, name, notice)
+        except (UnicodeDecodeError, _NulError) as error:
+            raise TreebankFormatError(_located(path, name, error)) from error
         except _DAMAGED as error:
             raise TreebankFormatError(f"{name}: damaged compressed file: {error}") from error
         finally:
@@ -161,14 +182,59 @@ def open_text(path: str | Path, *, keep_bad_bytes: bool = False) -> Iterator[Tex
 
 @contextlib.contextmanager
 def opened_text(
-    source: str | Path | OpenText, *, keep_bad_bytes: bool = False
+    source: str | Path | OpenText,
+    *,
+    keep_bad_bytes: bool = False,
+    notice: TellNotice | None = None,
 ) -> Iterator[OpenText]:
     """Open a text file, as `open_text` does, unless it is open already."""
     if isinstance(source, OpenText):
         yield source
         return
-    with open_text(source, keep_bad_bytes=keep_bad_bytes) as lines:
+    with open_text(source, keep_bad_bytes=keep_bad_bytes, notice=notice) as lines:
         yield OpenText(displayed_name(source), lines)
+
+
+def without_marks(
+    lines: Iterable[str], name: str = "<input>", notice: TellNotice | None = None
+) -> Iterator[str]:
+    """Lines without byte-order marks at their start.
+
+    Parameters
+    ----------
+    lines
+    name
+        Name of the text in remarks.
+    notice
+        Called with a remark on each line that had a mark, but for the first.
+    """
+    for number, line in enumerate(lines, start=1):
+        if line[:1] != _MARK:
+            yield line
+            continue
+        if notice is not None and number > 1:
+            notice(Problem(name, number, 1, "byte-order mark inside the text dropped", ""))
+        yield line.lstrip(_MARK)
+
+
+class _NulError(ValueError):
+    """A NUL byte in a text."""
+
+
+class _WithoutNul(io.RawIOBase):
+    """The bytes of another stream, where a NUL byte is an error."""
+
+    def __init__(self, stream: io.BufferedIOBase) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, target: Any) -> int:
+        n_bytes = self._stream.readinto1(target)
+        if b"\0" in memoryview(target)[:n_bytes].tobytes():
+            raise _NulError
+        return n_bytes
 
 
 def _open_bytes(path: str | Path, stack: contextlib.ExitStack) -> io.BufferedReader:
@@ -198,10 +264,10 @@ def _uncompressed(buffered: io.BufferedReader, name: str) -> io.BufferedReader:
             raise TreebankFormatError(
                 f"{name}: compressed with {program}; gzip and xz are supported, so decompress it"
             )
-    if start[:2] in _UTF16_MARKS:
+    if start[:2] in _UTF16_MARKS or _is_utf16(start):
         raise TreebankFormatError(f"{name}: the text is UTF-16; convert it to UTF-8 first")
-    if b"\0" in start:
-        raise TreebankFormatError(f"{name}: contains NUL bytes (UTF-16?); expected UTF-8 text")
+    if _MODEL.match(start):
+        raise TreebankFormatError(f"{name}: is a model or another binary file; expected UTF-8 text")
     return buffered
 
 
@@ -217,9 +283,21 @@ def _encoding(start: bytes) -> str:
     return name if _KNOWN_ENCODING.fullmatch(name) else "utf-8-sig"
 
 
-def _undecodable(path: str | Path, name: str, error: UnicodeDecodeError) -> str:
-    """Locate the first byte that isn't UTF-8, if the file can be read again."""
-    what = _not_utf8(error.object[error.start])
+def _is_utf16(start: bytes) -> bool:
+    """Whether most of every other byte are NUL, as in UTF-16 of European languages."""
+    halves = (start[0::2], start[1::2])
+    return any(
+        half.count(0) >= _MIN_NULS and 2 * half.count(0) > len(half) > 2 * other.count(0)
+        for half, other in (halves, halves[::-1])
+    )
+
+
+def _located(path: str | Path, name: str, error: UnicodeDecodeError | _NulError) -> str:
+    """Locate the first byte that can't be read, if the file can be read again."""
+    bad = b"\0"
+    if isinstance(error, UnicodeDecodeError):
+        bad = error.object[error.start : error.start + 1]
+    what = _bad_byte(bad[0])
     if str(path) == STANDARD_STREAM or not Path(path).is_file():
         return f"{name}: {what}"
     # A damaged gzip file may end before the line of the byte is complete.
@@ -229,28 +307,29 @@ def _undecodable(path: str | Path, name: str, error: UnicodeDecodeError) -> str:
         _uncompressed(raw, name) as lines,
     ):
         for number, line in enumerate(lines, start=1):
-            try:
-                line.decode("utf-8")
-            except UnicodeDecodeError as located:
-                column = len(line[: located.start].decode("utf-8")) + 1
-                snippet = snippet_at(line.decode("latin-1"), column)
-                return str(Problem(name, number, column, what, snippet))
+            found = unreadable(name, number, line.decode("utf-8", errors="surrogateescape"))
+            if found is not None:
+                return str(found)
     return f"{name}: {what}"
 
 
-def _not_utf8(byte: int) -> str:
+def _bad_byte(byte: int) -> str:
+    if not byte:
+        return "NUL byte, which isn't text; remove it"
     return f"byte 0x{byte:02x} is not UTF-8; the text may be Latin-1; convert it to UTF-8 first"
 
 
-def undecoded(
+def unreadable(
     name: str, number: int, line: str, start: int = 0, end: int = sys.maxsize
 ) -> Problem | None:
-    """The first byte within a line that `open_text` has kept though it isn't UTF-8."""
-    found = None if line.isascii() else _BAD_BYTE.search(line, start, end)
+    """The first byte within a line that isn't text: NUL, or not UTF-8 but kept by `open_text`."""
+    if line.isascii() and "\0" not in line:
+        return None
+    found = _UNREADABLE.search(line, start, end)
     if found is None:
         return None
     column = found.start() + 1
-    what = _not_utf8(ord(found.group()) - _BAD_BYTES_FROM)
+    what = _bad_byte(ord(found.group()) & 0xFF)
     return Problem(name, number, column, what, snippet_at(line, column))
 
 

@@ -25,7 +25,7 @@ from xml.sax.saxutils import quoteattr
 
 from eigentree.errors import TreebankFormatError
 from eigentree.treebank.io.brackets import OnError
-from eigentree.treebank.io.text_files import Problem, snippet_at, undecoded
+from eigentree.treebank.io.text_files import Problem, snippet_at, unreadable, without_marks
 from eigentree.treebank.syntax_graph import (
     FIRST_NODE,
     NO_VALUE,
@@ -156,9 +156,9 @@ class _Cutter:
         awaited: re.Pattern[str] | str = ""
         in_tag: str | None = None
         tag_text: list[str] = []
-        for number, line in enumerate(self._lines, start=1):
+        for number, line in enumerate(without_marks(self._lines), start=1):
             self._number = number
-            self._line = line.removeprefix("\ufeff").rstrip("\r\n") + "\n"
+            self._line = line.rstrip("\r\n") + "\n"
             self._at = 0
             if self._begun is not None:
                 self._note_bytes()
@@ -216,7 +216,7 @@ class _Cutter:
 
     def _note_bytes(self) -> None:
         if self._spoiled is None:
-            self._spoiled = undecoded(self._name, self._number, self._line, self._at)
+            self._spoiled = unreadable(self._name, self._number, self._line, self._at)
 
     def _start_of_tag(self, tag: str) -> Iterator[_Cutting]:
         if tag == "/s":

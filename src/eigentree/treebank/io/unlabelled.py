@@ -13,7 +13,13 @@ from typing import Literal, NamedTuple
 
 from eigentree.errors import TreebankFormatError
 from eigentree.treebank.io.brackets import OnError, read_brackets, unescape_token
-from eigentree.treebank.io.text_files import Problem, check_lines, snippet_at
+from eigentree.treebank.io.text_files import (
+    Problem,
+    check_lines,
+    snippet_at,
+    unreadable,
+    without_marks,
+)
 from eigentree.treebank.tree import SEPARATORS, Tree
 
 Pair = tuple[int, int]
@@ -96,19 +102,17 @@ def read_bracketings(
             yield BracketingRecord(found, record.line, record.problem)
         return
     read = _read_plain if notation == "plain" else _read_spans
-    for number, line in enumerate(lines, start=1):
-        if not line.strip(SEPARATORS) or line.strip(SEPARATORS) == "(())":
-            yield BracketingRecord(None, number, None)
-            continue
-        try:
-            yield BracketingRecord(read(line), number, None)
-        except _MalformedError as error:
-            problem = Problem(
-                name, number, error.column, str(error), snippet_at(line, error.column)
-            )
-            if on_error == "raise":
-                raise TreebankFormatError(str(problem)) from None
-            yield BracketingRecord(None, number, problem)
+    for number, line in enumerate(without_marks(lines), start=1):
+        found, problem = None, unreadable(name, number, line)
+        if problem is None and line.strip(SEPARATORS) not in ("", "(())"):
+            try:
+                found = read(line)
+            except _MalformedError as error:
+                snippet = snippet_at(line, error.column)
+                problem = Problem(name, number, error.column, str(error), snippet)
+        if problem is not None and on_error == "raise":
+            raise TreebankFormatError(str(problem))
+        yield BracketingRecord(found, number, problem)
 
 
 class _MalformedError(Exception):
