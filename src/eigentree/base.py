@@ -160,8 +160,8 @@ class SentenceParser(ABC, Generic[R]):
         Parameters
         ----------
         sentences
-            Read as they are needed.  Each is text, or a pair of words and tags or None; a third
-            item may hold constraints, where the parser knows such.
+            Read as they are needed.  Each is text of one sentence, a list of words, or a pair of
+            words and tags or None; a third item may hold constraints, where the parser knows such.
         jobs
             Number of processes.  Each gets a copy of the parser; the results are the same.
         options
@@ -170,9 +170,9 @@ class SentenceParser(ABC, Generic[R]):
         Raises
         ------
         TypeError
-            When `sentences` is a string, or one of them neither text nor a pair.
+            When `sentences` is a string, or one of them neither text nor a list nor a pair.
         SettingsError
-            When `jobs` is less than 1, and as of `parse`.
+            When `jobs` is less than 1, and as of `parse`.  A note names the sentence.
         WorkerError
             When a worker process exits unexpectedly.
 
@@ -183,10 +183,22 @@ class SentenceParser(ABC, Generic[R]):
         if jobs < 1:
             raise SettingsError(f"jobs is {jobs}; it must be at least 1")
         waiting = checked_sentences(sentences)
+        n_parsed = 0
+        try:
+            for result in self._parsed(waiting, jobs, options):
+                n_parsed += 1
+                yield result
+        except (TypeError, SettingsError) as error:
+            error.add_note(f"while parsing sentence {n_parsed + 1}")
+            raise
+
+    def _parsed(
+        self, sentences: Iterator[SentenceLike], jobs: int, options: Mapping[str, Any]
+    ) -> Iterator[R]:
         if jobs == 1:
-            yield from self._parse_each(waiting, **options)
+            yield from self._parse_each(sentences, **options)
             return
-        for results, error in map_batches(_begin, (self, options), batches(waiting), jobs):
+        for results, error in map_batches(_begin, (self, options), batches(sentences), jobs):
             yield from results
             if error is not None:
                 raise error

@@ -7,12 +7,15 @@ these into words and tags, `prepare` checks them and tags words that have no tag
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from eigentree._core.printable import shown
 from eigentree.errors import SettingsError
 from eigentree.tokenisation.scheme import TokenisationScheme
+from eigentree.tokenisation.sentences import split_text
 from eigentree.tokenisation.words import tokenise
 from eigentree.treebank.constraints import Constraints
 from eigentree.treebank.io.sentences import Tag, check_tags, check_words
@@ -31,9 +34,12 @@ MIN_SPLIT = 4
 Offsets = tuple[tuple[int, int], ...]
 # A sentence as text, its words, or its words each with a tag.
 Words = str | Sequence[str] | Sequence[tuple[str, Tag]]
-# One of many sentences: text, or words and tags or None, with or without constraints.
+# One of many sentences: text, a list of words, or a pair of words and tags or None, which may be
+# followed by constraints.
 SentenceLike = (
     str
+    | list[str]
+    | list[tuple[str, Tag]]
     | tuple[Words, Sequence[Tag] | None]
     | tuple[Words, Sequence[Tag] | None, Constraints | None]
 )
@@ -102,11 +108,16 @@ def normalise(
     Parameters
     ----------
     words
-        Text is one sentence, cut into words by the scheme.
+        Text is one sentence, split into words by the scheme.
     tags
         None for text and for words with tags.
     scheme
         Gives the tokenisation scheme; called only for text.
+
+    Warns
+    -----
+    UserWarning
+        When the text has several sentences by the scheme.
 
     Raises
     ------
@@ -117,6 +128,13 @@ def normalise(
         if tags is not None:
             raise SettingsError("tags are given for a text; give its words, one for each tag")
         tokens = tokenise(words, scheme())
+        n_sentences = len(split_text(words, scheme()))
+        if n_sentences > 1:
+            warnings.warn(
+                f"the text has {n_sentences} sentences but is parsed as one; parse_text gives a "
+                "result for each",
+                stacklevel=3,
+            )
         offsets = tuple((token.start, token.end) for token in tokens)
         return RawInput([token.text for token in tokens], None, offsets)
     if not isinstance(words, Iterable):
@@ -139,10 +157,13 @@ def checked_sentences(sentences: Iterable[SentenceLike]) -> Iterator[SentenceLik
     """
     if isinstance(sentences, str):
         raise TypeError(
-            "sentences is one string; a list of sentences is expected, or else call parse_text"
+            "sentences must be a list of sentences (got one string); parse_text splits a text"
         )
     if not isinstance(sentences, Iterable):
-        raise TypeError(f"sentences is {sentences!r}; a list of sentences is expected")
+        raise TypeError(
+            "sentences must be a list of sentences (got "
+            f"{type(sentences).__name__} {shown(sentences)})"
+        )
     return iter(sentences)
 
 
@@ -152,15 +173,15 @@ def unpack(sentence: SentenceLike) -> tuple[Words, Sequence[Tag] | None, Constra
     Raises
     ------
     TypeError
-        When it is neither text nor a pair, but for example a list of words alone.
+        When it is neither text nor a list nor a pair.
     """
-    if isinstance(sentence, str):
+    if isinstance(sentence, str | list):
         return sentence, None, None
     value: Any = sentence  # callers may ignore the annotation
     if not (isinstance(value, tuple) and len(value) in (2, 3)):
         raise TypeError(
-            f"a sentence is {type(sentence).__name__} {str(sentence)[:40]!r}; a pair of a list of "
-            "words and their tags or None is expected"
+            f"a sentence must be text, a list of words, or a pair of words and tags (got "
+            f"{type(value).__name__} {shown(value)})"
         )
     words, tags, *constraints = sentence
     return words, tags, constraints[0] if constraints else None

@@ -214,7 +214,7 @@ def test_long_sentences_keep_no_constraints():
 def test_spans_beyond_the_words_are_refused():
     with pytest.raises(SettingsError, match="required span over 0-8 reaches beyond the sentence"):
         demo_parser().parse(WORDS, constraints=Constraints.of([(0, 8)]))
-    with pytest.raises(SettingsError, match="words end at 0"):
+    with pytest.raises(SettingsError, match="the sentence of 0 words"):
         demo_parser().parse([], constraints=Constraints.of([(0, 1)]))
 
 
@@ -350,7 +350,7 @@ def test_lines_of_json_have_tags_weights_and_constraints(model, tmp_path):
     code, records, err = parse_lines(model, tmp_path, lines, "--input-format", "json")
     assert code == 2
     assert "in.txt:3:1: 'NOUN' at word 1 has a weight, but the parser has no such tag" in err
-    assert "in.txt:4:2: is no JSON: " in err
+    assert "in.txt:4:2: isn't JSON: " in err
     assert records[0]["tags"] == ["DT", "NN", "VBZ", "DT", "JJ", "NNS", "."]
     assert Constraints.of([(3, 5)]).broken_by(tree_of(records[1])) == ()
     expected = [None, None, "unreadable", "unreadable", "empty", None]
@@ -388,10 +388,8 @@ def test_a_file_of_constraints(model, tmp_path):
         in err
     )
     assert crossing in err
-    assert (
-        f"{file}:4: required span over 0-99 reaches beyond the sentence; its words end at 7" in err
-    )
-    assert f"{file}:5: is not JSON" in err
+    assert f"{file}:4: required span over 0-99 reaches beyond the sentence of 7 words" in err
+    assert f"{file}:5:2: isn't JSON" in err
     assert [record["fallback"] for record in records] == [
         None, None, *["constraints"] * 3, None,
     ]  # fmt: skip

@@ -18,9 +18,9 @@ from tests.demo import demo_parser
     ("words", "tags", "message"),
     [
         (["the", "dog"], "DN", "tags is one string; expected a list of tags"),
-        (["the", 3], None, "one of the words is 3; all must be strings"),
-        ([["the", "dog"]], None, "all must be strings"),
-        (["the", "dog"], ["DT", None], "one of the tags is None"),
+        (["the", 3], None, "word 2 is 3; all words must be strings"),
+        ([["the", "dog"]], None, "all words must be strings"),
+        (["the", "dog"], ["DT", None], "tag 2 is None; all tags must be strings"),
     ],
 )
 def test_wrong_types_are_told(words, tags, message):
@@ -28,23 +28,43 @@ def test_wrong_types_are_told(words, tags, message):
         demo_parser().parse(words, tags)
 
 
-@pytest.mark.parametrize("sentences", [[["the", "dog"]], [None]])
-def test_a_batch_is_of_texts_or_pairs(sentences):
-    with pytest.raises(TypeError, match="a pair of a list of words and their tags or None"):
+def test_a_batch_is_of_texts_lists_or_pairs():
+    words = ["the", "dog", "slept"]
+    pairs = [("the", "DT"), ("dog", "NN"), ("slept", "VBD")]
+    results = list(demo_parser().parse_many([words, (words, None), pairs, " ".join(words)]))
+    assert [each.words for each in results] == [words] * 4
+    assert results[0].tree == results[1].tree
+    assert results[2].tags == ["DT", "NN", "VBD"]
+
+
+def test_an_error_in_a_batch_names_the_sentence():
+    sentences = ["the dog", (["the", ""], None)]
+    with pytest.raises(SettingsError, match="word 2 of 2 is '', which is empty") as caught:
         list(demo_parser().parse_many(sentences))
+    assert caught.value.__notes__ == ["while parsing sentence 2"]
 
 
 def test_a_batch_is_not_one_text():
-    with pytest.raises(TypeError, match="one string; a list of sentences is expected"):
+    with pytest.raises(TypeError, match=r"must be a list of sentences .got one string."):
         list(demo_parser().parse_many("The dog slept."))
+
+
+def test_a_text_of_several_sentences_gives_a_warning():
+    parser = demo_parser()
+    with pytest.warns(UserWarning, match="the text has 2 sentences but is parsed as one") as seen:
+        tree = parser.parse("The dog slept. The cat ran.").tree
+    assert seen[0].filename == __file__
+    assert tree is not None
+    assert len(parser.parse_text("The dog slept. The cat ran.")) == 2
+    parser.parse("The dog slept.")  # without a warning, which would be an error here
 
 
 @pytest.mark.parametrize(
     ("sentences", "message"),
     [
-        (None, "sentences is None; a list of sentences is expected"),
-        ([("The",)], "a sentence is tuple .* a pair of a list of words"),
-        ([("a", None, None, None)], "a sentence is tuple .* a pair of a list of words"),
+        (None, "must be a list of sentences .got NoneType None."),
+        ([None], "a sentence must be text, a list of words, or a pair .* .got NoneType None."),
+        ([("The",)], "a sentence must be text, a list of words, or a pair .* .got tuple "),
     ],
 )
 def test_what_is_no_batch_is_refused(sentences, message):
@@ -63,11 +83,13 @@ def test_only_a_string_is_a_text(text):
     [
         (["the", "dog"], ["DT"], "2 words but 1 tag"),
         ([], ["DT"], "0 words but 1 tag"),
-        (["the", ""], None, "a word of .* is empty; leave it out"),
-        (["the", " "], None, "a word of .* is empty; leave it out"),
-        (["the dog"], None, "a word of .* holds white space; split it"),
-        (["dog"], [""], "a tag of .* is empty or holds white space or brackets"),
-        (["dog"], ["(NN"], "a tag of .* is empty or holds white space or brackets"),
+        (["the", ""], None, "word 2 of 2 is '', which is empty; leave it out"),
+        (["the", " "], None, "word 2 of 2 is ' ', which is empty; leave it out"),
+        (["the dog"], None, "word 1 is 'the dog'; split it at its white space"),
+        (["dog"], [""], "tag 1 is '', which is empty or holds white space or brackets"),
+        (["dog"], ["(NN"], "tag 1 is .*, which is empty or holds white space or brackets"),
+        (["d\0g"], None, r"word 1 is .*, which holds U.0000, NUL"),
+        (["a" * 5000 + " b"] * 900, None, r"^.{1,150}$"),
     ],
 )
 def test_what_no_tree_can_hold_is_refused(words, tags, message):

@@ -100,7 +100,7 @@ def test_wrong_numbers_of_tags_are_a_settings_error(product):
         product.make().parse("a b", ["NN", "NN"])
     with pytest.raises(SettingsError, match="jobs is 0"):
         next(product.make().parse_many([], jobs=0))
-    with pytest.raises(TypeError, match="sentences is one string"):
+    with pytest.raises(TypeError, match="got one string"):
         next(product.make().parse_many("a b"))
 
 

@@ -250,15 +250,15 @@ def test_what_can_not_be_parsed_is_refused():
         parser.parse("a b", ["NOUN", "NOUN"])
     with pytest.raises(TypeError, match="words is None; expected a list of words"):
         parser.parse(None)
-    with pytest.raises(TypeError, match="one of the words is 1; all must be strings"):
+    with pytest.raises(TypeError, match="word 1 is 1; all words must be strings"):
         parser.parse([1], ["NOUN"])
-    with pytest.raises(SettingsError, match=r"a word of .* is empty; leave it out"):
+    with pytest.raises(SettingsError, match="word 2 of 2 is '', which is empty"):
         parser.parse(["a", ""], ["NOUN", "NOUN"])
-    with pytest.raises(SettingsError, match=r"the word 'a.ud880' holds U.D880, half of a char"):
+    with pytest.raises(SettingsError, match=r"word 1 is 'a.ud880', which holds U.D880, half"):
         parser.parse(["a\ud880"], ["NOUN"])
-    with pytest.raises(TypeError, match=r"one of the tags is {'NOUN': 1}; all must be strings"):
+    with pytest.raises(TypeError, match=r"tag 1 is {'NOUN': 1}; all tags must be strings"):
         parser.parse(["a"], [{"NOUN": 1}])
-    with pytest.raises(SettingsError, match=r"the tag '.ud880' holds U.D880, half of a char"):
+    with pytest.raises(SettingsError, match=r"tag 1 is '.ud880', which holds U.D880, half"):
         parser.parse(["a"], ["\ud880"])
 
 

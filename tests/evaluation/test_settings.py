@@ -59,7 +59,7 @@ def test_other_parameters(write):
         ("CUTOFF_LEN forty\n", r"my\.prm:1: CUTOFF_LEN has the value 'forty'"),
         ("EQ_LABEL A B C\n", r"my\.prm:1: EQ_LABEL has the value 'A B C', which must be two"),
         ("\nDELETE_LABEL\n", r"my\.prm:2: DELETE_LABEL has no value"),
-        (b"DEBUG 0\nDELETE_LABEL \xe9\n", r"my\.prm:2: byte 0xe9 is not UTF-8"),
+        ("CUTOFF_LEN " + "9" * 5000, r"my\.prm:1: CUTOFF_LEN has the value '9{1,60}\.\.\., which"),
     ],
 )
 def test_faulty_parameters_are_refused_with_their_line(write, text, message):

@@ -106,9 +106,10 @@ def test_the_order_is_that_of_the_record():
         ([], "constraints are []; expected an object with the keys"),
         ({"must": []}, "constraints are {'must': []}; expected an object with the keys"),
         ({"required": 3}, "required is 3; expected a list of [start, end] or [start, end, label]"),
-        ({"required": [3]}, "required is [3]; expected a list of"),
-        ({"required": [[1]]}, "required is [[1]]; expected a list of"),
-        ({"tags": [[1, 2, "NN"]]}, "expected a list of [position, tag]"),
+        ({"required": [3]}, "required: item 1 is 3; expected [start, end] or"),
+        ({"required": [[0, 1], [1]]}, "required: item 2 is [1]; expected [start, end] or"),
+        ({"tags": [[1, 2, "NN"]]}, "tags: item 1 is [1, 2, 'NN']; expected [position, tag]"),
+        ({"required": [[0, 10**5000]]}, "is from 0 to a value of type int that is too large"),
         (
             {"required": [[2, 2]]},
             "the span of a required constraint is from 2 to 2; expected positions",
@@ -132,9 +133,7 @@ def test_what_is_no_constraint_is_refused(record, told):
 def test_what_is_made_by_hand_is_checked_too():
     with pytest.raises(SettingsError, match="of unknown kind 'other'"):
         Constraints((Constraint("other", 0, 1),))  # type: ignore[arg-type]  # a kind that there is not
-    with pytest.raises(
-        SettingsError, match="required NP over 2-5 reaches beyond the sentence; its"
-    ):
+    with pytest.raises(SettingsError, match="over 2-5 reaches beyond the sentence of 4 words"):
         Constraints.of([(2, 5, "NP")]).check_length(4)
     with pytest.raises(AttributeError):
         Constraints().each = ()  # type: ignore[misc]  # what is frozen must refuse it

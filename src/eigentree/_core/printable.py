@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import unicodedata
 
+MAX_SHOWN = 60
+
 
 def visible(text: str) -> str:
     """Replace characters that a terminal or browser would interpret by visible symbols.
@@ -28,6 +30,19 @@ def _symbol(character: str) -> str:
         if reorders or is_control or code & 0xFFFE == 0xFFFE
         else character
     )
+
+
+def shown(value: object) -> str:
+    """A value for a message, as ``repr`` writes it but cut to sixty characters.
+
+    >>> shown(["a"] * 1000)
+    "['a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', '..."
+    """
+    try:
+        text = repr(value)
+    except (RecursionError, ValueError):  # nested too deeply, or an integer that is too long
+        return f"a value of type {type(value).__name__} that is too large to print"
+    return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."
 
 
 def columns(text: str) -> int:

@@ -114,6 +114,11 @@ def message(text: str, *, quiet: bool = False) -> None:
         typer.echo(text, err=True)
 
 
+def notice(remark: object) -> None:
+    """Print a remark on an input file on standard error."""
+    message(f"eigentree: {remark}")
+
+
 @contextmanager
 def progress(
     doing: str, total: int | None = None, *, quiet: bool = False

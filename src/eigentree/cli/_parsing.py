@@ -11,7 +11,7 @@ import re
 import select
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from itertools import chain, count
@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, NamedTuple, T
 import typer
 
 from eigentree._core.batching import BATCH, batches, map_batches
-from eigentree.cli._common import BAD_INPUT, message, track
+from eigentree._core.json_text import json_line
+from eigentree.cli._common import BAD_INPUT, message, notice, track
 from eigentree.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ class InputSentence(NamedTuple):
         Where the words of raw text are, and the text that the offsets are in.
     source
         Its columns, in CoNLL-U.
+    comments
+        After the last sentence of a CoNLL-U file; what has them is no sentence.
     """
 
     number: int
@@ -80,6 +83,7 @@ class InputSentence(NamedTuple):
     offsets: Offsets | None = None
     text: str | None = None
     source: Sentence | None = None
+    comments: tuple[str, ...] = ()
 
 
 class Rendered(NamedTuple):
@@ -345,7 +349,7 @@ def read_input(
     for file in files:
         name = displayed_name(file)
         # A line is a sentence or part of one, so the rest can be read after a bad one.
-        with open_text(file, keep_bad_bytes=True) as lines:
+        with open_text(file, keep_bad_bytes=True, notice=notice) as lines:
             if input_format == "raw":
                 assert splitting is not None
                 yield from (
@@ -370,6 +374,13 @@ def read_input(
                         cleaning=cleaning or CleaningOptions(), labels=labels,
                     )
                 )  # fmt: skip
+
+
+def json_result(record: Mapping[str, Any], problem: str | None) -> str:
+    """A result as a line of JSON without its end, of an unreadable sentence with the problem."""
+    if problem is not None:
+        record = {**record, "fallback": "unreadable", "problem": problem}
+    return json_line(record)
 
 
 def reported(sentences: Iterable[InputSentence], errors: InputErrors) -> Iterator[InputSentence]:

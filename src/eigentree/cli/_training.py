@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from types import TracebackType
@@ -12,11 +12,17 @@ import typer
 
 from eigentree._core.processes import cpu_seconds
 from eigentree.cli._common import message, progress
-from eigentree.errors import SettingsError
+from eigentree.errors import SettingsError, counted
 
 Options = TypeVar("Options", bound=Any)
 # By the name of an option's parameter, the methods that use it.
 UsedBy = Mapping[str, tuple[str, ...]]
+
+
+def report_notices(notices: Sequence[object], *, quiet: bool) -> None:
+    """Report how many remarks there are on what was read, and the first."""
+    if notices:
+        message(f"{counted(len(notices), 'notice')}, the first: {notices[0]}", quiet=quiet)
 
 
 def method_option(used_by: UsedBy, name: str, spelling: str | None = None, **about: Any) -> Any:

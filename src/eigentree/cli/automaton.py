@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from eigentree.cli._commands import Command, Group, new_group
-from eigentree.cli._common import message
+from eigentree.cli._common import message, notice
 from eigentree.cli._files import check_checkpoint, check_inputs, check_output
 from eigentree.cli._options import (
     JobsOption,
@@ -312,6 +312,6 @@ def _read(files: list[str], form: InputFormat) -> Iterator[tuple[str, TaggedSent
 
     for file in files:
         name = displayed_name(file)
-        with open_text(file) as lines:
+        with open_text(file, notice=notice) as lines:
             for sentence in read_sentences(lines, form, name=name):
                 yield f"{name}:{sentence.line}", sentence

@@ -56,6 +56,7 @@ _DEPENDENCIES_SHOWN_AS = {
     "several_roots": "sentence{s} with several roots",
     "modifiers": "modifier{s} of the word with most",
     "problems": "problem{s}",
+    "notices": "notice{s}",
 }
 # Title, counts from frequent to rare, and how many to show.
 _Tables = Iterable[tuple[str, dict[str, int], int]]
@@ -237,7 +238,7 @@ def _places(report: TreebankReport | DependencyReport) -> Iterator[tuple[str, It
     """Titles and lines of everything that has a place."""
     for title, lines in (
         ("Problems", report.problems),
-        ("Notices", getattr(report, "notices", [])),
+        ("Notices", report.notices),
     ):
         count = report.counts.get(title.lower(), 0)
         if count:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from eigentree.cli._common import message
+from eigentree.cli._common import message, notice
 from eigentree.cli._files import check_output
 from eigentree.cli._options import OnError, OutputOption
 from eigentree.cli._output import write_picture
@@ -99,7 +99,7 @@ def draw(
         width = shutil.get_terminal_size((100, 24)).columns if output_file == "-" else 100
     check_output(output_file, [file])
     name = displayed_name(file)
-    with open_text(file, keep_bad_bytes=on_error == "skip") as text:
+    with open_text(file, keep_bad_bytes=on_error == "skip", notice=notice) as text:
         is_conllu, lines = _recognise(text)
         if is_conllu:
             if clean or style != "auto":

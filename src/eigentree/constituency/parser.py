@@ -339,7 +339,8 @@ class ConstituencyParser(SentenceParser[ParseResult]):
         ----------
         words
             Words, or pairs of a word and its tag, or one sentence as text, which `tokenisation`
-            splits into words.  No words give a result without a tree.
+            splits into words; a text of several sentences gives a warning, see `parse_text`.  No
+            words give a result without a tree.
         tags
             Their tags; None to use the tagger.  An item may also be a mapping from tags to weights,
             such as ``{"NN": 0.7, "VB": 0.3}``.  The chart uses all of them like the tagger's

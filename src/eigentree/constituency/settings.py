@@ -15,6 +15,7 @@ from typing import Annotated, Any, ClassVar, NoReturn, get_args, get_type_hints
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
+from eigentree._core.printable import shown
 from eigentree.constituency.training_options import TrainingOptions
 from eigentree.errors import EigentreeError, SettingsError
 from eigentree.treebank.io.text_files import open_text
@@ -32,6 +33,8 @@ _EXPECTED = {
     "list_type": "a list",
     "tuple_type": "a list",
 }
+_INTEGER_BITS = 63  # and the sign
+_TOO_LARGE = "has an integer of more than 64 bits, the most that TOML allows for"
 # Tables whose number of states is given by the key `states` beside them.
 WITH_STATES = ("spectral", "em", "clustering")
 
@@ -177,14 +180,28 @@ def read_tables(path: str | Path) -> dict[str, Any]:
     Raises
     ------
     SettingsError
-        When the file isn't TOML.
+        When the file isn't TOML, is nested too deeply or has an integer of more than 64 bits.
     """
     with open_text(path) as lines:
         text = "".join(lines)
     try:
-        return tomllib.loads(text)
+        tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: isn't TOML: {error}") from None
+    except RecursionError:
+        raise SettingsError(f"{path}: is nested too deeply") from None
+    except ValueError:  # an integer in decimal digits that int refuses
+        raise SettingsError(f"{path}: {_TOO_LARGE}") from None
+    waiting: list[Any] = [tables]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, dict):
+            waiting.extend(value.values())
+        elif isinstance(value, list):
+            waiting.extend(value)
+        elif isinstance(value, int) and value.bit_length() > _INTEGER_BITS:
+            raise SettingsError(f"{path}: {_TOO_LARGE}")
+    return tables
 
 
 def raise_settings_error(
@@ -226,9 +243,7 @@ def raise_settings_error(
         if isinstance(value, Mapping):
             raise SettingsError(f"{where}{key}: {expected}")
     expected = expected.removeprefix("Input should be ").split(", unable")[0]
-    shown = repr(value)
-    shown = shown if len(shown) < 60 else f"{shown[:57]}..."
-    raise SettingsError(f"{where}{key} is {shown}; it must be {expected}")
+    raise SettingsError(f"{where}{key} is {shown(value)}; it must be {expected}")
 
 
 def _keys_at(kind: Any, place: Sequence[str | int]) -> set[str]:

@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from eigentree._core.printable import shown
 from eigentree._core.read_only import ReadOnlyMapping
 from eigentree.base import SentenceParser, training_module
 from eigentree.dependency.chart.arrays import SentenceAutomata
@@ -46,7 +47,7 @@ from eigentree.dependency.result import Arc, DependencyFallback, DependencyResul
 from eigentree.errors import GrammarError, SettingsError, counted
 from eigentree.sentence_input import PreparedSentence, Words, normalise, parse_split
 from eigentree.treebank.io.conllu import ROOT
-from eigentree.treebank.io.sentences import check_whole, check_words
+from eigentree.treebank.io.sentences import check_text, check_words
 from eigentree.treebank.tag_schemes import column_part
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ class DependencyParser(SentenceParser[DependencyResult]):
         ----------
         words
             Words, or pairs of a word and its tag, or one sentence as text, which `tokenisation`
-            splits into words.
+            splits into words; a text of several sentences gives a warning, see `parse_text`.
         tags
             One per word, by the parser's scheme; None to use the tagger.  An unknown tag is
             replaced by its part without features if that is known, otherwise by `UNKNOWN_TAG`.
@@ -402,8 +403,8 @@ def _checked_tags(tags: Sequence[Any], n_words: int) -> list[str]:
     tags = list(tags)
     if len(tags) != n_words:
         raise SettingsError(f"{counted(n_words, 'word')} but {counted(len(tags), 'tag')}")
-    for tag in tags:
+    for number, tag in enumerate(tags, start=1):
         if not isinstance(tag, str):
-            raise TypeError(f"one of the tags is {tag!r}; all must be strings")
-        check_whole(tag, "tag")
+            raise TypeError(f"tag {number} is {shown(tag)}; all tags must be strings")
+        check_text(tag, f"tag {number}")
     return tags

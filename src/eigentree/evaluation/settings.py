@@ -8,12 +8,14 @@ as wrong instead of skipping it.
 
 from __future__ import annotations
 
-import codecs
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from eigentree._core.printable import shown
 from eigentree.errors import SettingsError
+from eigentree.treebank.io.text_files import open_text
+from eigentree.treebank.tree import SEPARATORS
 
 ROOT_LABELS = ("", "ROOT", "TOP", "VROOT")
 
@@ -109,12 +111,15 @@ def read_parameters(path: str | Path) -> ParsevalOptions:
     ------
     SettingsError
         For an unknown keyword or a value of the wrong form, with file and line.
+    TreebankFormatError
+        When the file can't be read.
     """
     labels: dict[str, list[str]] = {keyword: [] for keyword in _LABELS}
     pairs: dict[str, list[tuple[str, str]]] = {keyword: [] for keyword in _PAIRS}
     numbers = {"CUTOFF_LEN": 40, "LABELED": 1}
-    for number, line in enumerate(_lines(path), start=1):
-        line = line.rstrip(" \t\r")
+    with open_text(path) as lines:
+        rows = [line.rstrip(SEPARATORS) for line in lines]
+    for number, line in enumerate(rows, start=1):
         if line.startswith("#") or len(line) < 3:
             continue
         keyword, *rest = line.split(None, 1)
@@ -127,7 +132,9 @@ def read_parameters(path: str | Path) -> ParsevalOptions:
         elif keyword in _PAIRS:
             words = value.split()
             if len(words) != 2:
-                raise SettingsError(f"{where} has the value {value!r}, which must be two words")
+                raise SettingsError(
+                    f"{where} has the value {shown(value)}, which must be two words"
+                )
             pairs[keyword].append((words[0], words[1]))
         elif keyword in _NUMBERS:
             numbers[keyword] = _integer(value, where)
@@ -148,18 +155,10 @@ def read_parameters(path: str | Path) -> ParsevalOptions:
     )
 
 
-def _lines(path: str | Path) -> list[str]:
-    data = Path(path).read_bytes()
-    try:
-        text = data.removeprefix(codecs.BOM_UTF8).decode("utf-8")
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise SettingsError(f"{path}:{line}: byte {data[error.start]:#04x} is not UTF-8") from None
-    return text.split("\n")
-
-
 def _integer(value: str, where: str) -> int:
     try:
         return int(value)
     except ValueError:
-        raise SettingsError(f"{where} has the value {value!r}, which must be an integer") from None
+        raise SettingsError(
+            f"{where} has the value {shown(value)}, which must be an integer"
+        ) from None

@@ -18,7 +18,7 @@ import regex
 from eigentree.tokenisation.english import NUMBERED, TITLES
 from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.tokenisation.tokens import RawSentence
-from eigentree.tokenisation.words import FACE, WHITE, is_initials, tokens_in
+from eigentree.tokenisation.words import FACE, WHITE, checked_text, is_initials, tokens_in
 
 _LINE_END = r"(?>\r\n|[\n\r\x85\u2028\u2029])"  # atomic: the halves of \r\n are not two
 _PARAGRAPH = regex.compile(rf"{_LINE_END}[^\S\n\r\x85\u2028\u2029]*{_LINE_END}[{WHITE}]*|\u2029")
@@ -75,8 +75,7 @@ def split_text(text: str, scheme: TokenisationScheme = TokenisationScheme()) -> 
     ----
     Linear in the text.
     """
-    if not isinstance(text, str):
-        raise TypeError(f"text must be a string (got {type(text).__name__} {str(text)[:40]!r})")
+    text = checked_text(text)
     found = []
     for start, end in sentence_spans(text, scheme):
         tokens = tokens_in(text, start, end, scheme)

@@ -15,6 +15,7 @@ from itertools import pairwise
 
 import regex
 
+from eigentree._core.printable import shown
 from eigentree.tokenisation.english import NUMBERED
 from eigentree.tokenisation.scheme import (
     APOSTROPHES,
@@ -54,6 +55,7 @@ _EMOJI = r"""(?:\p{Regional_Indicator}{2}
   | [0-9#*]\uFE0F?\u20E3
   | \p{Extended_Pictographic}[\p{Emoji_Modifier}\uFE0F\u20E3\U000E0020-\U000E007F]*
     (?:\u200D\p{Extended_Pictographic}[\p{Emoji_Modifier}\uFE0F]*)*)"""
+_MARKS = regex.compile(r"(?m)^\ufeff+")
 _CHUNK = regex.compile(rf"[^{WHITE}]+")
 _ENTITY = r"&(?:amp|lt|gt|quot|apos|nbsp|\#[0-9]{1,7}|\#x[0-9a-fA-F]{1,6});"
 _FLAGS = regex.VERSION1 | regex.VERBOSE
@@ -81,6 +83,8 @@ def tokenise(text: str, scheme: TokenisationScheme = TokenisationScheme()) -> li
 
     Raises
     ------
+    TypeError
+        When `text` is not a string.
     SettingsError
         When the scheme requires spaCy, which isn't installed.
 
@@ -88,7 +92,21 @@ def tokenise(text: str, scheme: TokenisationScheme = TokenisationScheme()) -> li
     ----
     Linear in the text.
     """
+    text = checked_text(text)
     return tokens_in(text, 0, len(text), scheme)
+
+
+def checked_text(text: str) -> str:
+    """A text with blanks for byte-order marks at the start of lines, so that places stay.
+
+    Raises
+    ------
+    TypeError
+        When it is not a string.
+    """
+    if not isinstance(text, str):
+        raise TypeError(f"text must be a string (got {type(text).__name__} {shown(text)})")
+    return _MARKS.sub(lambda marks: " " * len(marks[0]), text) if "\ufeff" in text else text
 
 
 def tokens_in(text: str, start: int, end: int, scheme: TokenisationScheme) -> list[Token]:

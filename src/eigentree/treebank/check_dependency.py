@@ -39,14 +39,14 @@ class DependencyReport:
         By name: ``sentences``, ``words``, ``distinct_words``, ``words_seen_once``, ``ranges``,
         ``empty_nodes``, ``nonprojective`` (sentences), ``nonprojective_arcs``,
         ``several_roots`` (sentences), ``attached`` (words without a head), ``modifiers`` (the most
-        of one word) and ``problems``.
+        of one word), ``problems`` and ``notices``.
     lengths
         ``mean``, ``median``, ``longest`` in words, and sentences by length: ``1-10`` and so on.
     upos, xpos, relations
         How often each tag of either column and each relation occurs.
     oddities, oddity_counts
         The first of each kind, and how many of each kind there are.
-    problems
+    problems, notices
         From reading, as ``file:line:column: message``.
     suggestions
         Settings, with the values that would suit this treebank.
@@ -60,6 +60,7 @@ class DependencyReport:
     oddities: list[Oddity]
     oddity_counts: dict[str, int]
     problems: list[str]
+    notices: list[str]
     suggestions: list[Suggestion]
 
     def to_json(self) -> dict[str, Any]:
@@ -78,7 +79,7 @@ def examine_dependencies(bank: DependencyTreebank, *, limit: int = 20) -> Depend
     bank
         Sentences whose heads make trees.
     limit
-        Most oddities and problems of a kind that the report lists; all are counted.
+        Most oddities, problems and notices of a kind that the report lists; all are counted.
     """
     tally = _DependencyTally(limit)
     for sentence, place in zip(bank.sentences, bank.places, strict=True):
@@ -94,6 +95,7 @@ def examine_dependencies(bank: DependencyTreebank, *, limit: int = 20) -> Depend
         oddities=tally.oddities,
         oddity_counts=by_frequency(tally.oddity_counts),
         problems=[str(problem) for problem in bank.problems[:limit]],
+        notices=[str(notice) for notice in bank.notices[:limit]],
         suggestions=_suggestions(tally, counts) if tally.lengths else [],
     )
 

@@ -23,7 +23,8 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal, NamedTuple, get_args
 
-from eigentree.errors import SettingsError
+from eigentree._core.printable import shown
+from eigentree.errors import SettingsError, counted
 from eigentree.treebank.cleaning import CleaningOptions, cut_label
 from eigentree.treebank.io.brackets import read_escapes, unescape_token
 from eigentree.treebank.tree import FORBIDDEN_IN_LABEL, Tree
@@ -31,6 +32,8 @@ from eigentree.treebank.tree import FORBIDDEN_IN_LABEL, Tree
 Kind = Literal["required", "forbidden", "tag"]
 
 _KINDS: dict[str, Kind] = {"required": "required", "forbidden": "forbidden", "tags": "tag"}
+
+_LAST_POSITION = 2**31 - 1
 
 _SPACE = r" \t\r\n\x0b\x0c"
 # A backslash means something only before a bracket or another backslash.
@@ -145,7 +148,7 @@ class Constraints:
             return cls()
         if not isinstance(record, dict) or not record.keys() <= _KINDS.keys():
             raise SettingsError(
-                f"constraints are {repr(record)[:60]}; expected an object with the keys required, "
+                f"constraints are {shown(record)}; expected an object with the keys required, "
                 "forbidden and tags"
             )
         found: list[Constraint] = []
@@ -177,7 +180,7 @@ class Constraints:
         for each in self.each:
             if each.end > n_words:
                 raise SettingsError(
-                    f"{each} reaches beyond the sentence; its words end at {n_words}"
+                    f"{each} reaches beyond the sentence of {counted(n_words, 'word')}"
                 )
 
     def broken_by(self, tree: Tree) -> tuple[Constraint, ...]:
@@ -210,11 +213,12 @@ class Constraints:
 def _rows(rows: Any, kind: str) -> list[list[Any]]:
     n_values = (2,) if kind == "tags" else (2, 3)
     what = "[position, tag]" if kind == "tags" else "[start, end] or [start, end, label]"
-    if isinstance(rows, list | tuple):
-        found = [list(row) if isinstance(row, list | tuple) else [row] for row in rows]
-        if all(len(row) in n_values for row in found):
-            return found
-    raise SettingsError(f"{kind} is {str(rows)[:60]}; expected a list of {what}")
+    if not isinstance(rows, list | tuple):
+        raise SettingsError(f"{kind} is {shown(rows)}; expected a list of {what}")
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, list | tuple) or len(row) not in n_values:
+            raise SettingsError(f"{kind}: item {number} is {shown(row)}; expected {what}")
+    return [list(row) for row in rows]
 
 
 def _after(position: Any) -> Any:
@@ -225,22 +229,22 @@ def _checked(constraint: Constraint) -> Constraint:
     kind, start, end, label = constraint
     if kind not in get_args(Kind):
         raise SettingsError(
-            f"constraint of unknown kind {kind!r}; expected one of {get_args(Kind)}"
+            f"constraint of unknown kind {shown(kind)}; expected one of {get_args(Kind)}"
         )
     if not (_is_position(start) and _is_position(end) and start < end):
         raise SettingsError(
-            f"the span of a {kind} constraint is from {start!r} to {end!r}; expected "
-            "positions from 0 on, with the end greater than the start"
+            f"the span of a {kind} constraint is from {shown(start)} to {shown(end)}; expected "
+            f"positions from 0 to {_LAST_POSITION}, with the end greater than the start"
         )
     if kind == "tag" and (end != start + 1 or label is None):
         raise SettingsError(f"{constraint} is not a tag of one word")
     if label is not None and not _is_label(label):
-        raise SettingsError(f"label {label!r} must be text without white space or brackets")
+        raise SettingsError(f"label {shown(label)} must be text without white space or brackets")
     return Constraint(*constraint)
 
 
 def _is_position(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _LAST_POSITION
 
 
 def _is_label(label: object) -> bool:

@@ -100,6 +100,8 @@ def test_json_tells_unreadable_from_empty(model, tmp_path):
     assert "fall-back: unreadable" not in err
     records = [json.loads(line) for line in out.split("\n")[:-1]]
     assert [record["fallback"] for record in records][:2] == ["empty", "unreadable"]
+    assert ["problem" in record for record in records] == [False, True, False, False]
+    assert f"eigentree: {records[1]['problem']}\n" in err
     for record in records:
         assert (record["log_value"] is None) == (record["sign"] is None)
     assert [record["sign"] for record in records][:2] == [None, None]

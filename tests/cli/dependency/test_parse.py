@@ -174,6 +174,25 @@ def test_bad_bytes_cost_one_sentence():
     records = [json.loads(line) for line in done.stdout.splitlines()]
     assert [len(each["words"]) for each in records] == [3, 0, 3]
     assert "UTF-8" in records[1]["problem"]
+    assert records[1]["fallback"] == "unreadable"
+
+
+def test_comments_after_the_last_sentence_are_kept():
+    for form in ("conllu", "json"):
+        done = parse("--output-format", form, input=RICH + "# the end\n# bye\n")
+        assert (done.exit_code, done.stdout.endswith("\n\n# the end\n# bye\n")) == (
+            0,
+            form == "conllu",
+        )
+        assert len(done.stdout.splitlines()) == (1 if form == "json" else 12)
+
+
+def test_byte_order_marks_between_sentences_are_mentioned():
+    done = parse(input=f"{RICH}\ufeff{RICH}")
+    assert done.stdout == 2 * parse(input=RICH).stdout
+    assert (
+        done.stderr == "eigentree: <standard input>:12:1: byte-order mark inside the text dropped\n"
+    )
 
 
 def test_json_has_an_object_a_line():

@@ -21,6 +21,7 @@ from eigentree.treebank.io.conllu import (
     Word,
     check_heads,
     format_sentence,
+    new_sentence,
     read_conllu,
     read_dependencies,
 )
@@ -324,6 +325,30 @@ def test_what_is_no_comment_is_not_written(comment):
         format_sentence(Sentence((Word(1, "a", head=0),), (comment,)))
 
 
+@pytest.mark.parametrize("mark", "\t\r\n\x0b\x0c\x1c\x1d\x1e\x1f\x85\u2028\u2029")
+def test_the_comment_with_the_text_is_one_line_by_any_rule(mark):
+    text = f"Go{mark}home\u00a0."
+    offsets = [(0, 2), (3, 7), (8, 9)]
+    for sentence in (
+        new_sentence(["Go", "home", "."], offsets, text),
+        new_sentence([f"Go{mark}home\u00a0."]),
+    ):
+        assert sentence.comments == ("# text = Go home\u00a0.",)
+
+
+def test_comments_after_the_last_sentence_are_given_at_the_end(tmp_path):
+    rows = ["# a", "1 a 0 root", "", "# the end", "# bye"]
+    comments: list[str] = []
+    lines = file_of(rows).split("\n")
+    (record,) = read_conllu(lines, at_end=comments.extend)
+    assert record.sentence is not None
+    assert format_sentence(record.sentence) + "# the end\n# bye\n" == file_of(rows)
+    assert comments == ["# the end", "# bye"]
+    path = tmp_path / "a.conllu"
+    path.write_text(file_of(rows), "utf-8")
+    assert read_dependencies([path, path]).comments == comments * 2
+
+
 # Files -----------------------------------------------------------------------------------
 
 
@@ -333,7 +358,9 @@ def test_files_are_read_with_counts_and_places(tmp_path):
     one.write_text(file_of(rows), "utf-8")
     other.write_bytes(gzip.compress(file_of(["1 e 0 root", ""]).encode()))
     bank = read_dependencies([one, other], on_error="skip", heads="attach")
-    assert bank.counts == {"sentences": 4, "problems": 0, "attached": 2, "several_roots": 1}
+    assert bank.counts == {
+        "sentences": 4, "problems": 0, "notices": 0, "attached": 2, "several_roots": 1,
+    }  # fmt: skip
     assert [str(place) for place in bank.places] == [f"{one}:{i}" for i in (2, 5, 7)] + [
         f"{other}:1"
     ]

@@ -9,12 +9,13 @@ import sys
 import pytest
 
 from eigentree.errors import EigentreeError, TreebankFormatError
+from eigentree.model_file import save_model
 from eigentree.tokenisation.reader import read_text
 from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.treebank.heads import read_head_rules
 from eigentree.treebank.io.brackets import read_brackets
 from eigentree.treebank.io.conllu import read_conllu, read_dependencies
-from eigentree.treebank.io.text_files import open_text, write_whole
+from eigentree.treebank.io.text_files import Problem, open_text, unreadable, write_whole
 from eigentree.treebank.io.unlabelled import read_bracketings
 from eigentree.treebank.reader import read_treebank, read_trees
 from eigentree.treebank.universal_tags import read_tag_map
@@ -82,6 +83,39 @@ def test_empty_file_has_no_lines(file):
 def test_what_is_not_utf8_is_refused(file, content, complaint):
     with pytest.raises(TreebankFormatError, match=complaint):
         read(file(content))
+
+
+@pytest.mark.parametrize("start", [b"", b"(S (NN tea))\n" * 1000])
+def test_a_nul_byte_is_located_or_kept(file, start):
+    path = file(start + b"(S (NN a\0b))\nend\n")
+    line = start.count(b"\n") + 1
+    with pytest.raises(TreebankFormatError, match=f"bank:{line}:9: NUL byte, .*a␀b"):
+        read(path)
+    with open_text(path, keep_bad_bytes=True) as lines:
+        *_, bad, good = enumerate(lines, start=1)
+    problem = unreadable("bank", *bad)
+    assert problem is not None
+    assert (problem.line, problem.column) == (line, 9)
+    assert unreadable("bank", *good) is None
+
+
+def test_binary_files_are_refused(file, tmp_path):
+    save_model(tmp_path / "model.egt", {"kind": "x"}, {})
+    for content in ((tmp_path / "model.egt").read_bytes(), b"PK\x03\x04" + b"\0\xff\n" * 9):
+        with (
+            pytest.raises(TreebankFormatError, match="bank: is a binary file; expected UTF-8"),
+            open_text(file(content), keep_bad_bytes=True),
+        ):
+            pass
+
+
+def test_byte_order_marks_are_dropped_at_the_start_of_any_line(file):
+    notices: list[Problem] = []
+    path = file("\ufeffa\n\ufeff\ufeffb\nc\ufeffd\n\ufeff".encode())
+    with open_text(path, notice=notices.append) as lines:
+        assert list(lines) == ["a\n", "b\n", "c\ufeffd\n", ""]
+    assert [each.line for each in notices] == [2, 4]
+    assert str(notices[0]).endswith("bank:2:1: byte-order mark inside the text dropped")
 
 
 def test_damage_far_into_a_gzip_file_is_told(file):

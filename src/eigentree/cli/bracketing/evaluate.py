@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
+from eigentree.cli._common import notice
 from eigentree.cli._options import (
     AlignOption,
     JsonOption,
@@ -146,7 +147,7 @@ def _read_gold(
     name = displayed_name(path)
     result = _Gold(name, [], [], [], 0, [])
     n_trees = 0
-    with open_text(path, keep_bad_bytes=on_error == "skip") as stream:
+    with open_text(path, keep_bad_bytes=on_error == "skip", notice=notice) as stream:
         for n_trees, record in enumerate(read_trees(stream, name=name, on_error=on_error), 1):
             if record.tree is None:
                 why = record.problem or f"{name}:{record.line}: no gold tree"
@@ -168,7 +169,7 @@ def _read_parsed(
     from eigentree.treebank.io.text_files import displayed_name, open_text
     from eigentree.treebank.io.unlabelled import read_bracketings
 
-    with open_text(path, keep_bad_bytes=on_error == "skip") as stream:
+    with open_text(path, keep_bad_bytes=on_error == "skip", notice=notice) as stream:
         text = list(stream)
     result = _Parsed(displayed_name(path), [], [], len(text), [])
     for record in read_bracketings(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from eigentree.cli._common import notice
 from eigentree.cli._parsing import InputErrors, InputFormat, InputSentence
 
 if TYPE_CHECKING:
@@ -35,12 +35,13 @@ def with_constraints(
     An empty line has none.  A line that can't be used is reported, and its sentence has no
     constraints.
     """
-    from eigentree.errors import EigentreeError
+    from eigentree._core.json_text import JsonTextError, parse_json
+    from eigentree.errors import SettingsError
     from eigentree.treebank.constraints import Constraints
-    from eigentree.treebank.io.text_files import displayed_name, open_text
+    from eigentree.treebank.io.text_files import displayed_name, open_text, unreadable
 
     name = displayed_name(file)
-    with open_text(file) as lines:
+    with open_text(file, keep_bad_bytes=True, notice=notice) as lines:
         number, has_ended = 0, False
         for sentence in sentences:
             line = None if has_ended else next(lines, None)
@@ -57,14 +58,18 @@ def with_constraints(
                 yield sentence
                 continue
             try:
-                more = Constraints.from_json(json.loads(line))
+                problem = unreadable(name, number, line)
+                if problem is not None:
+                    raise JsonTextError(problem.message, problem.column)
+                more = Constraints.from_json(parse_json(line.rstrip("\r\n")))
                 more.check_length(len(sentence.words))
-            except (EigentreeError, ValueError, RecursionError) as error:
-                reason = error if isinstance(error, EigentreeError) else f"is not JSON: {error}"
+            except (SettingsError, JsonTextError) as error:
+                column = f":{error.column}" if isinstance(error, JsonTextError) else ""
                 errors.report(
-                    f"{name}:{number}: {reason}; {sentence.place} is parsed without constraints"
+                    f"{name}:{number}{column}: {error}; {sentence.place} is parsed without "
+                    "constraints"
                 )
-                yield sentence._replace(constraints=None, refused=str(reason))
+                yield sentence._replace(constraints=None, refused=str(error))
                 continue
             given = sentence.constraints or Constraints()
             yield sentence._replace(constraints=Constraints(given.each + more.each))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
+
+from eigentree.cli._parsing import json_result
 
 if TYPE_CHECKING:
     from eigentree.constituency.result import Alternative, ParseResult
@@ -65,13 +66,13 @@ def in_json(
     wrapper: str | None,
     root_name: str,
     *,
-    readable: bool = True,
+    problem: str | None = None,
     several: bool = False,
     constrained: bool = False,
     number: int | None = None,
     line: int | None = None,
 ) -> str:
-    """A parse as one line of JSON; the fall-back of an unreadable sentence is ``unreadable``."""
+    """A parse as one line of JSON."""
     record = {
         **({} if number is None else {"number": number}),
         **result.to_dict(
@@ -82,9 +83,7 @@ def in_json(
             where={} if line is None else {"line": line, "offsets": result.offsets},
         ),
     }
-    if not readable:
-        record["fallback"] = "unreadable"
-    return json.dumps(record, ensure_ascii=False)
+    return json_result(record, problem)
 
 
 def in_drawing(result: ParseResult) -> str:

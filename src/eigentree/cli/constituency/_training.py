@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from eigentree.cli._common import message, track
 from eigentree.cli._output import warn_of_compilation
+from eigentree.cli._training import report_notices
 from eigentree.errors import TreebankFormatError, counted
 
 if TYPE_CHECKING:
@@ -54,9 +55,7 @@ def report_treebank(treebank: Treebank, quiet: bool) -> None:
     """Report what was skipped, notices, and the number of trees."""
     for problem in treebank.problems:
         message(f"eigentree: skipped: {problem}")
-    if treebank.notices:
-        number = counted(len(treebank.notices), "notice")
-        message(f"{number}, the first: {treebank.notices[0]}", quiet=quiet)
+    report_notices(treebank.notices, quiet=quiet)
     message(counted(len(treebank.trees), "tree"), quiet=quiet)
 
 

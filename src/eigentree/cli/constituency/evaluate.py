@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from eigentree.cli._common import message
+from eigentree.cli._common import message, notice
 from eigentree.cli._options import (
     AlignOption,
     JsonOption,
@@ -121,7 +121,7 @@ def _read(path: str, on_error: OnError) -> TreeFile:
     from eigentree.evaluation.tables.scoring import TreeFile
     from eigentree.treebank.io.text_files import displayed_name, open_text
 
-    with open_text(path, keep_bad_bytes=on_error == "skip") as lines:
+    with open_text(path, keep_bad_bytes=on_error == "skip", notice=notice) as lines:
         file = TreeFile.of_lines(lines, displayed_name(path), on_error)
     for problem in file.problems:
         message(problem)

@@ -357,7 +357,7 @@ class _Constituency(Product["ConstituencyParser | EnsembleParser"]):
         if self.output_format == "json":
             return _rendering.in_json(
                 result, parser.wrapper, root_name,
-                readable=sentence.problem is None, several=self.kbest is not None,
+                problem=sentence.problem, several=self.kbest is not None,
                 constrained=self.constrained, number=number, line=sentence.line,
             )  # fmt: skip
         if self.output_format == "drawing":

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
-from eigentree.cli._common import message
+from eigentree.cli._common import message, notice
 from eigentree.cli._options import (
     AlignOption,
     JsonOption,
@@ -121,7 +121,7 @@ def _read(path: str, on_error: OnError) -> _File:
     sentences: list[Sentence | None] = []
     lines: list[int] = []
     n_malformed = 0
-    with open_text(path, keep_bad_bytes=on_error == "skip") as stream:
+    with open_text(path, keep_bad_bytes=on_error == "skip", notice=notice) as stream:
         for record in read_conllu(stream, name=name, on_error=on_error):
             if record.problem is not None:
                 n_malformed += 1

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from eigentree.cli._common import notice
 from eigentree.cli._files import check_inputs, check_output
 from eigentree.cli._options import (
     IgnoreTagsOption,
@@ -25,6 +25,7 @@ from eigentree.cli._parsing import (
     InputSentence,
     Product,
     Rendered,
+    json_result,
     model_path,
     read_input,
     reported,
@@ -37,7 +38,6 @@ from eigentree.errors import SettingsError
 
 if TYPE_CHECKING:
     from eigentree.dependency.parser import DependencyParser
-    from eigentree.dependency.result import DependencyResult
     from eigentree.treebank.io.conllu import Sentence
 
 InputFormat = Literal["raw", "tokens", "tagged", "conllu"]
@@ -160,8 +160,11 @@ class _Dependencies(Product["DependencyParser"]):
         for file in files:
             name = displayed_name(file)
             # An empty line ends a sentence, so the rest can be read after a bad one.
-            with open_text(file, keep_bad_bytes=True) as lines:
-                for record in read_conllu(lines, name=name, on_error="skip", heads="ignore"):
+            with open_text(file, keep_bad_bytes=True, notice=notice) as lines:
+                comments: list[str] = []
+                for record in read_conllu(
+                    lines, name=name, on_error="skip", heads="ignore", at_end=comments.extend
+                ):
                     number += 1
                     place, sentence = f"{name}:{record.line}", record.sentence
                     if sentence is None:
@@ -170,6 +173,8 @@ class _Dependencies(Product["DependencyParser"]):
                     ignored = self.ignore_tags or _lacks_tags(sentence, parser)
                     tags = None if ignored else tags_of(sentence, parser.tag_scheme)
                     yield InputSentence(number, place, sentence.forms(), tags, source=sentence)
+                if comments:
+                    yield InputSentence(number, name, [], None, comments=tuple(comments))
 
     def render(self, parser: DependencyParser, batch: list[InputSentence]) -> Iterator[Rendered]:
         from eigentree.dependency.result import with_tree
@@ -178,6 +183,10 @@ class _Dependencies(Product["DependencyParser"]):
 
         column, _ = parts_of_scheme(parser.tag_scheme)
         for sentence in batch:
+            if sentence.comments:
+                lines = "".join(f"{comment}\n" for comment in sentence.comments)
+                yield Rendered(lines if self.output_format == "conllu" else "")
+                continue
             # None of these formats has weights of tags.
             tags = None if sentence.tags is None else list(map(str, sentence.tags))
             result = parser.parse(sentence.words, tags)
@@ -185,7 +194,10 @@ class _Dependencies(Product["DependencyParser"]):
             note = f"{sentence.place}: fall-back: {fallback}" if fallback else ""
             text = ""
             if self.output_format == "json":
-                text = _in_json(result, sentence)
+                where = {}
+                if sentence.line is not None:
+                    where = {"line": sentence.line, "offsets": sentence.offsets}
+                text = json_result(result.to_dict(where), sentence.problem) + "\n"
             elif sentence.source is not None and result.words:
                 text = format_sentence(
                     with_tree(sentence.source, result, column, confidence=self.confidence)
@@ -231,11 +243,3 @@ def _lacks_tags(sentence: Sentence, parser: DependencyParser) -> bool:
     if not features or parser.tagger is None:
         return False
     return all(word.feats == EMPTY for word in sentence.words)
-
-
-def _in_json(result: DependencyResult, sentence: InputSentence) -> str:
-    """A line with the parse, or the problem of an unreadable sentence."""
-    record: dict[str, object] = {} if sentence.problem is None else {"problem": sentence.problem}
-    where = {} if sentence.line is None else {"line": sentence.line, "offsets": sentence.offsets}
-    record |= result.to_dict(where)
-    return json.dumps(record, ensure_ascii=False) + "\n"

@@ -25,6 +25,7 @@ from eigentree.cli._training import (
     changed,
     check_used,
     method_option,
+    report_notices,
 )
 from eigentree.errors import SettingsError, TreebankFormatError, counted
 
@@ -217,6 +218,7 @@ def _report_treebank(trees: DependencyTreebank, quiet: bool) -> None:
         line += f", {counted(trees.counts['attached'], 'word')} attached to the root"
     if trees.counts["several_roots"]:
         line += f", {counted(trees.counts['several_roots'], 'tree')} with several roots"
+    report_notices(trees.notices, quiet=quiet)
     message(line, quiet=quiet)
 
 

@@ -230,7 +230,9 @@ def read_brackets(
             if _BACKSLASH in line and (r"\(" in line or r"\)" in line):
                 line = rows.with_escapes(line, len(labels))
             spoiled = unreadable(name, rows.number, line) is not None
-            for piece in _PIECE.finditer(line):
+            # No tree holds NUL, and one with it is read to its end.
+            text = line.replace("\0", "\ufffd") if spoiled else line
+            for piece in _PIECE.finditer(text):
                 kind = piece.lastgroup
                 if not labels:
                     if kind == "atom" and stray_line == rows.number:

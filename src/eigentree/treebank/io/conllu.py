@@ -17,7 +17,7 @@ Buchholz and Marsi 2006 for CoNLL-X; Nivre et al. 2020 for CoNLL-U.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -34,7 +34,6 @@ from eigentree.treebank.io.text_files import (
     opened_text,
     snippet_at,
     unreadable,
-    without_marks,
 )
 from eigentree.treebank.reader import Place
 from eigentree.treebank.tree import collector_paused
@@ -53,6 +52,8 @@ _COUNT = r"[1-9][0-9]{0,8}"  # Python refuses to read numbers of thousands of di
 _NUMBER = re.compile(rf"-?(?:0|{_COUNT})")
 _RANGE = re.compile(rf"({_COUNT})-({_COUNT})")
 _EMPTY_NODE = re.compile(rf"(0|{_COUNT})\.({_COUNT})")
+# What can't be in a comment of one line, by whatever characters its reader splits lines; and tabs.
+_LINE_BREAK = re.compile("[\t-\r\x1c-\x1f\x85\u2028\u2029]")
 _SENT_ID = re.compile(r"#\s*sent_id\s*=\s*(.*)")
 _SHOWN_OF_CYCLE = 10  # words of a cycle that a message names
 
@@ -238,12 +239,11 @@ def new_sentence(
     """
     comments = [] if sent_id is None else [f"# sent_id = {sent_id}"]
     if offsets is None or text is None or not forms:
-        comments.append(f"# text = {' '.join(forms)}")
+        comments.append(_text_comment(" ".join(forms)))
         rows = (Word(place, form) for place, form in enumerate(forms, start=1))
         return Sentence(tuple(rows), tuple(comments))
     start, end = offsets[0][0], offsets[-1][1]
-    shown = re.sub(f"[{_WHITE}\n\r\x0b\x0c]", " ", text[start:end])
-    comments.append(f"# text = {shown}")
+    comments.append(_text_comment(text[start:end]))
     words: list[Word] = []
     extras: list[Extra] = []
     at = 0
@@ -262,6 +262,10 @@ def new_sentence(
             words[-1] = words[-1]._replace(misc=misc)
         at = last + 1
     return Sentence(tuple(words), tuple(comments), tuple(extras))
+
+
+def _text_comment(text: str) -> str:
+    return f"# text = {_LINE_BREAK.sub(' ', text)}"
 
 
 class ConlluRecord(NamedTuple):
@@ -375,6 +379,7 @@ def read_conllu(
     name: str = "<input>",
     on_error: OnError = "raise",
     heads: Heads = "check",
+    at_end: Callable[[list[str]], object] | None = None,
 ) -> Iterator[ConlluRecord]:
     """Read sentences one after the other, each as soon as its blank line has come.
 
@@ -392,6 +397,8 @@ def read_conllu(
         without a head, or that is its own, is first attached to the root, and counted.
         ``"ignore"``: for text that is to be parsed; a head may be anything, and what is no
         number is None.
+    at_end
+        Called with the comments after the last sentence.
 
     Yields
     ------
@@ -406,7 +413,8 @@ def read_conllu(
     Notes
     -----
     Several blank lines count as one.  Comments without rows belong to the next sentence, and at
-    the end of the text to none.  Time is linear in the text, memory that of one sentence.
+    the end of the text to none; `at_end` gets these.  Time is linear in the text, memory that of
+    one sentence.
     """
     check_lines(lines)
     if heads not in get_args(Heads):
@@ -421,7 +429,7 @@ def read_conllu(
             raise TreebankFormatError(str(problem))
         yield ConlluRecord(None, problem.line, problem)
         return
-    for number, (first, comments, rows) in enumerate(_blocks(found.lines), start=1):
+    for number, (first, comments, rows) in enumerate(_blocks(found.lines, at_end), start=1):
         try:
             record = ConlluRecord(*_read_block(first, comments, rows, heads, shared))
         except _ConlluError as error:
@@ -437,12 +445,14 @@ def read_conllu(
         yield record
 
 
-def _blocks(lines: Iterable[str]) -> Iterator[tuple[int, list[str], list[str]]]:
+def _blocks(
+    lines: Iterable[str], at_end: Callable[[list[str]], object] | None
+) -> Iterator[tuple[int, list[str], list[str]]]:
     """The number of the first row, the comments and the rows of each sentence."""
     comments: list[str] = []
     rows: list[str] = []
     first = 0
-    for number, line in enumerate(without_marks(lines), start=1):
+    for number, line in enumerate(lines, start=1):
         line = line.rstrip("\r\n")
         if not line.strip(_WHITE):
             if rows:
@@ -456,6 +466,8 @@ def _blocks(lines: Iterable[str]) -> Iterator[tuple[int, list[str], list[str]]]:
             rows.append(line)
     if rows:
         yield first, comments, rows
+    elif comments and at_end is not None:
+        at_end(comments)
 
 
 def _sent_id(comments: Iterable[str]) -> str | None:
@@ -671,14 +683,20 @@ class DependencyTreebank:
         The place of the first row of each; same length.
     problems
         What was skipped, in order; empty unless reading went on after errors.
+    notices
+        Remarks on what was read: byte-order marks.
+    comments
+        Those after the last sentence of a file.
     counts
-        By name: ``sentences``, ``problems``, ``attached`` (words) and ``several_roots``
-        (sentences).
+        By name: ``sentences``, ``problems``, ``notices``, ``attached`` (words) and
+        ``several_roots`` (sentences).
     """
 
     sentences: list[Sentence]
     places: list[Place]
     problems: list[Problem]
+    notices: list[Problem]
+    comments: list[str]
     counts: dict[str, int]
 
 
@@ -705,11 +723,16 @@ def read_dependencies(
     sentences: list[Sentence] = []
     places: list[Place] = []
     problems: list[Problem] = []
+    notices: list[Problem] = []
+    comments: list[str] = []
     n_attached = 0
     with collector_paused():
+        keep = on_error == "skip"
         for path in listed_sources(paths):
-            with opened_text(path, keep_bad_bytes=on_error == "skip") as (name, lines):
-                for record in read_conllu(lines, name=name, on_error=on_error, heads=heads):
+            with opened_text(path, keep_bad_bytes=keep, notice=notices.append) as (name, lines):
+                for record in read_conllu(
+                    lines, name=name, on_error=on_error, heads=heads, at_end=comments.extend
+                ):
                     n_attached += record.n_attached
                     if record.sentence is not None:
                         sentences.append(record.sentence)
@@ -719,7 +742,8 @@ def read_dependencies(
     counts = {
         "sentences": len(sentences),
         "problems": len(problems),
+        "notices": len(notices),
         "attached": n_attached,
         "several_roots": sum(sentence.n_roots() > 1 for sentence in sentences),
     }
-    return DependencyTreebank(sentences, places, problems, counts)
+    return DependencyTreebank(sentences, places, problems, notices, comments, counts)

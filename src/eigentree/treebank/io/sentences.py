@@ -9,7 +9,6 @@ be written as they are or as ``-LRB-`` and ``-RRB-``, as in a treebank.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 import sys
@@ -18,6 +17,8 @@ from functools import partial
 from numbers import Real
 from typing import Any, Literal, NamedTuple, get_args
 
+from eigentree._core.json_text import JsonTextError, parse_json
+from eigentree._core.printable import shown
 from eigentree.errors import SettingsError, TreebankFormatError, counted
 from eigentree.treebank.cleaning import CleaningOptions, clean
 from eigentree.treebank.constraints import (
@@ -49,8 +50,8 @@ Tag = str | Mapping[str, float]
 _TOKEN = re.compile(r"[^ \t\r\n\x0b\x0c]+")
 _SEPARATORS = get_args(Separator)
 _KEYS = {"words", "tags", "constraints"}
-# Halves of characters, which JSON can write and UTF-8 can't.
-_SURROGATE = re.compile("[\ud800-\udfff]")
+# NUL, and halves of characters, which JSON can write and UTF-8 can't.
+_UNUSABLE = re.compile("[\0\ud800-\udfff]")
 
 
 class TaggedSentence(NamedTuple):
@@ -253,14 +254,10 @@ def _read_json(lines: Iterable[str], name: str, known: Collection[str]) -> Itera
         problem, found = unreadable(name, number, line), None
         if problem is None and line.strip():
             try:
-                found = _of_record(json.loads(line.rstrip("\r\n")), known, number)
-            except (TypeError, ValueError, SettingsError, RecursionError) as error:
-                column, what = 1, str(error)
-                if isinstance(error, json.JSONDecodeError):
-                    column, what = error.colno, f"is no JSON: {error.msg}"
-                elif isinstance(error, RecursionError):
-                    what = "is nested too deeply"
-                problem = Problem(name, number, column, what, snippet_at(line, column))
+                found = _of_record(parse_json(line.rstrip("\r\n")), known, number)
+            except (TypeError, SettingsError, JsonTextError) as error:
+                column = error.column if isinstance(error, JsonTextError) else 1
+                problem = Problem(name, number, column, str(error), snippet_at(line, column))
         yield found or TaggedSentence([], None, number, problem)
 
 
@@ -293,30 +290,32 @@ def check_words(words: Sequence[str], *, spaces: bool = False) -> list[str]:
         When one is nothing that a tree can hold.
     """
     words = _listed(words, "words")
-    for word in words:
+    for number, word in enumerate(words, start=1):
         if not isinstance(word, str):
-            raise TypeError(f"one of the words is {word!r}; all must be strings")
+            raise TypeError(f"word {number} is {shown(word)}; all words must be strings")
         if not word.strip(SEPARATORS):
-            raise SettingsError(f"a word of {words!r} is empty; leave it out")
+            raise SettingsError(
+                f"word {number} of {len(words)} is {shown(word)}, which is empty; leave it out"
+            )
         if not spaces and any(mark in word for mark in SEPARATORS):
-            raise SettingsError(f"a word of {words!r} holds white space; split it")
-        check_whole(word, "word")
+            raise SettingsError(f"word {number} is {shown(word)}; split it at its white space")
+        check_text(word, f"word {number}")
     return words
 
 
-def check_whole(text: str, what: str) -> None:
-    """Refuse a text that holds half of a character, as JSON can write it.
+def check_text(text: str, what: str) -> None:
+    """Refuse a text that holds NUL or half of a character, as JSON can write them.
 
     Raises
     ------
     SettingsError
         With the text, which is called `what`.
     """
-    half = None if text.isascii() else _SURROGATE.search(text)
-    if half is not None:
+    bad = None if text.isascii() and "\0" not in text else _UNUSABLE.search(text)
+    if bad is not None:
+        kind = "half of a character" if ord(bad[0]) else "NUL"
         raise SettingsError(
-            f"the {what} {text!r} holds U+{ord(half[0]):04X}, half of a character; "
-            "expected UTF-8 text"
+            f"{what} is {shown(text)}, which holds U+{ord(bad[0]):04X}, {kind}; expected UTF-8 text"
         )
 
 
@@ -349,15 +348,17 @@ def check_tags(
     for number, tag in enumerate(tags, start=1):
         if isinstance(tag, str):
             if not _is_tag(tag):
-                raise SettingsError(f"a tag of {tags!r} is empty or holds white space or brackets")
-            check_whole(tag, "tag")
+                raise SettingsError(
+                    f"tag {number} is {shown(tag)}, which is empty or holds white space or brackets"
+                )
+            check_text(tag, f"tag {number}")
             found.append(tag)
         elif isinstance(tag, Mapping):
             found.append(_check_weights(tag, f"word {number}", known))
         else:
             raise TypeError(
-                f"one of the tags is {tag!r}; all must be strings, or weights by tag such as "
-                "{'NN': 0.7, 'VB': 0.3}"
+                f"tag {number} is {shown(tag)}; all tags must be strings, or weights by tag such "
+                "as {'NN': 0.7, 'VB': 0.3}"
             )
     return found
 
@@ -368,30 +369,35 @@ def _check_weights(
     kept: dict[str, float] = {}
     for tag, weight in weights.items():
         if not isinstance(weight, Real) or isinstance(weight, bool):
-            raise TypeError(f"the weight of {tag!r} at {where} is {weight!r}; it must be a number")
+            raise TypeError(
+                f"the weight of {shown(tag)} at {where} is {shown(weight)}; it must be a number"
+            )
         if not 0.0 <= weight <= sys.float_info.max:
             raise SettingsError(
-                f"the weight of {tag!r} at {where} is {weight}; it must be finite, and 0 or more"
+                f"the weight of {shown(tag)} at {where} is {shown(weight)}; it must be finite, and "
+                "0 or more"
             )
         if known is not None and tag not in known:
             raise SettingsError(
-                f"{tag!r} at {where} has a weight, but the parser has no such tag; leave it out"
+                f"{shown(tag)} at {where} has a weight, but the parser has no such tag; leave it "
+                "out"
             )
         if not (isinstance(tag, str) and _is_tag(tag)):
             what = "is empty or holds white space or brackets"
-            raise SettingsError(f"the tag {tag!r} at {where} {what}")
+            raise SettingsError(f"the tag {shown(tag)} at {where} {what}")
         if weight:
             kept[tag] = float(weight)
     if not kept or not math.isfinite(sum(kept.values())):
         raise SettingsError(
-            f"the weights at {where} are {dict(weights)}; their sum must be finite and positive"
+            f"the weights at {where} are {shown(dict(weights))}; their sum must be finite and "
+            "positive"
         )
     return kept
 
 
 def _listed(values: Any, name: str) -> list[Any]:
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        what = "one string" if isinstance(values, str) else repr(values)
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        what = "one string" if isinstance(values, str) else shown(values)
         raise TypeError(f"{name} is {what}; expected a list of {name}, as from split()")
     return list(values)
 

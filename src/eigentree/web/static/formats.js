@@ -28,7 +28,7 @@ export function conllu(record, text, dependencies = null) {
 }
 
 /** What a cell may hold: any white space but plain spaces would end it. */
-const cell = (text) => text.replace(/[\t\n\v\f\r\u0085\u2028\u2029]+/g, " ") || "_";
+const cell = (text) => text.replace(/[\t\n\v\f\r\u001c-\u001f\u0085\u2028\u2029]+/g, " ") || "_";
 
 /** LaTeX for the package tikz-qtree; qtree accepts the content of the picture. */
 export function qtree(root) {
