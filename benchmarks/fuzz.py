@@ -399,11 +399,12 @@ def read_tagger(path: Path, _: int) -> None:
 READERS: dict[str, Reader] = {
     "brackets": Reader(_texts(inputs.BRACKETS), read_trees, 3),
     "negra export": Reader(_texts(inputs.EXPORT), read_trees, 3),
+    "tiger-xml": Reader(_texts(inputs.TIGER), read_trees, 3),
     "conllu": Reader(_texts(inputs.CONLLU), read_dependencies, 3),
     "tokens": Reader(_texts(inputs.TOKENS), read_words("tokens")),
     "tagged": Reader(_texts(inputs.TAGGED), read_words("tagged"), 2),
     "conllu words": Reader(_texts(inputs.CONLLU), read_words("conllu")),
-    "tree words": Reader(_texts(inputs.BRACKETS, inputs.EXPORT), read_words("trees")),
+    "tree words": Reader(_texts(inputs.BRACKETS, inputs.EXPORT, inputs.TIGER), read_words("trees")),
     "bracketed": Reader(_texts(inputs.BRACKETED), read_words("bracketed")),
     "half-trees": Reader(_texts(inputs.HALF_TREES), read_words("half-trees")),
     "json": Reader(_texts(inputs.JSON_LINES), read_words("json"), 2, changed_json),

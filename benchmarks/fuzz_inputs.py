@@ -47,6 +47,31 @@ gefressen\tfressen\tVVPP\t--\tHD\t501\tSB\t500
 #502\t--\tS\t--\t--\t0
 #EOS 1
 """
+TIGER = """\
+<?xml version="1.0" encoding="UTF-8"?>
+<corpus id="demo">
+<head><annotation><feature name="word" domain="T"/></annotation></head>
+<body>
+<!-- a remark -->
+<s id="s1"><graph root="s1_VROOT" discontinuous="true">
+<terminals>
+<t id="s1_1" word="Das" lemma="das" pos="ART"/>
+<t id="s1_2" word="Pferd" pos="NN"/>
+<t id="s1_3" word="fri&#xDF;t" pos="VVFIN"><secedge label="SB" idref="s1_500"/></t>
+<t id="s1_4" word="&quot;Heu&quot;" pos="NN"/>
+<t id="s1_5" word="." pos="$."/>
+</terminals>
+<nonterminals>
+<nt id="s1_500" cat="NP"><edge label="NK" idref="s1_1"/><edge label="NK" idref="s1_4"/></nt>
+<nt id="s1_501" cat="S"><edge label="SB" idref="s1_500"/><edge label="--" idref="s1_2"/>
+<edge label="HD" idref="s1_3"/></nt>
+<nt id="s1_VROOT" cat="VROOT"><edge label="--" idref="s1_501"/><edge label="--" idref="s1_5"/></nt>
+</nonterminals>
+</graph><sem><frames/></sem></s>
+<s id="s2"><graph root="s2_1"><terminals><t id="s2_1" word="Ja" pos="ITJ"/></terminals></graph></s>
+</body>
+</corpus>
+"""
 CONLLU = """\
 # sent_id = demo-1
 # text = She didn't see it.
@@ -159,7 +184,9 @@ REQUESTS = {
     "EvaluateRequest": '{"gold": "(S (A a))\\n", "parsed": "(S (A a))\\n(())"}',
 }
 
-FOREIGN = [text.encode() for text in (BRACKETS, EXPORT, CONLLU, TEXT, JSON_LINES, STUDY, VECTORS)]
+FOREIGN = [
+    text.encode() for text in (BRACKETS, EXPORT, TIGER, CONLLU, TEXT, JSON_LINES, STUDY, VECTORS)
+]
 
 # Changes.
 
@@ -175,7 +202,9 @@ PIECES = (
     *b"( ) (()) () [ ] { } # ## % %% ; // < > & &#0; &amp; ]]> <!-- \\ \\\\ \" ' ` | + @ ^".split(),
     *b"_ - -- = * ** / 0-2 2-1 1-2 8.1 0.1 #BOS #EOS #FORMAT #500 -LRB- -RRB- -NONE- ROOT".split(),
     *b"null true NaN Infinity [[model]] <s> </s> <t> *UNKNOWN* <unk> S|NP NP-SBJ=1".split(),
-    *b"SpaceAfter=No sent_id newdoc _/_ '' ,,".split(),
+    *b"SpaceAfter=No sent_id newdoc _/_ '' ,, <nt> </nt> <![CDATA[ ]> <?x <!DOCTYPE".split(),
+    *b"<!--a--> idref= id= word= </corpus> <corpus> <body> secedge &lol; xmlns= s1_500".split(),
+    b'<!DOCTYPE c [<!ENTITY lol "lol"><!ENTITY lol2 "&lol;&lol;">]>',
     *(b"\t", b"\t\t", b"\n", b"\n\n", b"\r", b"\r\n", b"\x0b", b"\x0c", b"\0", b" ", b"  "),
     *(b"# sent_id = x\n", b"# text = \n", b"(ROOT ", b"\n(ROOT\n", b"#BOS 2\n", b"#EOS 2\n"),
 )
@@ -301,7 +330,8 @@ def encode(rng: random.Random, content: bytes) -> bytes:
     if how == 1:
         return content.decode("utf-8", "replace").encode("latin-1", "replace")
     if how == 2:
-        return lzma.compress(content, preset=0)
+        packed = lzma.compress(content, preset=0)
+        return flip(rng, packed) if rng.random() < 0.5 else packed[: _place(rng, packed)]
     if how == 3 and rng.random() < 0.1:
         content += rng.choice((b" ", b"\n", b"(", b"a", b"a b\n", b"\0", b"(S (A a))\n")) * 100_000
     packed = gzip.compress(content, compresslevel=1, mtime=0)
