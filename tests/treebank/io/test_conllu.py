@@ -379,7 +379,7 @@ def test_a_byte_that_is_not_utf_8_costs_one_sentence(tmp_path):
     bank = read_dependencies(path, on_error="skip")
     assert bank.counts["sentences"] == 1
     assert [(each.line, each.column) for each in bank.problems] == [(4, 4), (6, 13)]
-    assert "(sentence ?)" in str(bank.problems[1]).encode().decode()
+    assert "(sentence ü)" in str(bank.problems[1])
     assert "byte 0xfc is not UTF-8" in str(bank.problems[0])
     with pytest.raises(TreebankFormatError, match=r"4:4: byte 0xfc is not UTF-8"):
         read_dependencies(path)

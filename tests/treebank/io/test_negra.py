@@ -185,6 +185,11 @@ BAD = {
         ["#BOS 1", "New York\tNE\t--\t--\t0", "#EOS 1"],
         "2:1: 'New York' contains white space",
     ),
+    "sentence whose name isn't UTF-8": (
+        ["#BOS \udcfc1", "a\tX\t--\t--\t0", "#EOS \udcfc1"],
+        "1:6: byte 0xfc is not UTF-8; the text may be Latin-1; convert it to UTF-8 first "
+        "(sentence ü1)",
+    ),
     "sentence without end": (["#BOS 1", "a\tX\t--\t--\t0"], "1:1: this sentence has no #EOS"),
     "end without sentence": (["#EOS 1"], "1:1: #EOS without #BOS: #EOS 1"),
 }

@@ -435,8 +435,7 @@ def read_conllu(
         except _ConlluError as error:
             line = rows[error.row] if error.row >= 0 else comments[error.row]
             sentence_name = _sent_id(comments) or str(number)
-            # A byte that isn't UTF-8 may be here as well, and can't be printed.
-            where = f"sentence {sentence_name.encode(errors='replace').decode()}"
+            where = f"sentence {sentence_name}"
             place = (name, first + error.row, error.column)
             snippet = snippet_at(line, error.column)
             record = ConlluRecord(None, first, Problem(*place, f"{error} ({where})", snippet))

@@ -151,7 +151,8 @@ def read_export_graphs(lines: Iterable[str], *, name: str = "<input>") -> Iterat
             foreign = None
             if begun:
                 yield record("this sentence has no #EOS")
-            begun, sentence, rows, problem = number, rest[0] if rest else "", [], None
+            begun, sentence, rows = number, rest[0] if rest else "", []
+            problem = unreadable(name, number, line)
         elif mark == "#EOS":
             foreign = None
             if begun:

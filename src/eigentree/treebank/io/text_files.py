@@ -59,7 +59,14 @@ class Problem(NamedTuple):
 
     def __str__(self) -> str:
         seen = f": {self.snippet}" if self.snippet else ""
-        return f"{self.file}:{self.line}:{self.column}: {self.message}{seen}"
+        # A kept byte, perhaps in the name of a sentence, can't be printed as it is.
+        message = _UNREADABLE.sub(_as_latin_1, self.message)
+        return f"{self.file}:{self.line}:{self.column}: {message}{seen}"
+
+
+def _as_latin_1(kept: re.Match[str]) -> str:
+    """The character that a kept byte is in Latin-1, as most texts that have any are."""
+    return chr(ord(kept.group()) & 0xFF)
 
 
 def snippet_at(text: str, column: int) -> str:
@@ -67,8 +74,7 @@ def snippet_at(text: str, column: int) -> str:
     start, end = max(0, column - 1 - _SNIPPET_BEFORE), column - 1 + _SNIPPET_AFTER
     # Sliced before anything else, since a line may be a whole treebank.
     before, after = "…" if start else "", "…" if text[end : end + 2].strip("\r\n") else ""
-    # A kept byte can't be printed as it is, and most texts that have any are Latin-1.
-    shown = _UNREADABLE.sub(lambda bad: chr(ord(bad.group()) & 0xFF), text[start:end])
+    shown = _UNREADABLE.sub(_as_latin_1, text[start:end])
     return before + "\t".join(map(visible, shown.rstrip("\r\n").split("\t"))) + after
 
 
