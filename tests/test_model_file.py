@@ -25,7 +25,7 @@ from hypothesis.extra import numpy as hnp
 
 from eigentree import model_file
 from eigentree.errors import ModelFileError
-from eigentree.model_file import ModelFile, open_model, save_model
+from eigentree.model_file import ModelFile, is_model, open_model, save_model
 
 HEADER = {"kind": "parser", "labels": ["NP", "名詞", "A|B"], "seed": 7, "smoothing": {"nu": 0.25}}
 BLOBS = {"tagger": bytes(range(256)), "empty": b""}
@@ -341,11 +341,54 @@ def test_without_verification_only_the_layout_is_checked(saved: Path) -> None:
     assert open_model(saved, verify=False).header == HEADER
 
 
+@pytest.mark.parametrize(
+    ("kind", "use"),
+    [
+        ("parser", "it is for eigentree parse"),
+        ("automaton", "it is for eigentree automaton"),
+        ("ensemble", "it is the index of an ensemble; name the folder that it is in"),
+        ("reranker", "it is part of an ensemble; name the ensemble's folder"),
+        ("expectation maximisation", "it is a checkpoint, from which a training resumes"),
+    ],
+)
+def test_another_kind_comes_with_its_use(tmp_path: Path, kind: str, use: str) -> None:
+    save_model(tmp_path / "m.egt", {"kind": kind}, {})
+    with pytest.raises(ModelFileError) as found:
+        open_model(tmp_path / "m.egt", kind="bracketing parser")
+    assert str(found.value) == (
+        f"{tmp_path / 'm.egt'}: is a model of kind '{kind}'; expected 'bracketing parser'; {use}"
+    )
+
+
+def test_bundled_models_are_called_by_their_names() -> None:
+    with pytest.raises(ModelFileError, match=r"^english: is a model of kind 'parser'; expected"):
+        open_model("english", kind="automaton")
+    assert open_model("english").name == "english"
+
+
+def test_the_folder_of_an_ensemble_is_recognised(tmp_path: Path) -> None:
+    save_model(tmp_path / "ensemble.egt", {"kind": "ensemble"}, {})
+    with pytest.raises(ModelFileError) as found:
+        open_model(tmp_path, kind="dependency parser")
+    assert str(found.value) == (
+        f"{tmp_path}: is the folder of an ensemble; expected a model file of kind 'dependency "
+        "parser'; an ensemble is for eigentree parse, calibrate, reliability, inspect and serve"
+    )
+
+
+def test_what_begins_like_a_model(tmp_path: Path, saved: Path) -> None:
+    assert is_model(saved)
+    saved.write_bytes(saved.read_bytes()[:300])
+    assert is_model(saved)
+    (tmp_path / "text").write_text("eigentree model")
+    assert not is_model(tmp_path / "text")
+
+
 def test_folder_pipe_and_missing_file(tmp_path: Path) -> None:
-    with pytest.raises(ModelFileError, match="isn't a file"):
+    with pytest.raises(ModelFileError, match="is a folder; expected a model file"):
         open_model(tmp_path)
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(ModelFileError, match="isn't a file"):
+    with pytest.raises(ModelFileError, match="is no regular file; expected a model file"):
         open_model(tmp_path / "pipe")
     with pytest.raises(ModelFileError, match=r"none\.egt: can't be read: No such file"):
         open_model(tmp_path / "none.egt")

@@ -18,8 +18,8 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from eigentree._core.batching import batches, map_batches
 from eigentree.data.catalogue import bundled_path, model_names, resolve_model
-from eigentree.errors import ModelFileError, SettingsError
-from eigentree.model_file import open_model
+from eigentree.errors import SettingsError
+from eigentree.model_file import open_model, wrong_kind
 from eigentree.sentence_input import SentenceLike, Words, checked_sentences, unpack
 from eigentree.tokenisation.scheme import TokenisationScheme, scheme_of_parser
 from eigentree.tokenisation.sentences import split_text
@@ -369,8 +369,7 @@ def load(path: str | Path, *, verify: bool = True) -> Any:
     path = resolve_model(path)
     kind = kind_of(path)
     if kind not in KINDS:
-        known = ", ".join(KINDS)
-        raise ModelFileError(f"{path}: is a model of kind {kind!r}; expected one of {known}")
+        raise wrong_kind(path, kind, *KINDS)
     module, name, *_ = KINDS[kind]
     return getattr(import_module(module), name).load(path, verify=verify)
 

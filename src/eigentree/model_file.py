@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree import __version__
-from eigentree.data.catalogue import model_names, resolve_model
+from eigentree.data.catalogue import displayed_model, model_names, resolve_model
 from eigentree.errors import EigentreeError, ModelFileError
 from eigentree.treebank.io.text_files import write_whole
 
@@ -41,14 +41,24 @@ FORMAT = "eigentree model"
 # 3: grammars may hold tensors and words as counts of states.
 VERSION = "3"
 READ = ("1", "2", VERSION)
-# What can be done with models of some kinds, for those who took one for another.
-_COMMANDS = {
-    "parser": "eigentree parse",
-    "dependency parser": "eigentree dependencies parse",
-    "bracketing parser": "eigentree induce parse",
-    "automaton": "eigentree automaton",
-    "hidden Markov model": "eigentree automaton",
+ENSEMBLE_INDEX = "ensemble.egt"
+"""The file by which the folder of an ensemble is recognised."""
+# What models of each kind are for, where another kind is expected.
+_USES = {
+    "parser": "it is for eigentree parse",
+    "dependency parser": "it is for eigentree dependencies parse",
+    "bracketing parser": "it is for eigentree induce parse",
+    "automaton": "it is for eigentree automaton",
+    "hidden Markov model": "it is for eigentree automaton",
+    "brown clusters": "it is for eigentree words",
+    "ensemble": "it is the index of an ensemble; name the folder that it is in",
+    "reranker": "it is part of an ensemble; name the ensemble's folder",
+    "calibration": "it is part of an ensemble; name the ensemble's folder",
+    "readings": "it is part of an ensemble; name the ensemble's folder",
+    "expectation maximisation": "it is a checkpoint, from which a training resumes",
+    "expectation maximisation of automata": "it is a checkpoint, from which a training resumes",
 }
+_ENSEMBLES = "an ensemble is for eigentree parse, calibrate, reliability, inspect and serve"
 
 _ALIGNMENT = 64
 _CHUNK = 1 << 20
@@ -101,6 +111,11 @@ class ModelFile:
     blobs: dict[str, bytes]
     package: str
     n_bytes: int
+
+    @property
+    def name(self) -> str:
+        """How messages call the file."""
+        return displayed_model(self.path)
 
 
 class _Tensor(NamedTuple):
@@ -176,12 +191,12 @@ class Codec(Generic[Model, Header]):
         try:
             return self.from_parts(self.header.model_validate(file.header), file)
         except ValidationError as error:
-            raise ModelFileError(f"{file.path}: its {header_problem(error)}") from error
+            raise ModelFileError(f"{file.name}: its {header_problem(error)}") from error
         except EigentreeError as error:
-            raise ModelFileError(f"{file.path}: {error}") from error
+            raise ModelFileError(f"{file.name}: {error}") from error
         except (LookupError, TypeError, ValueError, ArithmeticError) as error:
             what = f"lacks {error}" if isinstance(error, KeyError) else str(error)
-            raise ModelFileError(f"{file.path}: the model's parts don't fit: {what}") from error
+            raise ModelFileError(f"{file.name}: the model's parts don't fit: {what}") from error
 
 
 def save_model(
@@ -288,7 +303,7 @@ def open_model(path: str | Path, *, kind: str | None = None, verify: bool = True
     try:
         # A pipe or a folder would block or fail later, with less to say.
         if not stat.S_ISREG(os.stat(path).st_mode):
-            raise ModelFileError(f"{path}: isn't a file, so it can't be a model")
+            raise ModelFileError(f"{path}: {_no_file(path, kind)}")
         with path.open("rb") as file:
             return _read(path, file, kind, verify)
     except OSError as error:
@@ -299,6 +314,25 @@ def open_model(path: str | Path, *, kind: str | None = None, verify: bool = True
         raise ModelFileError(f"{path}: can't be read: {why}{hint}") from error
 
 
+def wrong_kind(path: str | Path, found: object, *expected: str) -> ModelFileError:
+    """The error for a model of another kind than those expected, with what it is for."""
+    use = _USES.get(str(found))
+    kinds = " or ".join(map(repr, expected))
+    return ModelFileError(
+        f"{displayed_model(path)}: is a model of kind {found!r}; expected {kinds}"
+        + ("" if use is None else f"; {use}")
+    )
+
+
+def _no_file(path: Path, kind: str | None) -> str:
+    """What is wrong with a path that is no file."""
+    expected = "a model file" if kind is None else f"a model file of kind {kind!r}"
+    if (path / ENSEMBLE_INDEX).is_file():
+        return f"is the folder of an ensemble; expected {expected}; {_ENSEMBLES}"
+    what = "a folder" if path.is_dir() else "no regular file"
+    return f"is {what}; expected {expected}"
+
+
 def _read(path: Path, file: BinaryIO, kind: str | None, verify: bool) -> ModelFile:
     n_bytes = os.fstat(file.fileno()).st_size
     description, tensors = _read_table(path, file, n_bytes)
@@ -306,14 +340,9 @@ def _read(path: Path, file: BinaryIO, kind: str | None, verify: bool) -> ModelFi
         _check_digest(path, file, n_bytes)
     header = _parse_json(description.get("header"))
     if header is None:
-        raise ModelFileError(f"{path}: the model's header isn't a JSON object")
+        raise ModelFileError(f"{displayed_model(path)}: the model's header isn't a JSON object")
     if kind is not None and header.get("kind") != kind:
-        found = header.get("kind")
-        command = _COMMANDS.get(str(found))
-        raise ModelFileError(
-            f"{path}: is a model of kind {found!r}; expected {kind!r}"
-            + ("" if command is None else f"; it is for {command}")
-        )
+        raise wrong_kind(path, header.get("kind"), kind)
     mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     arrays: dict[str, NDArray[Any]] = {}
     blobs: dict[str, bytes] = {}
@@ -335,15 +364,16 @@ def _read_table(
     path: Path, file: BinaryIO, n_bytes: int
 ) -> tuple[dict[str, str], dict[str, _Tensor]]:
     """The metadata and the checked places of all tensors but the digest."""
+    shown = displayed_model(path)
     start = file.read(8)
     length = struct.unpack("<Q", start)[0] if len(start) == 8 else 0
     table = _parse_json(file.read(length)) if 0 < length <= _LONGEST_TABLE else None
     description = table.pop("__metadata__", None) if table else None
     if table is None or not _is_description(description):
-        raise ModelFileError(f"{path}: {_foreign(start, file, n_bytes)}")
+        raise ModelFileError(f"{shown}: {_foreign(start, file, n_bytes)}")
     if description["version"] not in READ:
         raise ModelFileError(
-            f"{path}: was written in version {description['version']!r} of the model format by "
+            f"{shown}: was written in version {description['version']!r} of the model format by "
             f"eigentree {description.get('package', 'unknown')}; this eigentree reads versions "
             f"{', '.join(READ[:-1])} and {READ[-1]}"
         )
@@ -469,4 +499,6 @@ def _foreign(start: bytes, file: BinaryIO, n_bytes: int) -> str:
 
 
 def _damaged(path: Path, what: str) -> ModelFileError:
-    return ModelFileError(f"{path}: is damaged: {what}; copy it again or train again")
+    return ModelFileError(
+        f"{displayed_model(path)}: is damaged: {what}; copy it again or train again"
+    )

@@ -113,12 +113,37 @@ def test_words_that_mean_nothing_end_with_two(verb, capsys, wrong):
         ),
         ("prase", "no such command 'prase'. Did you mean 'parse'?; see eigentree --help"),
         (
-            "parse --input raw",
-            "--input is now --input-format; see eigentree parse --help",
+            "parse --input t.txt --output out.mrg",
+            "no such option --input; name files as arguments (FILES), their format with "
+            "--input-format; see eigentree parse --help",
+        ),
+        (
+            "parse t.txt --output=out.mrg",
+            "no such option --output; name the file with --output-file (-o), its format with "
+            "--output-format; see eigentree parse --help",
+        ),
+        (
+            "parse --format conllu t.txt",
+            "no such option --format; name the format of the input with --input-format, the format "
+            "of the output with --output-format; see eigentree parse --help",
         ),
         (
             "draw --format=svg x",
-            "--format is now --output-format; see eigentree draw --help",
+            "no such option --format; name the format of the output with --output-format; see "
+            "eigentree draw --help",
+        ),
+        (
+            "ensemble train x --out y",
+            "no such option --out; name the folder with --output-folder (-o); see eigentree "
+            "ensemble train --help",
+        ),
+        (
+            "evaluate --gold a b",
+            "no such option --gold; GOLD is an argument; see eigentree evaluate --help",
+        ),
+        (
+            "check --separators - x",
+            "--separators is now --function-separators; see eigentree check --help",
         ),
         (
             "automaton learn x",
@@ -170,6 +195,38 @@ def test_american_spellings_of_options_are_accepted(capsys):
                         assert _commands._known(american, {british: option}, context) == british
     assert run("train", "x", "-o", "y", "--optimize-states", "--method", "pcfg") == 2
     assert "--optimise-states is for --method spectral" in capsys.readouterr().err
+
+
+def all_commands():
+    for name in app.COMMANDS:
+        command = app.load_command(name)
+        if not hasattr(command, "commands"):
+            yield name, command
+        else:
+            yield from ((f"{name} {below}", each) for below, each in command.commands.items())
+
+
+SPELLINGS = (*_commands._READ, *_commands._WRITTEN, *_commands._FORMATS)
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_likely_names_of_files_and_formats_are_answered_with_the_right_ones(capsys, spelling):
+    for words, command in all_commands():
+        options = {each for option in command.params for each in option.opts}
+        if spelling in options:
+            continue
+        assert run(*words.split(), spelling, "x") == 2
+        err = capsys.readouterr().err
+        assert err.startswith(f"eigentree: no such option {spelling}")
+        named = {
+            _commands._READ: {"--input-format"},
+            _commands._WRITTEN: {"--output-file", "--output-folder", "--output-format"},
+            _commands._FORMATS: {"--input-format", "--output-format"},
+        }
+        (successors,) = (new for old, new in named.items() if spelling in old)
+        assert {each for each in successors & options if each not in err} == set(), err
+        if spelling in _commands._READ:
+            assert all(each.metavar in err for each in command.params if each.opts[0][0] != "-")
 
 
 def test_completion_knows_commands_and_their_options():
@@ -297,8 +354,23 @@ def test_progress_off_a_terminal_tells_now_and_then(capsys, monkeypatch):
         for _ in range(4):
             advance(10)
     assert capsys.readouterr().err == (
-        "parsing: 20 of 40 after 11 s\nparsing: 40 of 40 after 22 s\nparsing: 40 done in 30 s\n"
+        "parsing: 20 of 40 sentences after 11 s\nparsing: 40 of 40 sentences after 22 s\n"
+        "parsing: 40 sentences in 30 s\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "unit", "shown"),
+    [
+        (1, None, "sentence", "1 sentence"),
+        (150, None, "sentence", "150 sentences"),
+        (150, 2000, "sentence", "150 of 2000 sentences"),
+        (0, 1, "run", "0 of 1 run"),
+        (40, 100, "%", "40 %"),
+    ],
+)
+def test_progress_has_a_unit(done, total, unit, shown):
+    assert _common._so_far(done, total, unit) == shown
 
 
 def test_progress_on_a_terminal_keeps_to_standard_error(capsys, monkeypatch):

@@ -434,7 +434,7 @@ def damaged(path) -> None:
     ("make", "message"),
     [
         (lambda path: None, "can't be read: No such file or directory"),  # noqa: ARG005
-        (lambda path: path.mkdir(), "isn't a file, so it can't be a model"),
+        (lambda path: path.mkdir(), "is a folder; expected a model file of kind 'parser'"),
         (lambda path: path.write_bytes(b""), "is empty, so it isn't an eigentree model"),
         (lambda path: path.write_text("(S (NN dog))\n" * 99), "isn't an eigentree model"),
         (pickled, "looks like a pickle, which could run code"),

@@ -45,7 +45,7 @@ def test_other_files_are_refused(tmp_path):
     hint = f"is a model of kind 'parser'; expected '{CODEC.kind}'; it is for eigentree parse$"
     with pytest.raises(ModelFileError, match=hint):
         DependencyParser.load(path)
-    save_model(path, {"kind": "reranker"}, {})
+    save_model(path, {"kind": "tagger"}, {})
     with pytest.raises(ModelFileError, match=r"expected 'dependency parser'$"):
         DependencyParser.load(path)
 

@@ -72,5 +72,5 @@ def test_what_is_refused(monkeypatch):
     with pytest.raises(SettingsError, match="scale is 0; it must be above 0"):
         as_png(draw_svg(TREE), scale=0)
     monkeypatch.setitem(sys.modules, "resvg_py", None)
-    with pytest.raises(SettingsError, match=r"pip install 'eigentree\[pictures\]' installs it"):
+    with pytest.raises(SettingsError, match=r"run pip install '\.\[pictures\]' in the source"):
         as_png(draw_svg(TREE))

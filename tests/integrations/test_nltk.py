@@ -121,7 +121,7 @@ def test_a_sentence_without_words_has_no_tree_to_give():
 
 def test_nltk_is_asked_for_where_it_is_absent(monkeypatch):
     monkeypatch.setitem(sys.modules, "nltk", None)
-    with pytest.raises(SettingsError, match=r"nltk is not installed; pip install 'eigentree\[nltk"):
+    with pytest.raises(SettingsError, match=r"nltk is not installed; run pip install '\.\[nltk\]'"):
         to_nltk(parse_tree("(NN ice)"))
 
 

@@ -117,6 +117,6 @@ def test_what_is_refused(results, monkeypatch):
     with pytest.raises(TypeError, match="a parse is expected, not Tree"):
         to_rows([results[0].tree])
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(SettingsError, match=r"pip install 'eigentree\[pandas\]'"):
+    with pytest.raises(SettingsError, match=r"run pip install '\.\[pandas\]' in the source"):
         to_frame(results)
     assert to_rows(results)

@@ -480,7 +480,7 @@ def test_spacy_is_asked_for_where_it_is_absent():
         "except SettingsError as error:\n    print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
-    assert "pip install 'eigentree[spacy]' installs it" in done.stdout
+    assert "; run pip install '.[spacy]' in the source folder of eigentree" in done.stdout
 
 
 def test_its_attributes_are_those_told_of():

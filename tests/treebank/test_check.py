@@ -141,7 +141,8 @@ def suggested(report):
 
 def test_suggestions(tmp_path):
     plain = examined(tmp_path, "(S (NP (DT a) (NN cat)) (VP (VBZ sleeps)))\n" * 20)
-    assert suggested(plain) == {"heads": "english", "states": "8"}
+    assert suggested(plain) == {"heads": "english", "method": "pcfg"}
+    assert plain.suggestions[-1].reason == "60 words are too few to estimate latent states"
     german = examined(
         tmp_path, "(VROOT (S (NP-SB (ART-NK Die) (NN-NK Katze)) (VVFIN-HD rennt)) ($. .))\n"
     )
@@ -160,8 +161,9 @@ def test_suggestions(tmp_path):
 
 
 def test_states_grow_with_the_treebank(tmp_path):
-    report = examined(tmp_path, ("(S " + "(A b) " * 100 + ")\n") * 700)
-    assert suggested(report)["states"] == "24"
+    for n_trees, states in ((9, None), (10, "8"), (700, "24")):
+        report = examined(tmp_path, ("(S " + "(A b) " * 100 + ")\n") * n_trees)
+        assert suggested(report).get("states") == states
 
 
 def test_an_empty_treebank_has_a_report(tmp_path):
@@ -200,7 +202,9 @@ def test_the_verb_lists_problems_and_fails():
 
 
 def test_the_verb_hands_on_cleaning(bank):
-    done = run(bank, "--json", "--trace-labels", "UH DT", "--cut-tags", "--separators", "=")
+    done = run(
+        bank, "--json", "--trace-labels", "UH DT", "--cut-tags", "--function-separators", "="
+    )
     found = json.loads(done.stdout)
     assert "UH" not in found["tags"]
     assert found["labels"]["NP-SBJ"] == 3

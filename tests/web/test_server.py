@@ -393,5 +393,6 @@ def test_without_the_extra_it_says_what_to_install():
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, encoding="utf-8")
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
-        "eigentree: eigentree serve requires fastapi; pip install 'eigentree[serve]'\n"
+        "eigentree: eigentree serve requires fastapi; run pip install '.[serve]' in the source "
+        "folder of eigentree\n"
     )

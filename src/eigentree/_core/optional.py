@@ -8,6 +8,11 @@ from contextlib import contextmanager
 from eigentree.errors import SettingsError
 
 
+def how_to_install(extra: str) -> str:
+    """The command that installs an extra of eigentree, which is not on a package index."""
+    return f"run pip install '.[{extra}]' in the source folder of eigentree"
+
+
 @contextmanager
 def require(extra: str) -> Iterator[None]:
     """Import a package that comes with an extra of eigentree.
@@ -26,6 +31,5 @@ def require(extra: str) -> Iterator[None]:
         yield
     except ModuleNotFoundError as error:
         raise SettingsError(
-            f"the package {error.name} is not installed; "
-            f"pip install 'eigentree[{extra}]' installs it"
+            f"the package {error.name} is not installed; {how_to_install(extra)}"
         ) from None

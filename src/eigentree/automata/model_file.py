@@ -12,8 +12,7 @@ from pydantic import BaseModel
 
 from eigentree.automata.hidden_markov import HiddenMarkovModel
 from eigentree.automata.model import OperatorModel
-from eigentree.errors import ModelFileError
-from eigentree.model_file import Codec, ModelFile, Parts, open_model
+from eigentree.model_file import Codec, ModelFile, Parts, open_model, wrong_kind
 from eigentree.treebank.lexicon import Lexicon, LexiconOptions
 
 Automaton = OperatorModel | HiddenMarkovModel
@@ -122,7 +121,4 @@ def load_automaton(path: str | Path) -> Automaton:
         return HIDDEN_MARKOV_CODEC.decode(file).model
     if kind == CODEC.kind:
         return CODEC.decode(file).model
-    raise ModelFileError(
-        f"{path}: is a model of kind {kind!r}; expected {CODEC.kind!r} or "
-        f"{HIDDEN_MARKOV_CODEC.kind!r}"
-    )
+    raise wrong_kind(path, kind, CODEC.kind, HIDDEN_MARKOV_CODEC.kind)

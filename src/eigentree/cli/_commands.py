@@ -22,14 +22,16 @@ from eigentree.cli._common import BAD_INPUT
 _METAVARS = {int: "N", float: "X", str: "TEXT", Path: "FILE"}
 # Options that had another name.  A command with both an old and its new name has the old one.
 RENAMED = {
-    "--input": ("--input-format",),
-    "--output": ("--output-format",),
-    "--format": ("--input-format", "--output-format"),
+    "--separators": ("--function-separators",),
     "--least-marginal": ("--min-marginal",),
     "--least-count": ("--min-count",),
     "--least-share": ("--min-share",),
     "--most": ("--limit",),
 }
+# Earlier and likely names of options for files and formats.
+_READ = ("--input", "--in", "--infile", "--in-file", "--input-file", "--file", "--files", "-i")
+_WRITTEN = ("--output", "--out", "--outfile", "--out-file", "--out-dir", "--output-dir", "--save")
+_FORMATS = ("--format", "--in-format", "--out-format", "--from", "--to", "-f")
 # Options that only some commands have, and why the others need none.
 _NEEDLESS = {"--on-error": "malformed input is always reported, and the rest is processed"}
 _AMERICAN = (
@@ -55,7 +57,7 @@ class Command(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write a section for the arguments, the options, and each group that options are in."""
-        sections: dict[str, list[tuple[str, str]]] = {}
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": []}
         for each in self.get_params(ctx):
             record = each.get_help_record(ctx)
             if record is None:
@@ -67,6 +69,8 @@ class Command(TyperCommand):
                 record = (name + "..." * (each.nargs != 1), record[1])
             sections.setdefault(title, []).append(record)
         for title, rows in sections.items():
+            if not rows:
+                continue
             with formatter.section(title):
                 formatter.write_dl(rows)
 
@@ -156,7 +160,7 @@ def _current(command: Command, ctx: Any, args: list[str]) -> list[str]:
     at = 0
     while at < len(words) and words[at] != "--":
         name, equals, value = words[at].partition("=")
-        if name.startswith("--"):
+        if name.startswith("--") or name in ("-i", "-f"):
             name = _known(name, options, ctx)
             words[at] = name + equals + value
         elif len(name) > 2:
@@ -179,7 +183,36 @@ def _known(name: str, options: dict[str, Any], ctx: Any) -> str:
     for new in RENAMED.get(name, ()):
         if new in options:
             ctx.fail(f"{name} is now {new}")
+    remedy = _remedy(name, options, ctx.command)
+    if remedy:
+        ctx.fail(f"no such option {name}; {remedy}")
     if name in _NEEDLESS:
         ctx.fail(f"this command has no {name}: {_NEEDLESS[name]}")
     near = get_close_matches(name, [each for each in options if each.startswith("--")], 1)
     return ctx.fail(f"no such option {name}" + (f"; did you mean {near[0]}?" if near else ""))  # type: ignore[no-any-return]  # it raises
+
+
+def _remedy(name: str, options: dict[str, Any], command: Command) -> str:
+    """What names files and formats in a command, where an option's name is about these."""
+    arguments = [str(each.metavar) for each in command.params if each.param_type_name == "argument"]
+    offers: list[tuple[bool, str]] = []
+    if name in _READ:
+        offers = [
+            (bool(arguments), f"files as arguments ({', '.join(arguments)})"),
+            ("--input-format" in options, "their format with --input-format"),
+        ]
+    elif name in _WRITTEN:
+        offers = [
+            ("--output-file" in options, "the file with --output-file (-o)"),
+            ("--output-folder" in options, "the folder with --output-folder (-o)"),
+            ("--output-format" in options, "its format with --output-format"),
+        ]
+    elif name in _FORMATS:
+        offers = [
+            ("--input-format" in options, "the format of the input with --input-format"),
+            ("--output-format" in options, "the format of the output with --output-format"),
+        ]
+    elif name.removeprefix("--").upper() in arguments:
+        return f"{name.removeprefix('--').upper()} is an argument"
+    given = [text for applies, text in offers if applies]
+    return f"name {', '.join(given)}" if given else ""

@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 
 import typer
 
-from eigentree.errors import EigentreeError, WorkerError
+from eigentree.errors import EigentreeError, WorkerError, counted
 
 Item = TypeVar("Item")
 
@@ -121,7 +121,7 @@ def notice(remark: object) -> None:
 
 @contextmanager
 def progress(
-    doing: str, total: int | None = None, *, quiet: bool = False
+    doing: str, total: int | None = None, *, unit: str = "sentence", quiet: bool = False
 ) -> Iterator[Callable[[int], None]]:
     """Show how far a task is; the value is a function to call with each number of steps done.
 
@@ -131,6 +131,8 @@ def progress(
         What is going on, as in "parsing".
     total
         Number of steps, or None when it is not known, as on a pipe.
+    unit
+        What one step is, in the singular; "%" where the steps are percentages.
     quiet
         Show nothing.
 
@@ -144,19 +146,38 @@ def progress(
         yield lambda steps: None  # noqa: ARG005 - a step that shows nothing
     elif sys.stderr.isatty():
         with _bar() as bar:
-            task = bar.add_task(doing, total=total)
-            yield lambda steps: bar.advance(task, steps)
+            task = bar.add_task(doing, total=total, so_far=_so_far(0, total, unit))
+            done = 0
+
+            def advance(steps: int) -> None:
+                nonlocal done
+                done += steps
+                bar.update(task, completed=done, so_far=_so_far(done, total, unit))
+
+            yield advance
     else:
-        lines = _Lines(doing, total)
+        lines = _Lines(doing, total, unit)
         yield lines.advance
         lines.close()
 
 
+def _so_far(done: int, total: int | None, unit: str) -> str:
+    """How many steps are done: "20 of 40 sentences", "1 sentence", "40 %"."""
+    if unit == "%":
+        return f"{done} %"
+    return counted(done, unit) if total is None else f"{done} of {counted(total, unit)}"
+
+
 def track(
-    items: Iterable[Item], doing: str, total: int | None = None, *, quiet: bool = False
+    items: Iterable[Item],
+    doing: str,
+    total: int | None = None,
+    *,
+    unit: str = "sentence",
+    quiet: bool = False,
 ) -> Iterator[Item]:
     """Yield items and show progress; an item counts as done when the next is requested."""
-    with progress(doing, total, quiet=quiet) as advance:
+    with progress(doing, total, unit=unit, quiet=quiet) as advance:
         for item in items:
             yield item
             advance(1)
@@ -166,7 +187,6 @@ def _bar() -> Any:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
-        MofNCompleteColumn,
         Progress,
         TextColumn,
         TimeRemainingColumn,
@@ -175,7 +195,7 @@ def _bar() -> Any:
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
-        MofNCompleteColumn(),
+        TextColumn("{task.fields[so_far]}"),
         TimeRemainingColumn(),
     )
     return Progress(*columns, console=Console(stderr=True), transient=True)
@@ -184,9 +204,10 @@ def _bar() -> Any:
 class _Lines:
     """Progress for log files: a line at times, and one at the end of what took a while."""
 
-    def __init__(self, doing: str, total: int | None) -> None:
+    def __init__(self, doing: str, total: int | None, unit: str) -> None:
         self.doing = doing
-        self.total = "" if total is None else f" of {total}"
+        self.total = total
+        self.unit = unit
         self.done = 0
         self.started = self.reported = time.monotonic()
 
@@ -195,8 +216,10 @@ class _Lines:
         now = time.monotonic()
         if now - self.reported >= SECONDS_BETWEEN_LINES:
             self.reported = now
-            message(f"{self.doing}: {self.done}{self.total} after {now - self.started:.0f} s")
+            so_far = _so_far(self.done, self.total, self.unit)
+            message(f"{self.doing}: {so_far} after {now - self.started:.0f} s")
 
     def close(self) -> None:
         if self.reported > self.started:
-            message(f"{self.doing}: {self.done} done in {time.monotonic() - self.started:.0f} s")
+            so_far = _so_far(self.done, None, self.unit)
+            message(f"{self.doing}: {so_far} in {time.monotonic() - self.started:.0f} s")

@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from eigentree.cli._common import message
 from eigentree.errors import SettingsError, TreebankFormatError
+
+_END_OF_INPUT = "Ctrl-Z and Enter" if os.name == "nt" else "Ctrl-D"
 
 
 def check_inputs(inputs: Iterable[str]) -> None:
@@ -36,6 +40,12 @@ def check_inputs(inputs: Iterable[str]) -> None:
             why = errno.EACCES
         if why is not None:
             raise TreebankFormatError(f"{file}: can't be read: {os.strerror(why)}")
+
+
+def note_waiting(inputs: Iterable[str], *, quiet: bool = False) -> None:
+    """Report that input is read from the terminal, where it is: otherwise nothing would happen."""
+    if "-" in inputs and sys.stdin is not None and sys.stdin.isatty():
+        message(f"reading from the terminal; end the input with {_END_OF_INPUT}", quiet=quiet)
 
 
 def check_output(output: str, inputs: Iterable[str] = (), *, model: bool = False) -> None:

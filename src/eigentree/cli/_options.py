@@ -133,7 +133,7 @@ SecondArgument = Annotated[
 SeparatorOption = Annotated[
     str,
     typer.Option(
-        "--separators",
+        "--function-separators",
         metavar="CHARACTERS",
         help="A phrase's label ends before the first of these characters.",
     ),

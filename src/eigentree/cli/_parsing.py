@@ -11,6 +11,7 @@ import re
 import select
 import sys
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
@@ -23,6 +24,7 @@ import typer
 from eigentree._core.batching import BATCH, batches, map_batches
 from eigentree._core.json_text import json_line
 from eigentree.cli._common import BAD_INPUT, message, notice, track
+from eigentree.cli._files import note_waiting
 from eigentree.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -41,6 +43,8 @@ InputFormat = Literal[
     "raw", "tokens", "tagged", "conllu", "trees", "bracketed", "half-trees", "json"
 ]  # fmt: skip
 
+# Formats with a sentence in each line.
+_LINE_FORMATS = ("tokens", "tagged", "bracketed", "half-trees", "json")
 # How a tree begins, and hardly any text: a phrase with another inside.
 _TREE_START = re.compile(r"\(\s*[^\s()]*\s*\([^\s()]+\s+[^\s)]")
 
@@ -124,6 +128,40 @@ class InputErrors:
             raise typer.Exit(BAD_INPUT)
 
 
+class DelayedErrors(InputErrors):
+    """Errors found while sentences are read ahead, reported when these are written.
+
+    So messages are in the order of the sentences, whatever the number of processes.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._new: list[str] = []
+        self._waiting: deque[list[str]] = deque()
+
+    def report(self, problem: str) -> None:
+        """Keep an error for the next sentence that `following` gives."""
+        self._new.append(problem)
+
+    def following(self, sentences: Iterable[InputSentence]) -> Iterator[InputSentence]:
+        """The sentences, each with the errors that were found before it is given."""
+        for sentence in sentences:
+            self._waiting.append(self._new)
+            self._new = []
+            yield sentence
+
+    def report_next(self) -> None:
+        """Report the errors of the next sentence."""
+        for problem in self._waiting.popleft():
+            super().report(problem)
+
+    def leave(self) -> None:
+        """Report the errors that are left, and end with exit code 2 if there were any."""
+        for problem in self._new:
+            super().report(problem)
+        super().leave()
+
+
 Sink = Callable[[TextIO], AbstractContextManager[Callable[[Rendered], None]]]
 
 
@@ -147,10 +185,13 @@ class Product(ABC, Generic[AnyParser]):
         What progress calls the work.
     per_process
         Sentences that a worker process gets at a time.
+    input_format
+        The format of the input.
     """
 
     doing: ClassVar[str] = "parsing"
     per_process: ClassVar[int] = BATCH
+    input_format: str
 
     @abstractmethod
     def open(self, *, verify: bool = True) -> AnyParser:
@@ -210,10 +251,11 @@ def run_parse(
     from eigentree.treebank.io.text_files import write_whole
 
     inputs = files or ["-"]
+    note_waiting(inputs, quiet=quiet)
     # Opened here in any case, so that a bad model is reported before any worker starts.
     parser = product.open()
-    errors = InputErrors()
-    sentences = product.read(parser, inputs, errors)
+    errors = DelayedErrors()
+    sentences = errors.following(product.read(parser, inputs, errors))
     size, sink = product.batch_size(parser), product.sink(parser)
     rendered: Iterator[Rendered]
     if jobs == 1:
@@ -227,10 +269,13 @@ def run_parse(
         rendered = map_batches(_begin, product, full, jobs)
     with write_whole(output_file) as out, sink(out) as write:
         # On a terminal the trees themselves show the progress.
-        for each in track(rendered, product.doing, quiet=quiet or out.isatty()):
+        hidden = quiet or out.isatty()
+        total = None if hidden else count_sentences(inputs, product.input_format)
+        for each in track(rendered, product.doing, total, quiet=hidden):
             write(each)
+            errors.report_next()
             if each.failed:
-                errors.report(each.note)
+                InputErrors.report(errors, each.note)
             elif each.note:
                 message(f"eigentree: {each.note}", quiet=quiet)
     errors.leave()
@@ -320,6 +365,7 @@ def read_input(
     labels: Collection[str] = (),
     splitting: Splitting | None = None,
     ignore_tags: bool = False,
+    quiet: bool = False,
 ) -> Iterator[InputSentence]:
     """The sentences of files in order, unreadable ones without words; see `reported`.
 
@@ -339,6 +385,8 @@ def read_input(
         How raw text is split; needed for that format.
     ignore_tags
         Give no tags.
+    quiet
+        Give no warning where raw text looks like another format.
     """
     from eigentree.tokenisation.reader import read_text
     from eigentree.treebank.cleaning import CleaningOptions
@@ -349,13 +397,13 @@ def read_input(
     for file in files:
         name = displayed_name(file)
         # A line is a sentence or part of one, so the rest can be read after a bad one.
-        with open_text(file, keep_bad_bytes=True, notice=notice) as lines:
+        with open_text(file, keep_bad_bytes=True, notice=None if quiet else notice) as lines:
             if input_format == "raw":
                 assert splitting is not None
                 yield from (
                     _of_text(next(numbers), name, each)
                     for each in read_text(
-                        text_lines(lines, name), splitting.scheme, name=name,
+                        text_lines(lines, name, quiet=quiet), splitting.scheme, name=name,
                         wrapped=splitting.wrapped,
                     )
                 )  # fmt: skip
@@ -383,6 +431,24 @@ def json_result(record: Mapping[str, Any], problem: str | None) -> str:
     return json_line(record)
 
 
+def count_sentences(files: Iterable[str], input_format: str) -> int | None:
+    """The number of sentences in files, where it can be counted at once: by lines of plain files.
+
+    Malformed sentences may count too; it is for progress only.
+    """
+    from eigentree.treebank.io.text_files import is_plain_text
+
+    if input_format not in (*_LINE_FORMATS, "conllu"):
+        return None
+    total = 0
+    for file in files:
+        if not is_plain_text(file):
+            return None
+        with Path(file).open(encoding="latin-1") as lines:
+            total += sum(input_format != "conllu" or line.startswith("1\t") for line in lines)
+    return total
+
+
 def reported(sentences: Iterable[InputSentence], errors: InputErrors) -> Iterator[InputSentence]:
     """All sentences, with a report of each that can't be read."""
     for sentence in sentences:
@@ -402,7 +468,7 @@ def _of_text(number: int, name: str, read: ReadText) -> InputSentence:
     )
 
 
-def text_lines(lines: Iterable[str], name: str) -> Iterator[str]:
+def text_lines(lines: Iterable[str], name: str, *, quiet: bool = False) -> Iterator[str]:
     """Lines of raw text, with a warning where the first of them looks like a tree.
 
     Parameters
@@ -411,6 +477,8 @@ def text_lines(lines: Iterable[str], name: str) -> Iterator[str]:
         As they are.
     name
         What the warning calls their file.
+    quiet
+        Give no warning.
     """
     from eigentree.treebank.io.brackets import CONLLU_LINE
 
@@ -423,6 +491,7 @@ def text_lines(lines: Iterable[str], name: str) -> Iterator[str]:
                 if pattern.match(start):
                     message(
                         f"eigentree: {name} looks like {what}, but is read as raw text; "
-                        "see --input-format"
+                        "see --input-format",
+                        quiet=quiet,
                     )
         yield line

@@ -100,7 +100,9 @@ class Stages:
             if stage in self._notes:
                 message(self._notes[stage], quiet=self._quiet)
             self._stage, self._shown, self._began = stage, 0, cpu_seconds()
-            self._advance = self._bar.enter_context(progress(stage, 100, quiet=self._quiet))
+            self._advance = self._bar.enter_context(
+                progress(stage, 100, unit="%", quiet=self._quiet)
+            )
         percent = int(100 * share)
         if percent > self._shown:
             self._advance(percent - self._shown)

@@ -9,7 +9,7 @@ import typer
 
 from eigentree.cli._commands import Command, Group, new_group
 from eigentree.cli._common import message, notice
-from eigentree.cli._files import check_checkpoint, check_inputs, check_output
+from eigentree.cli._files import check_checkpoint, check_inputs, check_output, note_waiting
 from eigentree.cli._options import (
     JobsOption,
     ModelFileOption,
@@ -171,6 +171,7 @@ def train(
     inputs = files or ["-"]
     check_used(method, USED_BY, locals())
     read_files = [*inputs, *([] if dev is None else [dev])]
+    note_waiting(inputs, quiet=quiet)
     check_inputs(read_files)
     check_output(output, read_files, model=True)
     check_checkpoint(checkpoint, output, read_files)
@@ -271,6 +272,7 @@ def score(
         raise SettingsError("no model given; name one, written by automaton train, with --model")
     inputs = files or ["-"]
     check_inputs(inputs)
+    note_waiting(inputs)
     check_output(output_file, [model, *inputs])
     trained = load_automaton(model)
     if following and isinstance(trained, HiddenMarkovModel):

@@ -15,6 +15,7 @@ from eigentree.cli._common import BAD_INPUT, message
 from eigentree.cli._options import CutTagsOption, FunctionTagsOption, JsonOption, SeparatorOption
 from eigentree.cli._output import result_console
 from eigentree.errors import SettingsError
+from eigentree.treebank.io.text_files import displayed_name
 
 if TYPE_CHECKING:
     from eigentree.treebank.check_constituency import TreebankReport
@@ -84,7 +85,7 @@ def check(
     trace_words: Annotated[
         str, typer.Option(metavar="WORDS", help="Words to remove everywhere, space-separated.")
     ] = "",
-    separators: SeparatorOption = "-=",
+    function_separators: SeparatorOption = "-=",
     keep_function_tags: FunctionTagsOption = False,
     cut_tags: CutTagsOption = False,
     limit: Annotated[
@@ -100,7 +101,7 @@ def check(
 ) -> None:
     """Report what is in a treebank, what is wrong with it, and which settings suit it.
 
-    All malformed trees are listed, and the exit code is 2 if there are any.
+    All malformed trees are listed.  The exit code is 2 if there are any, or no trees at all.
     """
     if print_heads is not None:
         from eigentree.treebank.heads import head_rules
@@ -119,7 +120,7 @@ def check(
     cleaning = CleaningOptions(
         trace_labels=tuple(trace_labels.split()),
         trace_words=tuple(trace_words.split()),
-        function_separators=separators,
+        function_separators=function_separators,
         keep_function_tags=keep_function_tags,
         cut_tags=cut_tags,
     )
@@ -134,9 +135,7 @@ def check(
     )
     wrapper = None if report.wrapper is None else f"outer bracket: ({report.wrapper} ...)"
     _finish(files, report, _SHOWN_AS, tables, as_json, wrapper)
-    if treebank.problems:
-        message(f"malformed trees: {len(treebank.problems)}")
-        raise typer.Exit(BAD_INPUT)
+    _leave(files, "tree", len(treebank.problems), n_read=report.counts["trees"])
 
 
 def _are_conllu(files: list[str], input_format: InputFormat) -> bool:
@@ -162,8 +161,16 @@ def _check_dependencies(files: list[str], limit: int, as_json: bool) -> None:
         ("Relations", report.relations, _MAX_LABELS),
     )
     _finish(files, report, _DEPENDENCIES_SHOWN_AS, tables, as_json)
-    if bank.problems:
-        message(f"malformed sentences: {len(bank.problems)}")
+    _leave(files, "sentence", len(bank.problems), n_read=report.counts["sentences"])
+
+
+def _leave(files: list[str], noun: str, n_malformed: int, n_read: int) -> None:
+    """End with exit code 2 if anything is malformed, or there is nothing."""
+    if n_malformed:
+        message(f"malformed {noun}s: {n_malformed}")
+    elif not n_read:
+        message(f"eigentree: {', '.join(map(displayed_name, files))}: no {noun}s")
+    if n_malformed or not n_read:
         raise typer.Exit(BAD_INPUT)
 
 

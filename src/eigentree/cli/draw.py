@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from eigentree.cli._common import message, notice
-from eigentree.cli._files import check_output
+from eigentree.cli._files import check_output, note_waiting
 from eigentree.cli._options import OnError, OutputOption
 from eigentree.cli._output import write_picture
 from eigentree.errors import SettingsError, counted
@@ -98,6 +98,7 @@ def draw(
     if width is None:
         width = shutil.get_terminal_size((100, 24)).columns if output_file == "-" else 100
     check_output(output_file, [file])
+    note_waiting([file])
     name = displayed_name(file)
     with open_text(file, keep_bad_bytes=on_error == "skip", notice=notice) as text:
         is_conllu, lines = _recognise(text)

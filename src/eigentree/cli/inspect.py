@@ -15,7 +15,7 @@ from eigentree.cli._options import (
     OptionalModelOption,
     model_and_files,
 )
-from eigentree.errors import ModelFileError, SettingsError
+from eigentree.errors import SettingsError
 
 # By the kind of a model, the module that prints its summary.
 _SHOWN_BY = {
@@ -52,13 +52,14 @@ def inspect(
     """
     from eigentree.base import kind_of, load
     from eigentree.cli.constituency.inspect import NO_KRUSKAL_FORM, add_measured
-    from eigentree.data.catalogue import resolve_model
+    from eigentree.data.catalogue import displayed_model, resolve_model
+    from eigentree.model_file import wrong_kind
 
     name, _ = model_and_files(model, arguments or [], "")
     path = resolve_model(name)
     kind = kind_of(path)
     if kind not in _SHOWN_BY:
-        raise ModelFileError(f"{path}: is a model of kind {kind!r}, which is no parser")
+        raise wrong_kind(path, kind, *_SHOWN_BY)
     if measure and kind != "parser":
         raise SettingsError(NO_KRUSKAL_FORM)
     module = import_module(_SHOWN_BY[kind])
@@ -66,7 +67,7 @@ def inspect(
         report = module.describe(str(path))
     else:
         parser = load(path)
-        report = {"file": str(path), "bytes": path.stat().st_size, **parser.summary()}
+        report = {"file": displayed_model(path), "bytes": path.stat().st_size, **parser.summary()}
         if measure:
             add_measured(parser, report["kruskal"])
     if as_json:

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from eigentree._core.optional import how_to_install
 from eigentree.cli._common import FAILED, WorkFailedError, message
 from eigentree.cli._options import QuietOption
 from eigentree.data.catalogue import CONSTITUENTS, DEPENDENCIES, bundled_path
@@ -93,8 +94,8 @@ def serve(
 
     The default models are the bundled English ones.  Requests name a model by its file; the first
     of each kind is the default.  The service is reachable from this machine only, unless --host is
-    given.  API documentation is at /docs, request limits at /api/limits.  Requires the extra: pip
-    install 'eigentree[serve]'.
+    given.  API documentation is at /docs, request limits at /api/limits.  Requires the extra serve:
+    pip install '.[serve]' in the source folder.
     """
     _check_installed()
     from eigentree.web.app import Service
@@ -146,5 +147,5 @@ def _check_installed() -> None:
     missing = [name for name in _NEEDED if find_spec(name) is None]
     if missing:
         raise SettingsError(
-            f"eigentree serve requires {' and '.join(missing)}; pip install 'eigentree[serve]'"
+            f"eigentree serve requires {' and '.join(missing)}; {how_to_install('serve')}"
         )

@@ -188,7 +188,9 @@ def _display(
                 kernels.append("parsing" if kind == CONSTITUENCY else kind)
                 warn_of_compilation(*kernels, quiet=quiet)
             if has_bar:
-                advance = shown.enter_context(progress("runs", at.total, quiet=quiet))
+                advance = shown.enter_context(
+                    progress("training and parsing", at.total, unit="run", quiet=quiet)
+                )
             advance(at.done)
 
         def show(at: RunProgress) -> None:

@@ -9,7 +9,7 @@ import typer
 
 from eigentree.cli._commands import Command, new_group
 from eigentree.cli._common import BAD_INPUT, message
-from eigentree.cli._files import check_inputs, check_output
+from eigentree.cli._files import check_inputs, check_output, note_waiting
 from eigentree.cli._options import OutputOption, QuietOption, SeedOption, SentencesArgument
 from eigentree.cli._output import warn_of_compilation
 from eigentree.cli._parsing import InputErrors, read_input, reported
@@ -57,7 +57,7 @@ def brown(
     options = BrownOptions(clusters, min_count)
     _check_files(files, output_file)
     errors = InputErrors()
-    sentences = _sentences(files, input_format, errors)
+    sentences = _sentences(files, input_format, errors, quiet=quiet)
     warn_of_compilation("clusters", quiet=quiet)
     with Stages(quiet) as stages:
         result = learn_brown(sentences, options, progress=stages)
@@ -91,7 +91,9 @@ def assign(
     clusters = read_clusters(known)
     errors = InputErrors()
     warn_of_compilation("clusters", quiet=quiet)
-    result = assign_words(clusters, _sentences(files, input_format, errors), min_count=min_count)
+    result = assign_words(
+        clusters, _sentences(files, input_format, errors, quiet=quiet), min_count=min_count
+    )
     write_clusters(result, output_file)
     number = len(result.words) - len(clusters.words)
     _report(output_file, f"{counted(number, 'new word')} in {len(result)} clusters", quiet)
@@ -135,7 +137,7 @@ def cca(
     options = CCAOptions(dimensions, window, vocabulary, method, square_root)
     _check_files(files, output_file)
     errors = InputErrors()
-    sentences = _sentences(files, input_format, errors)
+    sentences = _sentences(files, input_format, errors, quiet=quiet)
     with Stages(quiet) as stages:
         result = learn_cca(sentences, options, seed=seed, progress=stages)
     write_vectors(result, output_file)
@@ -182,9 +184,10 @@ def _check_files(files: list[str] | None, output: str) -> None:
 
 
 def _sentences(
-    files: list[str] | None, input_format: InputFormat, errors: InputErrors
+    files: list[str] | None, input_format: InputFormat, errors: InputErrors, *, quiet: bool
 ) -> Iterator[list[str]]:
     """The words of each sentence, none for an unreadable one."""
+    note_waiting(files or ["-"], quiet=quiet)
     return (each.words for each in reported(read_input(files or ["-"], input_format), errors))
 
 

@@ -27,6 +27,12 @@ def resolve_model(model: str | Path) -> Path:
     return path
 
 
+def displayed_model(path: str | Path) -> str:
+    """How messages call a model: by its name if it is bundled, otherwise by its path."""
+    path = Path(path)
+    return path.stem if path.parent == FOLDER else str(path)
+
+
 def bundled_path(name: str) -> Path:
     """The path of the bundled model of this name, whatever files the working folder holds."""
     return FOLDER / f"{name}.egt"

@@ -31,6 +31,7 @@ LONG_CHAIN = 4
 LONGEST_NAME = 8  # labels of a chain that are named
 WELL_KNOWN = 0.9  # share of a treebank's nodes that a head table must know to be suggested
 
+_MIN_WORDS = 1_000  # of a treebank for which latent states are suggested
 _TRACE_LIKE = re.compile(r"\*(?:[^*]+\*)?-[0-9]+|\*[^*]+\*")
 _BINARISED = re.compile(r"^@.|.\|<|.[+^]|.\|.*[-+].*\|")
 _MARKS = re.compile(r"\W")
@@ -281,10 +282,12 @@ def _suggestions(
         reason = f"the best packaged table, {best}, knows only {share}; edit one of your own"
         found.append(Suggestion("heads", "rightmost", reason))
     n_words = tally.words.total()
-    states = 8 if n_words < 30_000 else 16 if n_words < 60_000 else 24
-    found.append(
-        Suggestion("states", str(states), f"for {n_words:,} {'word' if n_words == 1 else 'words'}")
-    )
+    if n_words < _MIN_WORDS:
+        few = f"{counted(n_words, 'word is', 'words are')} too few to estimate latent states"
+        found.append(Suggestion("method", "pcfg", few))
+    else:
+        states = 8 if n_words < 30_000 else 16 if n_words < 60_000 else 24
+        found.append(Suggestion("states", str(states), f"for {n_words:,} words"))
     return found
 
 

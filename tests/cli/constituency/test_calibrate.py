@@ -24,7 +24,7 @@ def folder(tmp_path_factory) -> Path:
     (folder / "dev.mrg").write_text("".join(held_out[:40]), "utf-8")
     (folder / "test.mrg").write_text("".join(held_out[40:70]), "utf-8")
     code, out, _ = run_verb(
-        "calibrate", folder / "plain.egt", folder / "dev.mrg", "-o", folder / "model.egt", "-q"
+        "calibrate", folder / "plain.egt", folder / "dev.mrg", "-o", folder / "model.egt"
     )
     assert code == 0
     (folder / "table").write_text(out, "utf-8")

@@ -127,7 +127,7 @@ def test_what_cannot_be_read_costs_no_other(model, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["-m", "."], "is a folder; surprisal requires a single model"),
+        (["-m", "."], ".: is a folder; expected a model file of kind 'parser'"),
         (["-m", "x.egt", "--use-tags"], "--use-tags requires input with tags"),
     ],
 )

@@ -161,7 +161,7 @@ def test_nothing_is_suggested_for_no_trees(tmp_path):
     empty = tmp_path / "empty.mrg"
     empty.write_text("\n")
     code, out, err = run_verb("check", empty)
-    assert (code, out.split(), err) == (0, ["0", "trees"], "")
+    assert (code, out.split(), err) == (2, ["0", "trees"], f"eigentree: {empty}: no trees\n")
     assert json.loads(run_verb("check", empty, "--json")[1])["suggestions"] == []
 
 
@@ -169,8 +169,8 @@ def test_stages_end_when_training_fails(treebank, tmp_path, monkeypatch):
     ended: list[str] = []
 
     @contextlib.contextmanager
-    def bar(doing, total=None, *, quiet=False):
-        assert (total, quiet) == (100, False)
+    def bar(doing, total=None, *, unit="sentence", quiet=False):
+        assert (total, unit, quiet) == (100, "%", False)
         try:
             yield lambda steps: None  # noqa: ARG005
         finally:

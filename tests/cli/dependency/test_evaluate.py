@@ -231,7 +231,7 @@ def test_check_tells_dependencies_by_name_or_by_option(files, tmp_path):
 def test_check_of_an_empty_file(files):
     (name,) = files(empty="")
     done = run("check", name)
-    assert done.exit_code == 0
+    assert (done.exit_code, done.stderr) == (2, f"eigentree: {name}: no sentences\n")
     assert ["0", "sentences"] in cells(done.stdout)
 
 

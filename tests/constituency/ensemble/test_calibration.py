@@ -26,7 +26,8 @@ def test_an_ensemble_is_calibrated_in_its_folder(ensemble_folder, tmp_path):
     code, _, err = run_verb("calibrate", folder, trees, "-o", tmp_path / "model.egt", "-q")
     assert code == 2
     assert "the ensemble's own folder for an ensemble" in err
-    code, _, _ = run_verb("calibrate", folder, trees, "-o", folder, "-q")
+    code, out, _ = run_verb("calibrate", folder, trees, "-o", folder, "-q")
+    assert out == ""
     assert code == 0
     plain, calibrated = EnsembleParser.load(ensemble_folder), EnsembleParser.load(folder)
     words, tags = sampled_trees()[61].words(), sampled_trees()[61].tags()

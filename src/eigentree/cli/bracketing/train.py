@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from eigentree.cli._common import message, progress, track
-from eigentree.cli._files import check_inputs, check_output
+from eigentree.cli._files import check_inputs, check_output, note_waiting
 from eigentree.cli._options import (
     JobsOption,
     ModelFileOption,
@@ -204,6 +204,7 @@ def train(
     check_used(method, USED_BY, locals())
     read_files = [*inputs, *(each for each in (vectors, brown) if each is not None)]
     check_inputs(read_files)
+    note_waiting(inputs, quiet=quiet)
     check_output(output, read_files, model=True)
     from_metric = method == "taught-contexts"
     metric = changed(
@@ -226,7 +227,7 @@ def train(
     sentences = read_tagged(inputs, input_format, tag_column)
     if method == "constituent-context":
         text = _words_and_tags(reported(sentences, errors))
-        with progress("learning", contexts.iterations, quiet=quiet) as advance:
+        with progress("learning", contexts.iterations, unit="iteration", quiet=quiet) as advance:
 
             def step(_stage: str, _fraction: float) -> None:
                 advance(1)

@@ -89,7 +89,8 @@ def calibrate(
                     colour,
                 )
             )
-    show(rows)
+    if not quiet:
+        show(rows)
     if isinstance(parser, EnsembleParser):
         save_calibrations(Path(output), calibrations)
     else:

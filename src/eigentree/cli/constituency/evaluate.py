@@ -62,7 +62,7 @@ def evaluate(
             "--count-roots", help="Count outermost brackets such as ( and ROOT, as EVALB does."
         ),
     ] = False,
-    separators: SeparatorOption = "-=",
+    function_separators: SeparatorOption = "-=",
     align: AlignOption = False,
     labels: Annotated[bool, typer.Option("--labels", help="Add the scores of each label.")] = False,
     per_sentence: PerSentenceOption = None,
@@ -78,7 +78,7 @@ def evaluate(
     from eigentree.evaluation.tables import scores
     from eigentree.evaluation.tables.scoring import score_files
 
-    options = _options(mode, parameters, cut_off, count_roots, separators)
+    options = _options(mode, parameters, cut_off, count_roots, function_separators)
     files = [parsed] if second is None else [parsed, second]
     check_scored_files([gold, *files, *([] if parameters is None else [parameters])], per_sentence)
     reference = _read(gold, on_error)

@@ -42,7 +42,7 @@ from eigentree.cli._parsing import (
 )
 from eigentree.cli._training import changed
 from eigentree.cli.constituency._constraints import known_names, with_constraints
-from eigentree.data.catalogue import CONSTITUENTS
+from eigentree.data.catalogue import CONSTITUENTS, displayed_model
 from eigentree.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -246,7 +246,9 @@ class _Constituency(Product["ConstituencyParser | EnsembleParser"]):
         from eigentree.constituency.parser import ConstituencyParser
 
         if self.lean:
-            raise SettingsError(f"--lean requires an ensemble; {self.model} is not its folder")
+            raise SettingsError(
+                f"--lean requires an ensemble; {displayed_model(self.model)} is a single model"
+            )
         parser = ConstituencyParser.load(self.model, verify=verify)
         options = changed(
             parser.options,
@@ -307,6 +309,7 @@ class _Constituency(Product["ConstituencyParser | EnsembleParser"]):
             labels=known_names(parser, self.input_format),
             splitting=splitting_of(parser, self.input_format, self.tokeniser, wrapped=self.wrapped),
             ignore_tags=self.ignore_tags,
+            quiet=self.quiet,
         )
         sentences = reported(sentences, errors)
         if self.constraints is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, TextIO
 
 import typer
@@ -103,8 +102,6 @@ def surprisal(
     unreadable and too long ones are reported, and the exit code is 2.
     """
     model = model_path(model, CONSTITUENTS)
-    if Path(model).is_dir():
-        raise SettingsError(f"{model} is a folder; surprisal requires a single model")
     if use_tags and input_format in ("raw", "tokens"):
         raise SettingsError(f"--use-tags requires input with tags; {input_format} has none")
     check_inputs(files or [])
@@ -153,6 +150,7 @@ class _Surprisals(Product["ConstituencyParser"]):
             cleaning=parser.cleaning,
             splitting=splitting_of(parser, self.input_format, self.tokeniser, wrapped=self.wrapped),
             ignore_tags=not self.use_tags,
+            quiet=self.quiet,
         )
         return reported(sentences, errors)
 

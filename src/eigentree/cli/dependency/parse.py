@@ -33,7 +33,7 @@ from eigentree.cli._parsing import (
     splitting_of,
 )
 from eigentree.cli._training import changed
-from eigentree.data.catalogue import DEPENDENCIES
+from eigentree.data.catalogue import DEPENDENCIES, displayed_model
 from eigentree.errors import SettingsError
 
 if TYPE_CHECKING:
@@ -140,14 +140,19 @@ class _Dependencies(Product["DependencyParser"]):
     ) -> Iterator[InputSentence]:
         if parser.tagger is None and (self.ignore_tags or self.input_format in ("raw", "tokens")):
             raise SettingsError(
-                f"{self.model} has no tagger; give tags with --input-format tagged or conllu"
+                f"{displayed_model(self.model)} has no tagger; give tags with --input-format "
+                "tagged or conllu"
             )
         splitting = splitting_of(parser, self.input_format, self.tokeniser, wrapped=self.wrapped)
         warn_of_compilation("dependencies", quiet=self.quiet)
         if self.input_format == "conllu":
             return reported(_tagged(self._read_conllu(parser, files), parser), errors)
         sentences = read_input(
-            files, self.input_format, splitting=splitting, ignore_tags=self.ignore_tags
+            files,
+            self.input_format,
+            splitting=splitting,
+            ignore_tags=self.ignore_tags,
+            quiet=self.quiet,
         )
         return reported(_tagged(map(_with_columns, sentences), parser), errors)
 
@@ -157,10 +162,11 @@ class _Dependencies(Product["DependencyParser"]):
         from eigentree.treebank.tag_schemes import tags_of
 
         number = 0
+        remark = None if self.quiet else notice
         for file in files:
             name = displayed_name(file)
             # An empty line ends a sentence, so the rest can be read after a bad one.
-            with open_text(file, keep_bad_bytes=True, notice=notice) as lines:
+            with open_text(file, keep_bad_bytes=True, notice=remark) as lines:
                 comments: list[str] = []
                 for record in read_conllu(
                     lines, name=name, on_error="skip", heads="ignore", at_end=comments.extend

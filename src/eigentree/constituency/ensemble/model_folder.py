@@ -29,7 +29,7 @@ from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.constituency.grammar.pcfg import equal_backbones
 from eigentree.constituency.parser import ConstituencyParser
 from eigentree.errors import EigentreeError, ModelFileError
-from eigentree.model_file import header_problem, open_model, save_model
+from eigentree.model_file import ENSEMBLE_INDEX, header_problem, open_model, save_model
 from eigentree.treebank.heads import PACKAGED_TABLES, HeadRules, head_rules, read_head_rules
 from eigentree.treebank.io.text_files import open_text
 from eigentree.words.tagger import Tagger
@@ -37,7 +37,6 @@ from eigentree.words.tagger import Tagger
 KIND = "ensemble"
 RERANKER = "reranker"
 CALIBRATION = "calibration"
-INDEX = "ensemble.egt"
 
 
 class _MemberEntry(BaseModel):
@@ -92,7 +91,7 @@ def make_folders(folder: Path, folds: int) -> None:
 
 def index_path(folder: Path) -> Path:
     """Path of the index of an ensemble."""
-    return folder / INDEX
+    return folder / ENSEMBLE_INDEX
 
 
 def member_path(folder: Path, name: str) -> Path:
@@ -253,7 +252,8 @@ def load_ensemble(
     folder = Path(folder)
     if not index_path(folder).exists():
         raise ModelFileError(
-            f"{folder}: has no {INDEX}; it is not an ensemble, or its training is not finished"
+            f"{folder}: has no {ENSEMBLE_INDEX}; it is not an ensemble, or its training is not "
+            "finished"
         )
     file = open_model(index_path(folder), kind=KIND, verify=verify)
     try:

@@ -124,6 +124,12 @@ def first_bytes(path: str | Path, number: int) -> bytes:
         return file.read(number)
 
 
+def is_plain_text(path: str | Path) -> bool:
+    """Whether a file can be read as it is and again: no stream, not empty, not compressed."""
+    start = first_bytes(path, _LONGEST_MAGIC)
+    return bool(start) and not start.startswith((_GZIP_MAGIC, _XZ_MAGIC))
+
+
 TellNotice = Callable[[Problem], object]
 
 
