@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from eigentree._core.printable import columns
 from eigentree.drawing.arcs import Arcs, arcs_of, draw_arcs_svg, draw_arcs_text, levels_of
 from eigentree.drawing.tree_svg import text_width
 from eigentree.errors import SettingsError
@@ -234,3 +235,15 @@ def test_what_is_no_tree(tree, told):
     for draw in (draw_arcs_text, lambda one: draw_arcs_svg([one])):
         with pytest.raises(SettingsError, match=told):
             draw(tree)
+
+
+def test_words_from_right_to_left_stay_in_their_columns():
+    heads, tags = [2, 0, 2], ["NOUN", "VERB", "NOUN"]
+    latin, hebrew = (
+        draw_arcs_text(Arcs(words, heads, tags=tags)).splitlines()
+        for words in (["xxx", "xxxx", "x"], ["ילד", "תפוח", "ה"])
+    )
+    for row, other, word in zip(hebrew, latin, ["ילד", "תפוח", "ה"], strict=True):
+        assert f"\u2068{word}\u2069" in row
+        assert columns(row) == len(other)
+        assert re.sub(r"[\u05d0-\u05ea]", "x", re.sub("[\u2068\u2069]", "", row)) == other

@@ -74,3 +74,17 @@ def test_what_is_refused(monkeypatch):
     monkeypatch.setitem(sys.modules, "resvg_py", None)
     with pytest.raises(SettingsError, match=r"run pip install '\.\[pictures\]' in the source"):
         as_png(draw_svg(TREE))
+
+
+def test_isolates_of_words_from_right_to_left_leave_no_ink():
+    def with_and_without(word: str) -> tuple[bytes, bytes]:
+        svg = draw_svg(parse_tree(f"(NN {word})"))
+        bare = svg.replace("\u2068", "").replace("\u2069", "")
+        assert svg != bare
+        return as_png(svg), as_png(bare)
+
+    word, bare = with_and_without("ילד")
+    assert word == bare
+    # The final mark is on the left of the letters, as in a text from right to left.
+    word, bare = with_and_without("ילד.")
+    assert word != bare

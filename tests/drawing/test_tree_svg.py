@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given
 
-from eigentree._core.printable import visible
+from eigentree._core.printable import isolated, visible
 from eigentree.drawing.tree_svg import draw_svg, draw_svg_page
 from eigentree.drawing.tree_text import NAMELESS
 from eigentree.errors import SettingsError
@@ -27,7 +27,7 @@ def test_any_text_is_escaped_and_shown(tree):
     root = ElementTree.fromstring(drawing.encode())
     shown = texts(drawing)
     labels = [visible(node.label) or NAMELESS for node in tree.nodes()]
-    assert shown == labels + [visible(word) for word in tree.words()]
+    assert shown == [isolated(text) for text in labels + [visible(w) for w in tree.words()]]
     assert root.get("aria-label") == " ".join(map(visible, tree.words()))
 
 

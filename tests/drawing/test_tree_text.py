@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigentree._core.printable import columns, visible
+from eigentree._core.printable import columns, isolated, visible
 from eigentree.drawing.tree_text import NAMELESS, draw_text, lay_out
 from eigentree.errors import SettingsError
 from eigentree.treebank.io.brackets import parse_tree
@@ -16,7 +16,9 @@ SENTENCE = parse_tree("(S (NP (DT the) (NN ice)) (VP (VBZ melts)) (. .))")
 
 # Texts with wide letters, accents and characters that a terminal would obey.
 texts = st.text(
-    st.sampled_from("abcW.<>&\"'日本é\u0301\u200d\u00a0\u0007\u001b\u0085\u2028\u202e\ud800\ufffe"),
+    st.sampled_from(
+        "abcW.<>&\"'日本שع٣é\u0301\u200d\u00a0\u0007\u001b\u0085\u2028\u202e\ud800\ufffe"
+    ),
     min_size=1,
     max_size=8,
 )
@@ -92,7 +94,8 @@ def test_bare_word_and_nameless_bracket():
 def test_words_are_all_there_in_order_and_nothing_a_terminal_obeys(tree):
     last = draw_text(tree, style="tree").splitlines()[-1]
     found = "".join(last.split(" "))
-    assert found == "".join(map(visible, tree.words())).replace(" ", "")
+    shown = "".join(isolated(visible(word)) for word in tree.words())
+    assert found == shown.replace(" ", "")
     for style in ("tree", "indented"):
         drawn = draw_text(tree, style=style)
         assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u202e\ud800\ufffe]", drawn)
@@ -154,3 +157,29 @@ def test_columns(text, width):
 )
 def test_visible(text, shown):
     assert visible(text) == shown
+
+
+def test_words_from_right_to_left_are_isolated_and_take_no_more_room():
+    hebrew = parse_tree("(S (VP (VB הלך) (NP (DT ה) (NN ילד))) (PU .))")
+    latin = parse_tree("(S (VP (VB xxx) (NP (DT x) (NN xxx))) (PU .))")
+    for style in ("tree", "indented"):
+        drawn, other = (draw_text(tree, style=style) for tree in (hebrew, latin))
+        plain = re.sub("[\u2068\u2069]", "", drawn)
+        assert re.sub(r"[\u05d0-\u05ea]", "x", plain) == other
+        assert [columns(line) for line in drawn.splitlines()] == list(map(len, other.splitlines()))
+        for word in ("הלך", "ה", "ילד"):
+            assert f"\u2068{word}\u2069" in drawn
+        assert "\u2068.\u2069" not in drawn
+
+
+@pytest.mark.parametrize("word", ["سلام", "٣٤", "abcש", "«ש", "ש3"])
+def test_isolates_are_around_anything_from_right_to_left(word):
+    assert isolated(word) == f"\u2068{word}\u2069"
+    assert columns(isolated(word)) == columns(word)
+    drawn = draw_text(Tree(word, [Tree("NN", word=word)]), confidence=[0.5, None])
+    assert drawn.count("\u2068") == drawn.count("\u2069") == 2
+
+
+def test_what_reorders_text_within_a_word_is_still_replaced():
+    drawn = draw_text(Tree("NN", word="\u2069ש\u2067"))
+    assert "\u2068�ש�\u2069" in drawn

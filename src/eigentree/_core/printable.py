@@ -5,6 +5,8 @@ from __future__ import annotations
 import unicodedata
 
 MAX_SHOWN = 60
+_ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
+_RIGHT_TO_LEFT = {"R", "AL", "AN"}  # Unicode's bidirectional classes
 
 
 def visible(text: str) -> str:
@@ -43,6 +45,18 @@ def shown(value: object) -> str:
     except (RecursionError, ValueError):  # nested too deeply, or an integer that is too long
         return f"a value of type {type(value).__name__} that is too large to print"
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."
+
+
+def isolated(text: str) -> str:
+    """Enclose a text from right to left in isolates, which take no columns.
+
+    Without them, neighbouring words of such a script are one run: a terminal or browser that
+    follows the Unicode bidirectional algorithm reverses their order, and words are no longer in
+    their columns.
+    """
+    if text.isascii() or _RIGHT_TO_LEFT.isdisjoint(map(unicodedata.bidirectional, text)):
+        return text
+    return f"{_ISOLATE}{text}{_POP_ISOLATE}"
 
 
 def columns(text: str) -> int:

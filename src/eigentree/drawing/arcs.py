@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eigentree._core.printable import columns, visible
+from eigentree._core.printable import columns, isolated, visible
 from eigentree.drawing.tree_svg import (
     INK,
     LINE,
@@ -198,7 +198,7 @@ def draw_arcs_text(tree: Arcs, *, ascii_only: bool = False) -> str:
     rows = []
     for row, arrows in enumerate(drawn):
         shown = [
-            column[row] + " " * (width - columns(column[row]))
+            isolated(column[row]) + " " * (width - columns(column[row]))
             for column, width in zip(cells_of, widths, strict=True)
         ]
         rows.append(f"{arrows} {'  '.join(shown)}".rstrip(" "))

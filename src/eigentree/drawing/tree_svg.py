@@ -6,7 +6,7 @@ import html
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from eigentree._core.printable import columns, visible
+from eigentree._core.printable import columns, isolated, visible
 from eigentree.drawing.tree_text import Confidence, check_confidence, lay_out, shown_label
 from eigentree.treebank.tree import Tree
 
@@ -163,7 +163,8 @@ def _legend(left: float, top: float) -> str:
 def text_at(x: float, y: float, text: str, title: str = "") -> str:
     """A text centred at x, with a tooltip if `title` is not empty."""
     tooltip = f"<title>{escaped(title)}</title>" if title else ""
-    return f'<text x="{plain(x)}" y="{plain(y)}">{tooltip}{escaped(text)}</text>\n'
+    shown = isolated(escaped(text))
+    return f'<text x="{plain(x)}" y="{plain(y)}">{tooltip}{shown}</text>\n'
 
 
 def escaped(text: str) -> str:

@@ -2,7 +2,8 @@
 
 A tree that fits is drawn top-down with its words in the last line; a tree that is too wide or deep
 is drawn indented, one phrase or word per line.  The text is safe to print: control characters, and
-characters that reorder text, are replaced by visible symbols.
+characters that reorder text, are replaced by visible symbols; words written from right to left
+are isolated from their neighbours.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
-from eigentree._core.printable import character_columns, columns, visible
+from eigentree._core.printable import character_columns, columns, isolated, visible
 from eigentree.errors import SettingsError
 from eigentree.treebank.tree import Tree
 
@@ -200,7 +201,7 @@ def _draw_from_root(
     canvas = [[" "] * n_columns for _ in range(tag_line + 2)]
 
     def write(line: int, centre: float, text: str) -> None:
-        at = int(centre - columns(text) / 2 + 0.5)
+        first = at = int(centre - columns(text) / 2 + 0.5)
         for character in text:
             if character_columns(character):
                 canvas[line][at] = character
@@ -210,6 +211,9 @@ def _draw_from_root(
                 at += character_columns(character)
             else:
                 canvas[line][at - 1] += character
+        if (marked := isolated(text)) != text:
+            canvas[line][first] = marked[0] + canvas[line][first]
+            canvas[line][at - 1] += marked[-1]
 
     for place, (node, depth, centre, children) in enumerate(placed):
         if node.word is not None:
@@ -241,11 +245,11 @@ def _draw_indented(tree: Tree, labels: list[str], lines: dict[int, str]) -> str:
     stack: list[tuple[Tree, str, str]] = [(tree, "", "")]
     while stack:
         node, before, below = stack.pop()
-        names = [next(numbered)]
+        names = [isolated(next(numbered))]
         while len(node.children) == 1:
             node = node.children[0]
-            names.append(next(numbered))
-        word = "" if node.word is None else " " + visible(node.word)
+            names.append(isolated(next(numbered)))
+        word = "" if node.word is None else " " + isolated(visible(node.word))
         drawn.append(f"{before}{chain.join(names)}{word}")
         if not node.children:
             continue

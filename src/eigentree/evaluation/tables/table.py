@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from eigentree._core.printable import columns
+from eigentree._core.printable import columns, isolated
 
 NOT_DEFINED = "n/a"
 LISTED_PROBLEMS = 20
@@ -25,9 +25,9 @@ def format_table(table: TextTable) -> str:
     widths = [max(map(columns, cells)) for cells in zip(*lines, strict=True)]
     formatted = []
     for first, *others in lines:
-        cells = [first + " " * (widths[0] - columns(first))]
+        cells = [isolated(first) + " " * (widths[0] - columns(first))]
         cells += [
-            " " * (width - columns(cell)) + cell
+            " " * (width - columns(cell)) + isolated(cell)
             for cell, width in zip(others, widths[1:], strict=True)
         ]
         formatted.append("  ".join(cells).rstrip())

@@ -14,6 +14,7 @@ const KEPT = [
   "font-weight",
   "font-style",
   "text-anchor",
+  "unicode-bidi",
 ];
 const LIVE = ["class", "style", "role", "tabindex", "data-key", "data-position", "data-cell", "data-word"];
 
