@@ -76,10 +76,10 @@ def test_text_has_the_figures():
     text = draw_graph_text(GRAPH, "left of X", min_share=0.05)
     rows = [line.split() for line in text.splitlines()]
     assert text.startswith("left of X\n100 sequences; prefixes of 2 or more were clustered; 3 clu")
-    assert ["0", "100", "38.0", "0.0", "·", "(100)"] in rows
+    assert ["1", "100", "38.0", "0.0", "·", "(100)"] in rows
     assert "the (58), x the (2) and 2 more" in text
-    assert ["0", "the", "1", "58", "58.0"] in rows
-    assert ["1", "the", "1", "10", "14.3"] in rows
+    assert ["1", "the", "2", "58", "58.0"] in rows
+    assert ["2", "the", "2", "10", "14.3"] in rows
     assert text.endswith("hidden: 2 with less than 5 % of visits, 4 steps in total")
     assert "hidden" not in draw_graph_text(GRAPH, "left of X", min_share=0.0)
 
@@ -90,9 +90,9 @@ def test_dot_has_start_stop_and_quotes():
     )
     dot = draw_graph_dot(graph, 'of "x"')
     assert dot.startswith('digraph "of \\"x\\"" {\n')
-    assert "  start -> 0;\n" in dot
-    assert '  0 -> stop [style=dotted, label="50%"];\n' in dot
-    assert '  0 -> 0 [label="\\"\\\\N"];\n' in dot
+    assert "  start -> 1;\n" in dot
+    assert '  1 -> stop [style=dotted, label="50%"];\n' in dot
+    assert '  1 -> 1 [label="\\"\\\\N"];\n' in dot
     assert dot.endswith("}\n")
     bare = re.sub(r'"(?:\\.|[^"\\])*"', "", dot)
     assert '"' not in bare

@@ -83,7 +83,7 @@ def drawn_transitions(graph: StateGraph, min_share: float = MIN_SHARE) -> list[D
 
 
 def draw_graph_text(graph: StateGraph, title: str, *, min_share: float = MIN_SHARE) -> str:
-    """Draw a graph of states as two tables, of states and of transitions.
+    """Draw a graph of states as two tables, of states, counted from 1, and of transitions.
 
     Parameters
     ----------
@@ -105,14 +105,14 @@ def draw_graph_text(graph: StateGraph, title: str, *, min_share: float = MIN_SHA
             _percent(state.lost, state.visits),
             _prefixes(state),
         ]
-        for number, state in enumerate(graph.states)
+        for number, state in enumerate(graph.states, start=1)
     ]
     shown = [each for each in graph.transitions if graph.share(each) >= min_share]
     steps = [
         [
-            str(each.source),
+            str(each.source + 1),
             visible(each.symbol),
-            str(each.target),
+            str(each.target + 1),
             f"{each.times:,}",
             f"{100 * graph.share(each):.1f}",
         ]
@@ -134,7 +134,7 @@ def draw_graph_text(graph: StateGraph, title: str, *, min_share: float = MIN_SHA
 
 
 def draw_graph_dot(graph: StateGraph, title: str, *, min_share: float = MIN_SHARE) -> str:
-    """Draw a graph of states in the DOT language of Graphviz, with nodes for start and stop.
+    """Draw a graph of states, counted from 1, in the DOT language of Graphviz, with start and stop.
 
     Parameters
     ----------
@@ -153,16 +153,16 @@ def draw_graph_dot(graph: StateGraph, title: str, *, min_share: float = MIN_SHAR
         f"  graph [rankdir=LR, label={_quoted(title)}];",
         "  start [shape=plaintext, label=START];",
         "  stop [shape=plaintext, label=STOP];",
-        "  start -> 0;",
+        "  start -> 1;",
     ]
-    for number, state in enumerate(graph.states):
+    for number, state in enumerate(graph.states, start=1):
         share = state.stops / state.visits
         shape = "doublecircle" if share >= 0.5 else "circle"
         lines.append(f"  {number} [shape={shape}, tooltip={_quoted(_prefixes(state))}];")
         if state.stops and share >= min_share:
             lines.append(f"  {number} -> stop [style=dotted, label={_quoted(f'{share:.0%}')}];")
     lines += [
-        f"  {each.source} -> {each.target} [label={_quoted(_label(each))}];"
+        f"  {each.source + 1} -> {each.target + 1} [label={_quoted(_label(each))}];"
         for each in drawn_transitions(graph, min_share)
     ]
     return "\n".join([*lines, "}"]) + "\n"

@@ -47,11 +47,11 @@ def test_tables_tell_the_states_of_a_noun(files):
     rows = [line.split() for line in done.stdout.splitlines()]
     assert done.stdout.startswith("left modifiers of N, read from the head outwards\n75 sequences;")
     # Adjectives leave the state in which an article is still to come.
-    assert ["0", "75", "20.0", "0.0", "·", "(75)"] in rows
-    assert ["2", "60", "100.0", "0.0", "D", "(30),", "A", "D", "(20),", "A", "A", "D", "(10)"] in (
+    assert ["1", "75", "20.0", "0.0", "·", "(75)"] in rows
+    assert ["3", "60", "100.0", "0.0", "D", "(30),", "A", "D", "(20),", "A", "A", "D", "(10)"] in (
         rows
     )
-    assert ["1", "A", "1", "10", "25.0"] in rows
+    assert ["2", "A", "2", "10", "25.0"] in rows
 
 
 def test_outputs(files, tmp_path):
