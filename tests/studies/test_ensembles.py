@@ -382,6 +382,15 @@ def test_training_that_was_killed_is_not_said_to_be_whole(tmp_path):
     assert 1.5 <= times["cpu_seconds"] < 2.5
 
 
+@pytest.mark.parametrize("content", ['{"a":' * 50_000, "[1]", "{}", "9" * 5000])
+def test_damaged_times_are_measured_again(tmp_path, content):
+    path = tmp_path / "times.json"
+    path.write_text(content, encoding="utf-8")
+    with ensembles._measured(path, whole=True) as times:
+        pass
+    assert times["whole"]
+
+
 @pytest.mark.slow
 def test_any_number_of_processes_gives_the_same(result, files, tmp_path):
     study = study_of(files, model=[{"method": "pcfg"}])

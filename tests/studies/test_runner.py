@@ -107,7 +107,7 @@ def test_a_damaged_record_is_made_again(files, tmp_path, trainings):
     assert trainings == ["pcfg", "pcfg"]
 
 
-@pytest.mark.parametrize("content", ["[]", "3", "null", "{}"])
+@pytest.mark.parametrize("content", ["[]", "3", "null", "{}", "[" * 100_000, "9" * 5000])
 def test_a_record_of_something_else_is_made_again(files, tmp_path, trainings, content):
     study = study_of(files, model=[{"method": "pcfg"}])
     run_study(study, tmp_path)

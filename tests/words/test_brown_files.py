@@ -49,6 +49,7 @@ def test_text_is_path_word_and_count_by_cluster(tmp_path):
         (["0\t\t1"], "<input>:1: the word is empty"),
         (["0\ta\t-1"], "<input>:1: '-1' isn't a count"),
         (["0\ta\t99999999999999999999"], "isn't a count"),
+        (["0\ta\t" + "9" * 5000], "9... isn't a count"),
         (["0\ta\t1", "1\ta\t2"], "<input>:2: 'a' has a path in line 1 too"),
         (["0\ta\t1", "01\tb\t2"], "<input>: the path '0' is a prefix of '01'"),
         ([""], "<input>: has no word"),

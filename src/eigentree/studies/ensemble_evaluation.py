@@ -16,7 +16,6 @@ import json
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -33,7 +32,7 @@ from eigentree.linalg.threads import one_thread
 from eigentree.sentence_input import PreparedSentence, prepare, split_long
 from eigentree.studies.ensemble_runs import EnsembleRun, groups_of, steps_of
 from eigentree.studies.model_runs import HeldOutTrees, StudyTrees
-from eigentree.studies.run import Record, Workspace
+from eigentree.studies.run import Record, Workspace, stored_record
 from eigentree.treebank.io.text_files import write_whole
 from eigentree.treebank.tree import Tree
 
@@ -161,8 +160,9 @@ class _Evaluator:
     def evaluate(self, chunk: Chunk) -> Record:
         """The scores of a chunk, saved or new."""
         path = self.checkpoint / f"{chunk.part}-{chunk.first + 1}-of-{chunk.step}.json"
-        with suppress(OSError, ValueError):  # missing or truncated
-            return dict(json.loads(path.read_text("utf-8")))
+        stored = stored_record(path)
+        if stored is not None:
+            return stored
         text = json.dumps(self._parse_and_score(chunk), allow_nan=False)
         with write_whole(path) as out:
             out.write(text + "\n")

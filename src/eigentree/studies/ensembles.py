@@ -22,7 +22,7 @@ from eigentree.linalg.threads import one_thread
 from eigentree.studies.ensemble_evaluation import Chunk, evaluate_chunks
 from eigentree.studies.ensemble_runs import EnsembleRun, groups_of, steps_of
 from eigentree.studies.model_runs import StudyTrees, scores_of
-from eigentree.studies.run import Record, Workspace
+from eigentree.studies.run import Record, Workspace, stored_record
 from eigentree.treebank.io.text_files import write_whole
 
 
@@ -80,8 +80,9 @@ def _measured(path: Path, *, whole: bool) -> Iterator[Record]:
     that was killed, or done before the file existed, isn't measured.
     """
     times: Record = {"whole": whole, "cpu_seconds": 0.0, "wall_seconds": 0.0, "ended": True}
-    with suppress(OSError, ValueError):  # not started yet
-        times = dict(json.loads(path.read_text("utf-8")))
+    stored = stored_record(path)  # None if not started yet
+    if stored is not None and stored.keys() == times.keys():
+        times = stored
     times |= {"whole": times["whole"] and times["ended"], "ended": False}
     began, spent = time.monotonic(), cpu_seconds()
 

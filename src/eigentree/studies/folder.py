@@ -18,7 +18,7 @@ from typing import Any
 from eigentree import __version__
 from eigentree.errors import SettingsError
 from eigentree.studies.report.page import Report, as_html, as_markdown
-from eigentree.studies.run import Record, Run
+from eigentree.studies.run import Record, Run, stored_record
 from eigentree.treebank.io.text_files import write_whole
 
 REPORTS = ("results.json", "report.md", "report.html")
@@ -62,10 +62,9 @@ class Folder:
         """The record of a finished run, whatever its name was; None if there is none."""
         digest = run.digest(self._data)
         for path in self._records.glob(f"*-{digest[:_NAME_DIGITS]}.json"):
-            with suppress(ValueError):  # foreign or truncated: the run is repeated
-                record = json.loads(path.read_text("utf-8"))
-                if isinstance(record, dict) and record.get("digest") == digest:
-                    return record
+            record = stored_record(path)
+            if record is not None and record.get("digest") == digest:
+                return record
         return None
 
     def keep(self, run: Run, found: Mapping[str, Any], processes: int) -> Record:

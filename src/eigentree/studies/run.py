@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 from eigentree import __version__
+from eigentree._core.json_text import parse_json
 from eigentree.studies.report.page import Report
 from eigentree.types import Progress
 
@@ -77,6 +78,18 @@ def file_digest(path: Path) -> str:
     """SHA-256 of a file's bytes, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def stored_record(path: Path) -> Record | None:
+    """The record in a file; None if it is missing, damaged or something else.
+
+    What is None is made again, so no damage of a file stops a study.
+    """
+    try:
+        found = parse_json(path.read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) else None
 
 
 class Workspace(NamedTuple):

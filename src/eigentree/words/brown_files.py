@@ -7,6 +7,7 @@ also keeps the order of words.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from eigentree._core.printable import shown
 from eigentree.errors import EigentreeError, ModelFileError, TreebankFormatError
 from eigentree.model_file import open_model, save_model
 from eigentree.treebank.io.text_files import (
@@ -28,6 +30,7 @@ from eigentree.words.brown import BrownClusters
 
 KIND = "brown clusters"
 _COLUMNS = 3
+_DIGITS = re.compile("[0-9]{1,19}")
 
 
 def write_clusters(clusters: BrownClusters, path: str | Path) -> None:
@@ -104,9 +107,9 @@ def parse_clusters(lines: Iterable[str], *, name: str = "<input>") -> BrownClust
         if not word:
             raise TreebankFormatError(f"{where}: the word is empty")
         if not is_path(path):
-            raise TreebankFormatError(f"{where}: {path!r} isn't a path of bits 0 and 1")
+            raise TreebankFormatError(f"{where}: {shown(path)} isn't a path of bits 0 and 1")
         if not is_count(count):
-            raise TreebankFormatError(f"{where}: {count!r} isn't a count")
+            raise TreebankFormatError(f"{where}: {shown(count)} isn't a count")
         if word in rows:
             raise TreebankFormatError(f"{where}: {word!r} has a path in line {line_of[word]} too")
         rows[word], line_of[word] = (path, int(count)), number
@@ -134,7 +137,7 @@ def is_path(text: str) -> bool:
 
 def is_count(text: str) -> bool:
     """Whether a text is a count below 2^62."""
-    return text.isascii() and text.isdigit() and int(text) < 2**62
+    return _DIGITS.fullmatch(text) is not None and int(text) < 2**62
 
 
 def _read_model(path: Path) -> BrownClusters:

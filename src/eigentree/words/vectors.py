@@ -18,6 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from eigentree._core.printable import shown
 from eigentree._core.shapes import check_shapes, check_types
 from eigentree.errors import EigentreeError, GrammarError, ModelFileError, TreebankFormatError
 from eigentree.treebank.io.text_files import (
@@ -34,6 +35,7 @@ UNKNOWN = "<unk>"
 _UNKNOWN_ROWS = (UNKNOWN, "*UNKNOWN*")
 _PARTS = ("words", "matrix", "unknown")
 _ZIP_MAGIC = b"PK"
+_SIZE = re.compile("[0-9]{1,18}")
 _SEPARATORS = " \t"
 _NO_BREAK_SPACE = "\u00a0"
 # The first bytes of binary files of fastText and word2vec.
@@ -239,7 +241,7 @@ def _n_numbers(fields: list[str]) -> int:
 
 
 def _is_header(fields: list[str]) -> bool:
-    return len(fields) == 2 and all(each.isascii() and each.isdigit() for each in fields)
+    return len(fields) == 2 and all(map(_SIZE.fullmatch, fields))
 
 
 class _Rows:
@@ -254,7 +256,9 @@ class _Rows:
         word, *texts = fields
         where = f"{self.name}:{number}"
         if not texts:
-            raise TreebankFormatError(f"{where}: {word!r} has no numbers; a vector must follow")
+            raise TreebankFormatError(
+                f"{where}: {shown(word)} has no numbers; a vector must follow"
+            )
         if self.rows and len(texts) != len(self.rows[0]):
             raise TreebankFormatError(
                 f"{where}: has {len(texts)} numbers after its word, where the first vector has "
@@ -262,7 +266,7 @@ class _Rows:
             )
         if word in self.lines:
             raise TreebankFormatError(
-                f"{where}: {word!r} has a vector in line {self.lines[word]} already"
+                f"{where}: {shown(word)} has a vector in line {self.lines[word]} already"
             )
         try:
             # A number too large for single precision becomes infinite, and is refused so.
@@ -271,12 +275,12 @@ class _Rows:
         except ValueError:
             bad = next(text for text in texts if not _is_number(text))
             raise TreebankFormatError(
-                f"{where}: {bad!r} in the vector of {word!r} isn't a number"
+                f"{where}: {shown(bad)} in the vector of {shown(word)} isn't a number"
             ) from None
         if not np.isfinite(row).all():
             bad = texts[int(np.argmin(np.isfinite(row)))]
             raise TreebankFormatError(
-                f"{where}: the vector of {word!r} holds {bad}; numbers must be finite"
+                f"{where}: the vector of {shown(word)} holds {shown(bad)}; numbers must be finite"
             )
         self.lines[word] = number
         self.rows.append(row)

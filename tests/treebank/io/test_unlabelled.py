@@ -75,6 +75,7 @@ def test_plain_brackets_and_spans_give_back_what_trees_have(tree):
         ("plain", "(the () cat)", "file:1:7: bracket without a word"),
         ("spans", "the cat slept", "file:1:1: the line has no tab"),
         ("spans", "the cat\t0-2 1:2", "file:1:13: '1:2' is not a span such as 0-2"),
+        ("spans", f"the cat\t0-{'9' * 5000}", "file:1:9: '0-99999"),
         ("spans", "the cat\t0-3", "file:1:9: span 0-3 doesn't lie in a sentence of 2 words"),
         ("spans", "the cat\t1-1", "span 1-1 doesn't lie"),
         ("spans", "the old cat\t0-2 1-3", "file:1:17: span 1-3 crosses 0-2"),

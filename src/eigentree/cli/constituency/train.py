@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
+from eigentree._core.printable import shown
 from eigentree.cli._common import message
 from eigentree.cli._files import check_checkpoint, check_output
 from eigentree.cli._options import (
@@ -56,7 +57,7 @@ if TYPE_CHECKING:
 else:
     Method = Literal[METHODS]  # the choices of the option
 
-_ENTRY = re.compile(r"\s*(\S+?)=(\d+)(?:\s*(?:,\s*|$)|\s+)")
+_ENTRY = re.compile(r"\s*(\S+?)=([0-9]{1,9})(?:\s*(?:,\s*|$)|\s+)")
 _SPECTRAL = ("spectral",)
 _CLUSTERING = ("clustering",)
 _MOMENTS = ("spectral", "clustering")
@@ -416,7 +417,7 @@ def _states_of(given: list[str]) -> dict[str, int]:
             if entry is None:
                 raise SettingsError(
                     f"--states-of must be names with numbers of states, as NP=32,VP=48 (got "
-                    f"{text[at:]!r})"
+                    f"{shown(text[at:])})"
                 )
             numbers[entry[1]] = int(entry[2])
             at = entry.end()

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
+from eigentree._core.printable import shown
 from eigentree.errors import TreebankFormatError
 from eigentree.treebank.io.brackets import OnError, read_brackets, unescape_token
 from eigentree.treebank.io.text_files import (
@@ -27,7 +28,7 @@ Notation = Literal["trees", "plain", "spans"]
 
 _PIECE = re.compile(rf"[()]|[^(){SEPARATORS}]+")
 _WORD = re.compile(rf"[^{SEPARATORS}]+")
-_SPAN = re.compile(r"([0-9]+)-([0-9]+)")
+_SPAN = re.compile(r"([0-9]{1,9})-([0-9]{1,9})")
 
 
 class Bracketing(NamedTuple):
@@ -153,7 +154,7 @@ def _read_spans(line: str) -> Bracketing:
         column = len(text) + 2 + piece.start()
         match = _SPAN.fullmatch(piece.group())
         if match is None:
-            raise _MalformedError(column, f"{piece.group()!r} is not a span such as 0-2")
+            raise _MalformedError(column, f"{shown(piece.group())} is not a span such as 0-2")
         start, end = int(match[1]), int(match[2])
         if not start < end <= len(words):
             raise _MalformedError(
