@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -12,8 +13,13 @@ import pytest
 from eigentree.constituency.parser import ConstituencyParser
 from eigentree.errors import ModelFileError, SettingsError
 from eigentree.tokenisation.scheme import TokenisationScheme
+from eigentree.treebank.cleaning import clean
 from eigentree.treebank.io.brackets import parse_tree
 from eigentree.treebank.io.conllu import new_sentence, read_conllu
+from eigentree.treebank.io.negra import EXPORT
+from eigentree.treebank.io.tiger import TIGER
+from eigentree.treebank.reader import read_trees
+from eigentree.treebank.syntax_graph import graph_of_tree
 from tests.demo import demo_parser, run_verb
 from tests.samples import whole_parser
 
@@ -183,22 +189,84 @@ def test_bytes_that_are_no_text_cost_no_other_line(tmp_path):
     assert f"{path}:2:1: " in err
 
 
+GO = "1\tIt\t_\tPRON\tPRP\t_\t2\tnsubj\t_\t_\n2\tleft\t_\tVERB\tVBD\t_\t0\troot\t_\t_\n"
+LEFT = "(S (NP (PRP It)) (VP (VBD left)))"
+TREES = [
+    (f"( {LEFT})\n", "bracketed trees"),
+    (f"# a comment\n{GO}", "CoNLL-U"),
+    ("".join(EXPORT.text([graph_of_tree(parse_tree(LEFT))])), "NEGRA export"),
+    ("".join(TIGER.text([graph_of_tree(parse_tree(LEFT))])), "TIGER-XML"),
+]
+
+
 @pytest.mark.parametrize("verb", ["parse", "surprisal"])
-@pytest.mark.parametrize(
-    ("text", "error_text"),
-    [
-        ("( (S (NP (PRP It)) (VP (VBD left))))\n", "bracketed trees"),
-        ("# a comment\n1\tIt\t_\tPRON\t_\t_\t2\tnsubj\t_\t_\n", "CoNLL-U"),
-        ("(See (a) below.) It left.\n", None),
-        ("It left.\n(S (NP It) (VP left))\n", None),
-    ],
-)
-def test_a_warning_for_input_that_does_not_look_like_text(tmp_path, text, error_text, verb):
+@pytest.mark.parametrize(("text", "name"), TREES)
+def test_trees_are_recognised_by_their_content(tmp_path, text, name, verb):
     code, out, err = parse(tmp_path, text, verb=(verb,))
+    assert (code, err) == (0, "")
+    assert "It" in out
+    code, loud, err = run_verb(verb, "-m", "trees.egt", tmp_path / "text.txt")
+    assert (code, loud) == (0, out)
+    assert f"text.txt: recognised as {name}\n" in err
+    raw = ("--input-format", "raw")
+    code, _, err = run_verb(verb, "-m", "trees.egt", tmp_path / "text.txt", *raw)
+    assert code == 0
+    assert f"text.txt looks like {name}, but is read as raw text; see --input-format\n" in err
+
+
+@pytest.mark.parametrize("text", ["(See (a) below.) It left.\n", f"It left.\n{LEFT}\n"])
+def test_text_is_not_taken_for_trees(tmp_path, text):
+    (tmp_path / "text.txt").write_text(text, "utf-8")
+    code, out, err = run_verb("parse", "-m", "trees.egt", tmp_path / "text.txt")
     assert code == 0
     assert out
-    message = f"text.txt looks like {error_text}, but is read as raw text; see --input-format\n"
-    assert (message in err) if error_text else "looks like" not in err
+    assert not re.search("looks like|recognised", err)
+
+
+def test_xml_is_named(tmp_path):
+    code, out, err = parse(tmp_path, '<?xml version="1.0"?>\n<TEI>\n<p>It left.</p></TEI>\n')
+    assert (code, out) == (2, "\n")
+    assert "text.txt:1:1: XML with the root element <TEI> is no format of the input; extract" in err
+    (tmp_path / "text.txt").write_text("<p>It left.</p>\n", "utf-8")
+    code, _, err = run_verb("parse", "-m", "trees.egt", tmp_path / "text.txt")
+    assert code == 0
+    assert "text.txt looks like XML, but is read as raw text" in err
+
+
+def test_the_dependency_parser_refuses_constituency_trees(tmp_path):
+    verb = ("dependencies", "parse", "-m", "arcs.egt")
+    path = tmp_path / "bank"
+    for text, name in TREES:
+        path.write_text(text, "utf-8")
+        code, out, err = run_verb(*verb, path)
+        if name == "CoNLL-U":
+            assert code == 0
+            assert "recognised as CoNLL-U" in err
+            assert out.startswith("# a comment\n1\tIt\t")
+        else:
+            assert (code, out) == (2, "")
+            assert f"bank:1:1: expected CoNLL-U, not {name}; for constituency trees" in err
+
+
+@pytest.mark.parametrize("form", ["export", "tiger"])
+def test_parses_are_written_as_graphs(tmp_path, form):
+    text = "It left.\n\nThe dog slept.\n"
+    code, out, _ = parse(tmp_path, text, "--output-format", form)
+    assert code == 0
+    brackets = parse(tmp_path, text)[1].splitlines()
+    trees = [record.tree for record in read_trees(out.splitlines())]
+    assert [tree and clean(tree) for tree in trees] == [
+        clean(parse_tree(line)) if line else None for line in brackets
+    ]
+
+
+def test_a_word_that_xml_cant_hold_costs_no_other(tmp_path):
+    options = ("--output-format", "tiger", "--input-format", "tokens")
+    code, out, err = parse(tmp_path, "It left\na\x01b\nIt left\n", *options)
+    assert code == 2
+    assert "text.txt:2: 'a\\x01b' contains U+0001, which XML can't hold" in err
+    records = list(read_trees(out.splitlines()))
+    assert [record.tree is None for record in records] == [False, True, False]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ standard input, worker processes, order, progress, messages and exit codes.
 
 from __future__ import annotations
 
-import re
 import select
 import sys
 from abc import ABC, abstractmethod
@@ -37,16 +36,15 @@ if TYPE_CHECKING:
     from eigentree.treebank.constraints import Constraints
     from eigentree.treebank.io.conllu import Sentence
     from eigentree.treebank.io.sentences import Tag
+    from eigentree.treebank.io.text_files import Problem
 
 AnyParser = TypeVar("AnyParser")
 InputFormat = Literal[
-    "raw", "tokens", "tagged", "conllu", "trees", "bracketed", "half-trees", "json"
+    "auto", "raw", "tokens", "tagged", "conllu", "trees", "bracketed", "half-trees", "json"
 ]  # fmt: skip
 
 # Formats with a sentence in each line.
 _LINE_FORMATS = ("tokens", "tagged", "bracketed", "half-trees", "json")
-# How a tree begins, and hardly any text: a phrase with another inside.
-_TREE_START = re.compile(r"\(\s*[^\s()]*\s*\([^\s()]+\s+[^\s)]")
 
 
 class InputSentence(NamedTuple):
@@ -162,6 +160,8 @@ class DelayedErrors(InputErrors):
         super().leave()
 
 
+# Gets lines, what messages call them, and the numbers of sentences.
+ConlluReader = Callable[[Iterable[str], str, Iterator[int]], Iterator[InputSentence]]
 Sink = Callable[[TextIO], AbstractContextManager[Callable[[Rendered], None]]]
 
 
@@ -344,7 +344,7 @@ def splitting_of(
     """
     from eigentree.tokenisation.words import tokenise
 
-    if input_format != "raw":
+    if input_format not in ("auto", "raw"):
         option = "--wrapped" if wrapped else "--tokeniser"
         if wrapped or tokeniser is not None:
             raise SettingsError(f"{option} is for raw text, but --input-format is {input_format}")
@@ -365,7 +365,9 @@ def read_input(
     labels: Collection[str] = (),
     splitting: Splitting | None = None,
     ignore_tags: bool = False,
+    otherwise: InputFormat = "tokens",
     quiet: bool = False,
+    conllu: ConlluReader | None = None,
 ) -> Iterator[InputSentence]:
     """The sentences of files in order, unreadable ones without words; see `reported`.
 
@@ -374,7 +376,7 @@ def read_input(
     files
         ``-`` for standard input.
     input_format
-        The format of all files.
+        The format of all files; ``"auto"`` recognises trees and CoNLL-U in each file.
     tag_column
         The column of CoNLL-U that holds the tags.
     cleaning
@@ -385,12 +387,13 @@ def read_input(
         How raw text is split; needed for that format.
     ignore_tags
         Give no tags.
+    otherwise
+        What ``"auto"`` is for a file without trees.
     quiet
-        Give no warning where raw text looks like another format.
+        Report no format that was recognised, and give no warning.
+    conllu
+        Reads CoNLL-U for a parser of dependencies, which can't use constituency trees.
     """
-    from eigentree.tokenisation.reader import read_text
-    from eigentree.treebank.cleaning import CleaningOptions
-    from eigentree.treebank.io.sentences import read_sentences
     from eigentree.treebank.io.text_files import displayed_name, open_text
 
     numbers = count(1)
@@ -398,30 +401,65 @@ def read_input(
         name = displayed_name(file)
         # A line is a sentence or part of one, so the rest can be read after a bad one.
         with open_text(file, keep_bad_bytes=True, notice=None if quiet else notice) as lines:
-            if input_format == "raw":
+            form, problem = input_format, None
+            text: Iterable[str] = lines
+            if input_format == "auto":
+                form, text, problem = _recognised(
+                    lines, name, otherwise, dependencies=conllu is not None, quiet=quiet
+                )
+            if problem is not None:
+                place = f"{name}:{problem.line}"
+                yield InputSentence(next(numbers), place, [], None, str(problem))
+            elif form == "raw":
                 assert splitting is not None
-                yield from (
-                    _of_text(next(numbers), name, each)
-                    for each in read_text(
-                        text_lines(lines, name, quiet=quiet), splitting.scheme, name=name,
-                        wrapped=splitting.wrapped,
-                    )
-                )  # fmt: skip
+                yield from _read_raw(text, name, numbers, splitting, quiet=quiet)
+            elif form == "conllu" and conllu is not None:
+                yield from conllu(text, name, numbers)
             else:
-                yield from (
-                    InputSentence(
-                        next(numbers),
-                        f"{name}:{each.line}",
-                        each.words,
-                        None if ignore_tags else each.tags,
-                        None if each.problem is None else str(each.problem),
-                        each.constraints,
-                    )
-                    for each in read_sentences(
-                        lines, input_format, name=name, on_error="skip", tag_column=tag_column,
-                        cleaning=cleaning or CleaningOptions(), labels=labels,
-                    )
-                )  # fmt: skip
+                yield from _read_sentences(
+                    text, name, numbers, form, tag_column, cleaning, labels, ignore_tags
+                )
+
+
+def _read_raw(
+    lines: Iterable[str], name: str, numbers: Iterator[int], splitting: Splitting, *, quiet: bool
+) -> Iterator[InputSentence]:
+    from eigentree.tokenisation.reader import read_text
+
+    scheme, wrapped = splitting
+    for each in read_text(
+        _text_lines(lines, name, quiet=quiet), scheme, name=name, wrapped=wrapped
+    ):
+        yield _of_text(next(numbers), name, each)
+
+
+def _read_sentences(
+    lines: Iterable[str],
+    name: str,
+    numbers: Iterator[int],
+    form: InputFormat,
+    tag_column: Literal["xpos", "upos"],
+    cleaning: CleaningOptions | None,
+    labels: Collection[str],
+    ignore_tags: bool,
+) -> Iterator[InputSentence]:
+    from eigentree.treebank.cleaning import CleaningOptions
+    from eigentree.treebank.io.sentences import read_sentences
+
+    assert form != "auto"
+    assert form != "raw"
+    for each in read_sentences(
+        lines, form, name=name, on_error="skip", tag_column=tag_column,
+        cleaning=cleaning or CleaningOptions(), labels=labels,
+    ):  # fmt: skip
+        yield InputSentence(
+            next(numbers),
+            f"{name}:{each.line}",
+            each.words,
+            None if ignore_tags else each.tags,
+            None if each.problem is None else str(each.problem),
+            each.constraints,
+        )
 
 
 def json_result(record: Mapping[str, Any], problem: str | None) -> str:
@@ -436,16 +474,22 @@ def count_sentences(files: Iterable[str], input_format: str) -> int | None:
 
     Malformed sentences may count too; it is for progress only.
     """
+    from eigentree.treebank.io.recognition import recognise
     from eigentree.treebank.io.text_files import is_plain_text
 
-    if input_format not in (*_LINE_FORMATS, "conllu"):
+    if input_format not in (*_LINE_FORMATS, "auto", "conllu"):
         return None
     total = 0
     for file in files:
         if not is_plain_text(file):
             return None
         with Path(file).open(encoding="latin-1") as lines:
-            total += sum(input_format != "conllu" or line.startswith("1\t") for line in lines)
+            found = recognise(lines) if input_format == "auto" else None
+            form = input_format if found is None else found.format
+            if form not in (*_LINE_FORMATS, "conllu"):
+                return None
+            rows = lines if found is None else found.lines
+            total += sum(form != "conllu" or line.startswith("1\t") for line in rows)
     return total
 
 
@@ -468,30 +512,59 @@ def _of_text(number: int, name: str, read: ReadText) -> InputSentence:
     )
 
 
-def text_lines(lines: Iterable[str], name: str, *, quiet: bool = False) -> Iterator[str]:
-    """Lines of raw text, with a warning where the first of them looks like a tree.
+def _text_lines(lines: Iterable[str], name: str, *, quiet: bool) -> Iterable[str]:
+    """Lines of raw text, with a warning where they look like trees."""
+    from eigentree.treebank.io.recognition import format_name, recognise_trees_in_text
+
+    found = recognise_trees_in_text(lines)
+    if found.format is not None or found.root:
+        seen = format_name(found.format or "xml")
+        message(
+            f"eigentree: {name} looks like {seen}, but is read as raw text; see --input-format",
+            quiet=quiet,
+        )
+    return found.lines
+
+
+def _recognised(
+    lines: Iterable[str],
+    name: str,
+    otherwise: InputFormat,
+    *,
+    dependencies: bool = False,
+    quiet: bool = False,
+) -> tuple[InputFormat, Iterable[str], Problem | None]:
+    """The format of a text by its content, the whole text, and what is wrong with its format.
 
     Parameters
     ----------
     lines
         As they are.
     name
-        What the warning calls their file.
+        What messages call the text.
+    otherwise
+        The format of a text that holds no trees.
+    dependencies
+        Whether constituency trees can't be used.
     quiet
-        Give no warning.
+        Don't report the format.
     """
-    from eigentree.treebank.io.brackets import CONLLU_LINE
+    from eigentree.treebank.io.recognition import (
+        format_name,
+        recognise_trees_in_text,
+        wrong_kind,
+    )
+    from eigentree.treebank.io.text_files import Problem
 
-    is_begun = False
-    for line in lines:
-        start = line.strip()
-        if start and not is_begun and not start.startswith("#"):
-            is_begun = True
-            for what, pattern in (("bracketed trees", _TREE_START), ("CoNLL-U", CONLLU_LINE)):
-                if pattern.match(start):
-                    message(
-                        f"eigentree: {name} looks like {what}, but is read as raw text; "
-                        "see --input-format",
-                        quiet=quiet,
-                    )
-        yield line
+    found = recognise_trees_in_text(lines)
+    if found.format is None:
+        return otherwise, found.lines, None
+    if found.format == "xml":
+        what = f"XML with the root element <{found.root}> is no format of the input; extract its "
+        what += f"text, or give --input-format {otherwise} to use it unchanged"
+        return otherwise, (), Problem(name, found.line, 1, what, "")
+    problem = wrong_kind(found, "dependencies", name) if dependencies else None
+    if problem is not None:
+        return otherwise, (), problem
+    message(f"eigentree: {name}: recognised as {format_name(found.format)}", quiet=quiet)
+    return "conllu" if found.format == "conllu" else "trees", found.lines, None

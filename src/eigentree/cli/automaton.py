@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -157,7 +157,7 @@ def train(
 
     Its value of a sequence estimates the probability of the sequence among all sequences of any
     length.  Values of spectral automata may be negative.  With --method hmm the input is tagged
-    sentences, each token as word_TAG.
+    sentences, each token as word_TAG; CoNLL-U and trees are recognised by content.
     """
     from pathlib import Path
 
@@ -309,11 +309,16 @@ def read(files: list[str]) -> Iterator[tuple[str, list[str]]]:
 
 
 def _read(files: list[str], form: InputFormat) -> Iterator[tuple[str, TaggedSentence]]:
+    from eigentree.treebank.io.recognition import recognise_trees_in_text
     from eigentree.treebank.io.sentences import read_sentences
     from eigentree.treebank.io.text_files import displayed_name, open_text
 
     for file in files:
         name = displayed_name(file)
         with open_text(file, notice=notice) as lines:
-            for sentence in read_sentences(lines, form, name=name):
+            found = recognise_trees_in_text(lines) if form == "tagged" else None
+            text: Iterable[str] = lines if found is None else found.lines
+            if found is not None and found.format is not None:
+                form = "conllu" if found.format == "conllu" else "trees"
+            for sentence in read_sentences(text, form, name=name):
                 yield f"{name}:{sentence.line}", sentence

@@ -6,12 +6,12 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from eigentree.cli._common import BAD_INPUT, message
+from eigentree.cli._common import BAD_INPUT, message, notice
 from eigentree.cli._options import CutTagsOption, FunctionTagsOption, JsonOption, SeparatorOption
 from eigentree.cli._output import result_console
 from eigentree.errors import SettingsError
@@ -20,9 +20,12 @@ from eigentree.treebank.io.text_files import displayed_name
 if TYPE_CHECKING:
     from eigentree.treebank.check_constituency import TreebankReport
     from eigentree.treebank.check_dependency import DependencyReport
+    from eigentree.treebank.cleaning import CleaningOptions
+    from eigentree.treebank.io.text_files import OpenText
+    from eigentree.treebank.reader import TreeFormat
 
-InputFormat = Literal["auto", "brackets", "export", "conllu"]
-_CONLLU_NAME = re.compile(r"\.conllu?(\.gz)?$")
+InputFormat = Literal["auto", "brackets", "export", "tiger", "conllu"]
+_CONLLU_NAME = re.compile(r"\.conllu?(\.gz|\.xz)?$")
 _MAX_LABELS = 60
 _MAX_CHAINS = 12
 _SHOWN_AS = {
@@ -40,6 +43,7 @@ _SHOWN_AS = {
     "no_parse": "marker{s} of no parse",
     "crossing_trees": "tree{s} with crossing branches",
     "crossing_nodes": "node{s} with crossing branches",
+    "secondary_edges": "secondary edge{s}, not in the trees",
     "height": "level{s} of the highest tree",
     "children": "child{ren} of the widest node",
     "problems": "problem{s}",
@@ -68,15 +72,15 @@ def check(
         list[str] | None,
         typer.Argument(
             metavar="FILES",
-            help="Bracket, NEGRA export, CoNLL-U or CoNLL-X files; - is standard input; gzip is "
-            "detected automatically.",
+            help="Files of brackets, NEGRA export, TIGER-XML, CoNLL-U or CoNLL-X; - is standard "
+            "input; gzip and xz are detected automatically.",
         ),
     ] = None,
     input_format: Annotated[
         InputFormat,
         typer.Option(
             "--input-format",
-            help="Format of all input files. auto: by extension, otherwise by content.",
+            help="Format of all input files. auto: by content.",
         ),
     ] = "auto",
     trace_labels: Annotated[
@@ -110,12 +114,7 @@ def check(
         return
     if not files:
         raise SettingsError("no files given; name at least one, or - for standard input")
-    if _are_conllu(files, input_format):
-        _check_dependencies(files, limit, as_json)
-        return
-    from eigentree.treebank.check_constituency import examine
     from eigentree.treebank.cleaning import CleaningOptions
-    from eigentree.treebank.reader import read_treebank
 
     cleaning = CleaningOptions(
         trace_labels=tuple(trace_labels.split()),
@@ -124,8 +123,26 @@ def check(
         keep_function_tags=keep_function_tags,
         cut_tags=cut_tags,
     )
-    assert input_format != "conllu"
-    treebank = read_treebank(files, on_error="skip", cleaning=None, format=input_format)
+    with ExitStack() as stack:
+        sources, input_format = _recognised(files, input_format, stack)
+        if input_format == "conllu":
+            _check_dependencies(files, sources, limit, as_json)
+        else:
+            _check_trees(files, sources, input_format, cleaning, limit, as_json)
+
+
+def _check_trees(
+    files: list[str],
+    sources: list[str | OpenText],
+    input_format: TreeFormat,
+    cleaning: CleaningOptions,
+    limit: int,
+    as_json: bool,
+) -> None:
+    from eigentree.treebank.check_constituency import examine
+    from eigentree.treebank.reader import read_treebank
+
+    treebank = read_treebank(sources, on_error="skip", cleaning=None, format=input_format)
     report = examine(treebank, cleaning=cleaning, limit=limit)
     tables = (
         ("Phrase labels", report.labels, _MAX_LABELS),
@@ -138,22 +155,48 @@ def check(
     _leave(files, "tree", len(treebank.problems), n_read=report.counts["trees"])
 
 
-def _are_conllu(files: list[str], input_format: InputFormat) -> bool:
-    """Whether the files hold dependencies."""
-    named = [bool(_CONLLU_NAME.search(Path(file).name)) for file in files]
-    if input_format == "auto" and len(set(named)) > 1:
+def _recognised(
+    files: list[str], input_format: InputFormat, stack: ExitStack
+) -> tuple[list[str | OpenText], InputFormat]:
+    """The files, of which standard input is open already, and ``conllu`` for dependencies."""
+    from eigentree.treebank.io.recognition import recognise
+    from eigentree.treebank.io.text_files import (
+        STANDARD_STREAM,
+        OpenText,
+        displayed_name,
+        open_text,
+    )
+
+    if input_format != "auto":
+        return [*files], input_format
+    sources: list[str | OpenText] = []
+    kinds: dict[bool, str] = {}
+    for file in files:
+        if file == STANDARD_STREAM:
+            # It can be read only once.
+            text = stack.enter_context(open_text(file, keep_bad_bytes=True, notice=notice))
+            found = recognise(text)
+            sources.append(OpenText(displayed_name(file), found.lines))
+        else:
+            with open_text(file, keep_bad_bytes=True) as lines:
+                found = recognise(lines)
+            sources.append(file)
+        if found.format is not None or _CONLLU_NAME.search(file):
+            kinds.setdefault(found.format in ("conllu", None), file)
+    if len(kinds) > 1:
         raise SettingsError(
-            f"{files[named.index(True)]} has dependencies and {files[named.index(False)]} trees; "
-            "check them separately"
+            f"{kinds[True]} has dependencies and {kinds[False]} trees; check them separately"
         )
-    return all(named) if input_format == "auto" else input_format == "conllu"
+    return sources, "conllu" if True in kinds else "auto"
 
 
-def _check_dependencies(files: list[str], limit: int, as_json: bool) -> None:
+def _check_dependencies(
+    files: list[str], sources: list[str | OpenText], limit: int, as_json: bool
+) -> None:
     from eigentree.treebank.check_dependency import examine_dependencies
     from eigentree.treebank.io.conllu import read_dependencies
 
-    bank = read_dependencies(files, on_error="skip")
+    bank = read_dependencies(sources, on_error="skip")
     report = examine_dependencies(bank, limit=limit)
     tables = (
         ("UPOS tags", report.upos, _MAX_LABELS),

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import shutil
 from collections.abc import Iterable, Iterator
-from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -31,15 +29,15 @@ _TREE_STYLES: dict[OutputFormat, TreeStyle] = {
 }  # fmt: skip
 # Pictures in other formats.
 _OTHER_PICTURES = (".jpg", ".jpeg", ".pdf", ".gif", ".webp", ".bmp", ".eps", ".ps", ".tif", ".tiff")
-# The first row of a sentence in CoNLL-U; no line of the other formats matches.
-_CONLLU_ROW = re.compile(r"(0\.1|1|1-[0-9]+)(\t[^\t]*){9}")
 
 
 def draw(
     file: Annotated[
         str,
         typer.Argument(
-            metavar="FILE", help="Bracket, NEGRA export or CoNLL-U file; - is standard input."
+            metavar="FILE",
+            help="File of brackets, NEGRA export, TIGER-XML or CoNLL-U, recognised by content; - "
+            "is standard input.",
         ),
     ] = "-",
     output_format: Annotated[
@@ -82,8 +80,9 @@ def draw(
 ) -> None:
     """Draw trees as text, as one SVG or PNG picture, or for LaTeX.
 
-    CoNLL-U is recognised by its first row, and drawn as arcs.
+    CoNLL-U is drawn as arcs.
     """
+    from eigentree.treebank.io.recognition import recognise
     from eigentree.treebank.io.text_files import displayed_name, open_text
 
     ends = [name for end, name in _BY_NAME.items() if output_file.lower().endswith(end)]
@@ -101,8 +100,9 @@ def draw(
     note_waiting([file])
     name = displayed_name(file)
     with open_text(file, keep_bad_bytes=on_error == "skip", notice=notice) as text:
-        is_conllu, lines = _recognise(text)
-        if is_conllu:
+        found = recognise(text)
+        lines = found.lines
+        if found.format == "conllu":
             if clean or style != "auto":
                 raise SettingsError("--clean and --style are for bracketed trees; this is CoNLL-U")
             sentences = _picked(_sentences(lines, name, on_error), name, only, "sentence")
@@ -112,18 +112,6 @@ def draw(
             _draw_trees(
                 trees, output_format, style, width, ascii_only, fragment, scale, output_file
             )  # fmt: skip
-
-
-def _recognise(lines: Iterable[str]) -> tuple[bool, Iterator[str]]:
-    """Whether lines are CoNLL-U, by the first that is no comment, and all of them."""
-    rest = iter(lines)
-    read: list[str] = []
-    for line in rest:
-        read.append(line)
-        if line.strip() and (line[0] != "#" or line[1:2] == "\t"):
-            break
-    is_conllu = bool(read) and _CONLLU_ROW.fullmatch(read[-1].rstrip("\r\n"))
-    return bool(is_conllu), chain(read, rest)
 
 
 def _draw_trees(

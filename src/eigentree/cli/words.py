@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 
 _SHOWN_WORDS = 10
 
-InputFormat = Literal["tokens", "tagged", "conllu", "trees"]
+InputFormat = Literal["auto", "tokens", "tagged", "conllu", "trees"]
 InputFormatOption = Annotated[
     InputFormat,
     typer.Option(
         "--input-format",
         help="Format of the input. tokens, tagged (word_TAG): one sentence per line. conllu: "
-        "CoNLL-U. trees: the words of trees, in brackets or NEGRA export.",
+        "CoNLL-U. trees: the words of trees, in brackets, NEGRA export or TIGER-XML. auto: trees "
+        "and CoNLL-U by content, otherwise tokens.",
     ),
 ]
 
@@ -43,7 +44,7 @@ def brown(
     min_count: Annotated[
         int, typer.Option(min=1, help="Minimum count of a word, to be clustered.")
     ] = 1,
-    input_format: InputFormatOption = "tokens",
+    input_format: InputFormatOption = "auto",
     quiet: QuietOption = False,
 ) -> None:
     """Learn Brown clusters: words with the same neighbours, in a binary tree.
@@ -76,7 +77,7 @@ def assign(
     min_count: Annotated[
         int, typer.Option(min=1, help="Minimum count of a word, to be assigned.")
     ] = 1,
-    input_format: InputFormatOption = "tokens",
+    input_format: InputFormatOption = "auto",
     quiet: QuietOption = False,
 ) -> None:
     """Assign the words of another text to existing clusters.
@@ -122,7 +123,7 @@ def cca(
         bool,
         typer.Option("--square-root/--counts", help="Use square roots of counts, or counts."),
     ] = True,
-    input_format: InputFormatOption = "tokens",
+    input_format: InputFormatOption = "auto",
     seed: SeedOption = 0,
     quiet: QuietOption = False,
 ) -> None:

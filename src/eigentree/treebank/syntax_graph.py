@@ -235,9 +235,8 @@ def graph_of_tree(tree: Tree, *, edge_labels: bool = False, name: str = "") -> S
     nodes: list[GraphNode] = []
     top = tree.word is None and tree.label in _ROOT_LABELS
     # Children have lower numbers than their parents, as in the treebanks.
-    n_phrases = sum(node.word is None for node in tree.nodes()) - top
-    number = FIRST_NODE + n_phrases
-    stack = [(child, _ROOT) for child in reversed(tree.children)] if top else [(tree, _ROOT)]
+    number = FIRST_NODE + sum(node.word is None for node in tree.nodes()) - top
+    stack = [(child, _ROOT) for child in tree.children] if top else [(tree, _ROOT)]
     while stack:
         node, parent = stack.pop()
         label, edge = node.label, NO_VALUE
@@ -249,19 +248,21 @@ def graph_of_tree(tree: Tree, *, edge_labels: bool = False, name: str = "") -> S
             continue
         number -= 1
         nodes.append(GraphNode(number, label, edge=edge, parent=parent))
-        stack.extend((child, number) for child in reversed(node.children))
-    return SyntaxGraph(tuple(words), tuple(reversed(nodes)), name)
+        stack.extend((child, number) for child in node.children)
+    return SyntaxGraph(tuple(reversed(words)), tuple(reversed(nodes)), name)
 
 
-def is_discontinuous(graph: SyntaxGraph) -> bool:
-    """Whether the words of a node are no neighbours.
+def first_words(graph: SyntaxGraph) -> tuple[dict[int, int], bool]:
+    """The position of the first word of each node, and whether a node is discontinuous.
 
     Raises
     ------
     TreebankFormatError
         As in `continuous_tree`.
     """
-    return any(node.is_discontinuous for node in _linked(graph).values())
+    linked = _linked(graph)
+    starts = {node.number: linked[node.number].start for node in graph.nodes}
+    return starts, any(node.is_discontinuous for node in linked.values())
 
 
 @dataclass

@@ -10,13 +10,14 @@ import typer
 from eigentree.cli._options import TagColumn
 from eigentree.cli._parsing import InputSentence, read_input
 
-InputFormat = Literal["tagged", "conllu", "trees"]
+InputFormat = Literal["auto", "tagged", "conllu", "trees"]
 InputFormatOption = Annotated[
     InputFormat,
     typer.Option(
         "--input-format",
         help="Format of the input. tagged: word_TAG, one sentence per line. conllu: CoNLL-U. "
-        "trees: the words and tags of trees, in brackets or NEGRA export.",
+        "trees: the words and tags of trees, in brackets, NEGRA export or TIGER-XML. auto: trees "
+        "and CoNLL-U by content, otherwise tagged.",
     ),
 ]
 RootSplitOption = Annotated[
@@ -29,13 +30,16 @@ RootSplitOption = Annotated[
 
 
 def read_tagged(
-    files: list[str], input_format: InputFormat, tag_column: TagColumn
+    files: list[str], input_format: InputFormat, tag_column: TagColumn, *, quiet: bool = True
 ) -> Iterator[InputSentence]:
     """The sentences of files."""
     from eigentree.treebank.cleaning import CleaningOptions
 
     cleaning = CleaningOptions(cut_tags=True)
-    return read_input(files, input_format, tag_column=tag_column, cleaning=cleaning)
+    return read_input(
+        files, input_format, tag_column=tag_column, cleaning=cleaning, otherwise="tagged",
+        quiet=quiet,
+    )  # fmt: skip
 
 
 def problem_without_tags(sentence: InputSentence) -> str | None:

@@ -49,7 +49,7 @@ def parse(
             "--model", "-m", metavar="MODEL", help="A model file written by induce train."
         ),
     ] = "",
-    input_format: InputFormatOption = "tagged",
+    input_format: InputFormatOption = "auto",
     tag_column: TagColumnOption = "xpos",
     top: RootSplitOption = None,
     max_words: Annotated[
@@ -104,7 +104,8 @@ class _Bracketing(Product["BracketingParser"]):
 
         if isinstance(parser.model, MetricModel):
             warn_of_compilation("bracketing", quiet=self.quiet)
-        return reported(read_tagged(files, self.input_format, self.tag_column), errors)
+        sentences = read_tagged(files, self.input_format, self.tag_column, quiet=self.quiet)
+        return reported(sentences, errors)
 
     def render(self, parser: BracketingParser, batch: list[InputSentence]) -> Iterator[Rendered]:
         from eigentree.treebank.io.brackets import format_tree

@@ -55,7 +55,7 @@ USED_BY: UsedBy = {
 def train(
     files: SentencesArgument = None,
     output: ModelFileOption = "",
-    input_format: InputFormatOption = "tagged",
+    input_format: InputFormatOption = "auto",
     tag_column: TagColumnOption = "xpos",
     method: Annotated[
         Literal["taught-contexts", "metric", "constituent-context"],
@@ -224,7 +224,7 @@ def train(
     )  # fmt: skip
     mapping = None if tag_map is None else universal_tags.tag_map(tag_map)
     errors = InputErrors()
-    sentences = read_tagged(inputs, input_format, tag_column)
+    sentences = read_tagged(inputs, input_format, tag_column, quiet=quiet)
     if method == "constituent-context":
         text = _words_and_tags(reported(sentences, errors))
         with progress("learning", contexts.iterations, unit="iteration", quiet=quiet) as advance:

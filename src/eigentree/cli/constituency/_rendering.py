@@ -1,4 +1,4 @@
-"""A parse of a constituency parser as text: brackets, lines of several trees, JSON, a drawing."""
+"""A parse of a constituency parser as text: brackets, k-best lists, JSON, a drawing, a graph."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from eigentree.cli._parsing import json_result
 
 if TYPE_CHECKING:
     from eigentree.constituency.result import Alternative, ParseResult
+    from eigentree.treebank.syntax_graph import GraphFormat
+    from eigentree.treebank.tree import Tree
 
 
 def by_value(result: ParseResult) -> ParseResult:
@@ -84,6 +86,38 @@ def in_json(
         ),
     }
     return json_result(record, problem)
+
+
+def graph_format(output_format: str) -> GraphFormat | None:
+    """How files of a format with crossing branches are written; None for other formats."""
+    from eigentree.treebank.io.negra import EXPORT
+    from eigentree.treebank.io.tiger import TIGER
+
+    return {"export": EXPORT, "tiger": TIGER}.get(output_format)
+
+
+def in_graph(
+    tree: Tree | None,
+    output_format: str,
+    number: int,
+    *,
+    edge_labels: bool,
+) -> str:
+    """A tree as a sentence of NEGRA export or TIGER-XML; one without a tree is empty.
+
+    Raises
+    ------
+    TreebankFormatError
+        When a word can't be in the format.
+    """
+    from eigentree.treebank.syntax_graph import SyntaxGraph, graph_of_tree
+
+    graph = SyntaxGraph(())
+    if tree is not None:
+        graph = graph_of_tree(tree, edge_labels=edge_labels)
+    form = graph_format(output_format)
+    assert form is not None
+    return form.sentence(graph, str(number)).removesuffix("\n")
 
 
 def in_drawing(result: ParseResult) -> str:

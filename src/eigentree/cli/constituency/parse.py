@@ -43,7 +43,7 @@ from eigentree.cli._parsing import (
 from eigentree.cli._training import changed
 from eigentree.cli.constituency._constraints import known_names, with_constraints
 from eigentree.data.catalogue import CONSTITUENTS, displayed_model
-from eigentree.errors import SettingsError
+from eigentree.errors import SettingsError, TreebankFormatError
 
 if TYPE_CHECKING:
     from eigentree.constituency.ensemble.parser import EnsembleParser
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 # A marginal this close to 0 or 1 is a rounded one, not one of a signed grammar's values.
 _ROUNDING = 1e-9
 
-OutputFormat = Literal["brackets", "json", "drawing"]
+OutputFormat = Literal["brackets", "json", "drawing", "export", "tiger"]
 Objective = Literal["rules", "spans", "brackets", "max-rule", "viterbi", "free"]
 Order = Literal["objective", "value"]
 
@@ -75,13 +75,13 @@ def parse(
         typer.Option(
             "--input-format",
             help="Format of the input. raw: text. tokens, tagged (word_TAG): one sentence per "
-            "line. conllu: CoNLL-U. trees: the words and tags of trees, in brackets or NEGRA "
-            "export. bracketed: sentences with some phrases in square brackets; half-trees: trees "
-            "that lack some brackets; both one per line, and the brackets are kept in the parse. "
-            "json: one object per line with words and optional tags, weights of tags and "
-            "constraints.",
+            "line. conllu: CoNLL-U. trees: the words and tags of trees, in brackets, NEGRA export "
+            "or TIGER-XML. bracketed: sentences with some phrases in square brackets; half-trees: "
+            "trees that lack some brackets; both one per line, and the brackets are kept in the "
+            "parse. json: one object per line with words and optional tags, weights of tags and "
+            "constraints. auto: trees and CoNLL-U by content, otherwise raw.",
         ),
-    ] = "raw",
+    ] = "auto",
     wrapped: WrappedOption = False,
     tokeniser: TokeniserOption = None,
     constraints: Annotated[
@@ -103,7 +103,11 @@ def parse(
     ignore_tags: IgnoreTagsOption = False,
     tag_column: TagColumnOption = "xpos",
     output_format: Annotated[
-        OutputFormat, typer.Option("--output-format", help="Format of the output.")
+        OutputFormat,
+        typer.Option(
+            "--output-format",
+            help="Format of the output. export: NEGRA export. tiger: TIGER-XML.",
+        ),
     ] = "brackets",
     objective: Annotated[
         Objective | None,
@@ -186,7 +190,7 @@ def parse(
         check_output(written, [model, *map(str, Path(model).rglob("*.egt")), *inputs])
     if marginals is not None and Path(marginals).resolve() == Path(output_file).resolve():
         raise SettingsError(f"{marginals}: can't hold both trees and marginals; name another file")
-    if kbest is not None and output_format == "drawing":
+    if kbest is not None and output_format not in ("brackets", "json"):
         raise SettingsError("--kbest requires --output-format brackets or json")
     if kbest is None and order != "objective":
         raise SettingsError("--kbest-order requires --kbest")
@@ -200,7 +204,7 @@ def parse(
             "--confidence requires --output-format brackets and excludes --kbest; json always "
             "includes confidences"
         )
-    if by_confidence and (kbest is not None or output_format == "drawing"):
+    if by_confidence and (kbest is not None or output_format not in ("brackets", "json")):
         raise SettingsError(
             "--sort-by-confidence requires --output-format brackets or json and excludes --kbest"
         )
@@ -309,6 +313,7 @@ class _Constituency(Product["ConstituencyParser | EnsembleParser"]):
             labels=known_names(parser, self.input_format),
             splitting=splitting_of(parser, self.input_format, self.tokeniser, wrapped=self.wrapped),
             ignore_tags=self.ignore_tags,
+            otherwise="raw",
             quiet=self.quiet,
         )
         sentences = reported(sentences, errors)
@@ -337,8 +342,13 @@ class _Constituency(Product["ConstituencyParser | EnsembleParser"]):
                 result = mark_dropped(result, dropped, sentence.refused)
             if sentence.offsets is not None:
                 result = replace(result, offsets=sentence.offsets)
+            try:
+                text = self._text(parser, sentence, result) + "\n"
+            except TreebankFormatError as error:
+                note, failed = f"{sentence.place}: {error}", True
+                text = self._text(parser, sentence, replace(result, tree=None)) + "\n"
             yield Rendered(
-                self._text(parser, sentence, result) + "\n",
+                text,
                 note,
                 failed,
                 _Details.of(result, sentence.number),
@@ -365,6 +375,11 @@ class _Constituency(Product["ConstituencyParser | EnsembleParser"]):
             )  # fmt: skip
         if self.output_format == "drawing":
             return _rendering.in_drawing(result)
+        if self.output_format in ("export", "tiger"):
+            edges = parser.cleaning.keep_function_tags
+            return _rendering.in_graph(
+                result.tree, self.output_format, sentence.number, edge_labels=edges
+            )
         if self.kbest is not None:
             return _rendering.in_lines(result, parser.wrapper, root_name, self.order)
         text = in_brackets(result, parser.wrapper, root_name)
@@ -376,8 +391,12 @@ class _Constituency(Product["ConstituencyParser | EnsembleParser"]):
     @contextmanager
     def _write(self, out: TextIO, *, signed: bool) -> Iterator[Callable[[Rendered], None]]:
         """Write trees at once, or in order of confidence at the end, and the marginals."""
+        from eigentree.cli.constituency._rendering import graph_format
+
         waiting: list[tuple[float, str]] = []
         n_marginals = n_outside = 0
+        file_format = graph_format(self.output_format)
+        out.write(file_format.start if file_format else "")
         with _table(self.marginals) as table:
             column = "value" if signed else "marginal"
             table.write(f"sentence\tstart\tend\tlabel\t{column}\tin_tree\n")
@@ -396,6 +415,7 @@ class _Constituency(Product["ConstituencyParser | EnsembleParser"]):
 
             yield write
             out.writelines(text for _, text in sorted(waiting, key=itemgetter(0)))
+        out.write(file_format.end if file_format else "")
         if n_outside:
             message(
                 f"{n_outside} of {n_marginals} values are outside 0 to 1: they are no "

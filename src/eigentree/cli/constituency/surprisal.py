@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from eigentree.constituency.chart.prefix import Surprisal
     from eigentree.constituency.parser import ConstituencyParser
 
-InputFormat = Literal["raw", "tokens", "tagged", "conllu", "trees"]
+InputFormat = Literal["auto", "raw", "tokens", "tagged", "conllu", "trees"]
 COLUMNS = (
     "sentence",
     "position",
@@ -73,10 +73,10 @@ def surprisal(
         typer.Option(
             "--input-format",
             help="Format of the input. raw: text. tokens, tagged (word_TAG): one sentence per "
-            "line. conllu: CoNLL-U. trees: the words and tags of trees, in brackets or NEGRA "
-            "export.",
+            "line. conllu: CoNLL-U. trees: the words and tags of trees, in brackets, NEGRA export "
+            "or TIGER-XML. auto: trees and CoNLL-U by content, otherwise raw.",
         ),
-    ] = "raw",
+    ] = "auto",
     wrapped: WrappedOption = False,
     tokeniser: TokeniserOption = None,
     use_tags: Annotated[
@@ -150,6 +150,7 @@ class _Surprisals(Product["ConstituencyParser"]):
             cleaning=parser.cleaning,
             splitting=splitting_of(parser, self.input_format, self.tokeniser, wrapped=self.wrapped),
             ignore_tags=not self.use_tags,
+            otherwise="raw",
             quiet=self.quiet,
         )
         return reported(sentences, errors)
@@ -159,6 +160,10 @@ class _Surprisals(Product["ConstituencyParser"]):
             place, words = sentence.place, sentence.words
             if not words:
                 yield Rendered("")
+                continue
+            if self.use_tags and sentence.tags is None:
+                problem = f"{place}: the sentence has no tags; --use-tags requires them"
+                yield Rendered("", problem, failed=True)
                 continue
             if len(words) > self.max_words:
                 note = (

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from eigentree.cli._common import notice
 from eigentree.cli._files import check_inputs, check_output
 from eigentree.cli._options import (
     IgnoreTagsOption,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from eigentree.dependency.parser import DependencyParser
     from eigentree.treebank.io.conllu import Sentence
 
-InputFormat = Literal["raw", "tokens", "tagged", "conllu"]
+InputFormat = Literal["auto", "raw", "tokens", "tagged", "conllu"]
 OutputFormat = Literal["conllu", "json"]
 Objective = Literal["sum", "product", "viterbi"]
 
@@ -62,9 +62,9 @@ def parse(
         typer.Option(
             "--input-format",
             help="Format of the input. raw: text. tokens, tagged (word_TAG): one sentence per "
-            "line. conllu: CoNLL-U.",
+            "line. conllu: CoNLL-U. auto: CoNLL-U by content, otherwise raw.",
         ),
-    ] = "raw",
+    ] = "auto",
     wrapped: WrappedOption = False,
     tokeniser: TokeniserOption = None,
     output_format: Annotated[
@@ -145,42 +145,31 @@ class _Dependencies(Product["DependencyParser"]):
             )
         splitting = splitting_of(parser, self.input_format, self.tokeniser, wrapped=self.wrapped)
         warn_of_compilation("dependencies", quiet=self.quiet)
-        if self.input_format == "conllu":
-            return reported(_tagged(self._read_conllu(parser, files), parser), errors)
         sentences = read_input(
-            files,
-            self.input_format,
-            splitting=splitting,
-            ignore_tags=self.ignore_tags,
-            quiet=self.quiet,
-        )
+            files, self.input_format, splitting=splitting, ignore_tags=self.ignore_tags,
+            otherwise="raw", quiet=self.quiet, conllu=partial(self._read_conllu, parser),
+        )  # fmt: skip
         return reported(_tagged(map(_with_columns, sentences), parser), errors)
 
-    def _read_conllu(self, parser: DependencyParser, files: list[str]) -> Iterator[InputSentence]:
+    def _read_conllu(
+        self, parser: DependencyParser, lines: Iterable[str], name: str, numbers: Iterator[int]
+    ) -> Iterator[InputSentence]:
         from eigentree.treebank.io.conllu import read_conllu
-        from eigentree.treebank.io.text_files import displayed_name, open_text
         from eigentree.treebank.tag_schemes import tags_of
 
-        number = 0
-        remark = None if self.quiet else notice
-        for file in files:
-            name = displayed_name(file)
-            # An empty line ends a sentence, so the rest can be read after a bad one.
-            with open_text(file, keep_bad_bytes=True, notice=remark) as lines:
-                comments: list[str] = []
-                for record in read_conllu(
-                    lines, name=name, on_error="skip", heads="ignore", at_end=comments.extend
-                ):
-                    number += 1
-                    place, sentence = f"{name}:{record.line}", record.sentence
-                    if sentence is None:
-                        yield InputSentence(number, place, [], None, str(record.problem))
-                        continue
-                    ignored = self.ignore_tags or _lacks_tags(sentence, parser)
-                    tags = None if ignored else tags_of(sentence, parser.tag_scheme)
-                    yield InputSentence(number, place, sentence.forms(), tags, source=sentence)
-                if comments:
-                    yield InputSentence(number, name, [], None, comments=tuple(comments))
+        comments: list[str] = []
+        for record in read_conllu(
+            lines, name=name, on_error="skip", heads="ignore", at_end=comments.extend
+        ):
+            number, place, sentence = next(numbers), f"{name}:{record.line}", record.sentence
+            if sentence is None:
+                yield InputSentence(number, place, [], None, str(record.problem))
+                continue
+            ignored = self.ignore_tags or _lacks_tags(sentence, parser)
+            tags = None if ignored else tags_of(sentence, parser.tag_scheme)
+            yield InputSentence(number, place, sentence.forms(), tags, source=sentence)
+        if comments:
+            yield InputSentence(0, name, [], None, comments=tuple(comments))
 
     def render(self, parser: DependencyParser, batch: list[InputSentence]) -> Iterator[Rendered]:
         from eigentree.dependency.result import with_tree
@@ -215,6 +204,8 @@ def _with_columns(sentence: InputSentence) -> InputSentence:
     """A sentence with the columns that CoNLL-U prints."""
     from eigentree.treebank.io.conllu import new_sentence
 
+    if sentence.source is not None:  # from CoNLL-U
+        return sentence
     number = str(sentence.number)
     if sentence.line is None:
         return sentence._replace(source=new_sentence(sentence.words, sent_id=number))

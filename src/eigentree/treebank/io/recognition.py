@@ -21,6 +21,7 @@ _CONLLU_ROW = re.compile(r"(0\.1|1|1-[0-9]+)(\t[^\t]*){9}")
 _EXPORT_MARK = re.compile(r"#(?:FORMAT|BOS|BOT)(?=\s|$)")
 _COMMENT = re.compile(r"#(?!\t)|%|;|//|\*x\*")
 _XML_START = re.compile(r"<(?:\?xml|!DOCTYPE|(?:corpus|subcorpus)[\s/>])")
+_TAG = re.compile(r"<([A-Za-z_][\w:.-]*)(?:\s[^<>]*)?>")
 _ELEMENT = re.compile(r"<([A-Za-z_][\w:.-]*)")
 _TIGER_ROOTS = ("corpus", "subcorpus", "body", "s")
 _TIGER_PARTS = frozenset(("graph", "terminals", "nonterminals"))
@@ -52,7 +53,7 @@ class Recognised(NamedTuple):
     start
         That line.
     root
-        The root element of XML.
+        The root element of XML, or of a text that may be XML.
     """
 
     format: TextFormat | None
@@ -77,18 +78,12 @@ def recognise(lines: Iterable[str]) -> Recognised:
         text = line.strip()
         if not text or (_COMMENT.match(text) and not _EXPORT_MARK.match(text)):
             continue
+        number = len(read)
         if text[0] == "<":
             found, root = _format_of_xml(read, rest)
-            return Recognised(found, chain(read, rest), len(read), line, root)
-        row = line.rstrip("\r\n")
-        found = None
-        if text[0] == "(":
-            found = "brackets"
-        elif _EXPORT_MARK.match(text):
-            found = "export"
-        elif _CONLLU_ROW.fullmatch(row):
-            found = "conllu"
-        return Recognised(found, chain(read, rest), len(read), line)
+            return Recognised(found, chain(read, rest), number, line, root)
+        form = "brackets" if text[0] == "(" else _format_of_line(line)
+        return Recognised(form, chain(read, rest), number, line)
     return Recognised(None, iter(read))
 
 
@@ -110,41 +105,51 @@ def recognise_trees_in_text(lines: Iterable[str]) -> Recognised:
             continue
         if text[0] == "(":
             return _tree_in_text(read, rest)
-        if text[0] == "<" and not _XML_START.match(text):
-            break
-        found = recognise(chain([line], rest))
-        return found._replace(lines=chain(read[:-1], found.lines), line=len(read))
-    return Recognised(None, chain(read, rest), len(read), read[-1] if read else "")
+        number = len(read)
+        if _XML_START.match(text):
+            found, root = _format_of_xml(read, rest)
+            return Recognised(found, chain(read, rest), number, line, root)
+        element = _TAG.match(text)
+        root = element[1] if element else ""
+        return Recognised(_format_of_line(line), chain(read, rest), number, line, root)
+    return Recognised(None, iter(read))
+
+
+def _format_of_line(line: str) -> TextFormat | None:
+    """The format that the first line of content shows, other than brackets and XML."""
+    line = line.rstrip("\r\n")
+    if _EXPORT_MARK.match(line.lstrip()):
+        return "export"
+    return "conllu" if _CONLLU_ROW.fullmatch(line) else None
 
 
 def _tree_in_text(read: list[str], rest: Iterator[str]) -> Recognised:
     """A bracket begins a tree if only brackets and labels are before a word with its tag."""
     number = len(read)
     text = read[-1]
-    for line in rest:
-        if len(read) - number >= _MAX_OPENING or not _OPENING.fullmatch(text):
-            everything = chain(read, [line], rest)
+    while _OPENING.fullmatch(text) and len(read) - number < _MAX_OPENING:
+        line = next(rest, None)
+        if line is None:
             break
         read.append(line)
         text += line
-    else:
-        everything = chain(read)
     found: TextFormat | None = "brackets" if _FIRST_WORD.match(text) else None
-    return Recognised(found, everything, number, read[number - 1])
+    return Recognised(found, chain(read, rest), number, read[number - 1])
 
 
 def _format_of_xml(read: list[str], rest: Iterator[str]) -> tuple[TextFormat | None, str]:
     """What a text is that begins with ``<``, and its root element; lines are read as needed.
 
-    Brackets may follow lines of SGML, as in the Chinese treebank.
+    Brackets may follow lines of SGML, as in the Chinese treebank, which declares nothing.
     """
+    is_declared = read[-1].lstrip().startswith(("<?", "<!"))
     root = ""
     is_header = False
     n_characters = 0
     line = read[-1]
     while True:
         text = line.lstrip()
-        if text.startswith("("):
+        if text.startswith("(") and not is_declared:
             return "brackets", root
         for element in _ELEMENT.findall(line):
             root = root or element

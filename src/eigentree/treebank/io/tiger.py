@@ -38,7 +38,7 @@ from eigentree.treebank.syntax_graph import (
     SecondaryEdge,
     SyntaxGraph,
     continuous_records,
-    is_discontinuous,
+    first_words,
 )
 from eigentree.treebank.tree import SEPARATORS
 
@@ -434,12 +434,13 @@ def _sentence(graph: SyntaxGraph, name: str) -> str:
     if len(at_root) == 1 and isinstance(at_root[0], GraphNode) and at_root[0].edge == NO_VALUE:
         root = numbers[at_root[0].number]
     names = {**numbers, 0: root, **{-1 - place: word for place, word in enumerate(words)}}
+    starts, crosses = first_words(graph)
+    order = [*range(len(words)), *(starts[node.number] for node in graph.nodes)]
+    keys = [*words, *numbers.values()]
     children: dict[int, list[tuple[str, str]]] = {}
-    for each, key in zip(every, (*words, *numbers.values()), strict=True):
-        if each.parent not in names or each.parent < 0:
-            raise TreebankFormatError(f"sentence {title}: parent #{each.parent} is missing")
-        children.setdefault(each.parent, []).append((each.edge, key))
-    crossing = ' discontinuous="true"' if is_discontinuous(graph) else ""
+    for place in sorted(range(len(every)), key=order.__getitem__):
+        children.setdefault(every[place].parent, []).append((every[place].edge, keys[place]))
+    crossing = ' discontinuous="true"' if crosses else ""
     lines = [f"<s id={_quoted(title)}>", f"<graph root={_quoted(root)}{crossing}>", "<terminals>"]
     for word, key in zip(graph.words, words, strict=True):
         start = (

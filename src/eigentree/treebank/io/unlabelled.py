@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from eigentree._core.printable import shown
 from eigentree.errors import TreebankFormatError
-from eigentree.treebank.io.brackets import OnError, read_brackets, unescape_token
+from eigentree.treebank.io.brackets import OnError, unescape_token
 from eigentree.treebank.io.text_files import (
     Problem,
     check_lines,
@@ -21,6 +21,7 @@ from eigentree.treebank.io.text_files import (
     unreadable,
     without_marks,
 )
+from eigentree.treebank.reader import read_trees
 from eigentree.treebank.tree import SEPARATORS, Tree
 
 Pair = tuple[int, int]
@@ -81,7 +82,7 @@ def read_bracketings(
     lines
         Lines of text, such as an open file.
     notation
-        ``"trees"`` as `read_brackets` takes them; ``"plain"`` or ``"spans"``, where an empty
+        ``"trees"`` as `read_trees` takes them; ``"plain"`` or ``"spans"``, where an empty
         line or ``(())`` is a sentence without a parse.
     name
         What messages call the text.
@@ -98,7 +99,7 @@ def read_bracketings(
     check_lines(lines)
     if notation == "trees":
         empty_labels = tuple(empty_labels)
-        for record in read_brackets(lines, name=name, on_error=on_error):
+        for record in read_trees(lines, name=name, on_error=on_error):
             found = None if record.tree is None else bracketing_of(record.tree, empty_labels)
             yield BracketingRecord(found, record.line, record.problem)
         return
