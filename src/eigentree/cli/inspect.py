@@ -48,8 +48,8 @@ def inspect(
 
     A spectrum shows the singular values of a nonterminal relative to the largest; those behind a
     line have no states.  In a model learned by clustering, states are clusters in the space of all
-    of them, and may be more.  For a model in Kruskal form, the errors of its rules, the cost of charts
-    and bounds on the error of a sentence's probability are printed.
+    of them, and may be more.  For a model in Kruskal form, the errors of its rules, the cost of
+    charts and bounds on the error of a sentence's probability are printed.
     """
     from eigentree.base import kind_of, load
     from eigentree.cli.constituency.inspect import NO_KRUSKAL_FORM, add_measured

@@ -136,7 +136,9 @@ def show(report: dict[str, Any], limit: int, *, ascii_only: bool = False) -> Non
         table.add_row(*cells)
     console.print(table)
     if has_spectra and trained.get("method") == "clustering":
-        console.print("States are clusters of nodes, found in the space of the singular directions.")
+        console.print(
+            "States are clusters of nodes, found in the space of the singular directions."
+        )
 
 
 def _show_decomposition(console: Any, decomposition: dict[str, Any]) -> None:
