@@ -77,6 +77,10 @@ def test_punctuation_alone_has_no_score_without_it():
     ("rows", "reason"),
     [
         (("a X 0 root", "c X 1 x"), "word 2 is 'b' in gold and 'c' in the parse"),
+        (
+            ("a X 0 root", "b\u200b X 1 x"),
+            "word 2 is 'b' in gold and 'b\\u200b' in the parse (nothing and U+200B)",
+        ),
         (("a X 0 root",), "2 words in gold and 1 in the parse"),
         (("a X 0 root", "b X 1 x", "c X 1 x"), "2 words in gold and 3 in the parse"),
     ],

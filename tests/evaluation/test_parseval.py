@@ -260,6 +260,10 @@ def test_missing_parse_is_skipped_by_evalb_and_missed_by_own_settings():
     ("parsed", "reason"),
     [
         ("(S (NN ice) (VP (VBZ melted)))", "word 2 is 'melts' in gold and 'melted' in the parse"),
+        (
+            "(S (NN i\u0441e) (VBZ melts))",
+            "word 1 is 'ice' in gold and 'i\u0441e' in the parse (U+0063 and U+0441), of 2",
+        ),
         ("(S (NN ice))", "gold has 2 compared words and the parse 1"),
         ("(S (NN ice) (, melts))", "gold has 2 compared words and the parse 1"),
     ],

@@ -102,6 +102,18 @@ def test_settings_without_meaning_are_refused(setting, message):
         bootstrap_interval(COUNTS, seed=0, **setting)
 
 
+def test_without_brackets_there_is_neither_interval_nor_test():
+    nothing = np.zeros((3, 3), dtype=np.int64)
+    assert bootstrap_interval(nothing, seed=0, n_samples=20) is None
+    assert paired_test(nothing, nothing, seed=0, n_samples=20) is None
+    # A draw of sentences without brackets has no F1, and 0 would pull the interval down.
+    with_one = np.array([[2, 2, 2], [0, 0, 0]])
+    assert bootstrap_interval(with_one, seed=0, n_samples=50) == (1.0, 1.0)
+    test = paired_test(with_one, with_one, seed=0, n_samples=50)
+    assert test is not None
+    assert test.interval == (0.0, 0.0)
+
+
 def test_interval_of_a_mean_is_that_of_all_resamples():
     values = np.array([0.0, 0.25, 0.5, 1.0])
     exact = [values[list(drawn)].mean() for drawn in product(range(4), repeat=4)]

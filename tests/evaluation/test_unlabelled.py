@@ -146,6 +146,10 @@ def test_length_is_counted_without_punctuation():
     [
         (spans("the cook"), "the parse has 2 words, which must be 3 or 4 as in gold"),
         (spans("the cock slept"), "word 2 is 'cook' in gold and 'cock' in the parse"),
+        (
+            spans("the cook slept\u0301"),
+            "word 3 is 'slept' in gold and 'slept\u0301' in the parse (nothing and U+0301)",
+        ),
         (spans("the cook slept !"), "word 4 is '.' in gold and '!' in the parse"),
         (None, "no parse"),
     ],

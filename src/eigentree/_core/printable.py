@@ -7,6 +7,7 @@ import unicodedata
 MAX_SHOWN = 60
 _ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
 _RIGHT_TO_LEFT = {"R", "AL", "AN"}  # Unicode's bidirectional classes
+_MAX_CODE_POINTS = 6
 
 
 def visible(text: str) -> str:
@@ -57,6 +58,36 @@ def isolated(text: str) -> str:
     if text.isascii() or _RIGHT_TO_LEFT.isdisjoint(map(unicodedata.bidirectional, text)):
         return text
     return f"{_ISOLATE}{text}{_POP_ISOLATE}"
+
+
+def code_points_that_differ(one: str, other: str) -> str:
+    r"""The code points by which two texts differ, where they may look alike.
+
+    >>> code_points_that_differ("caf\u00e9", "cafe\u0301")
+    'U+00E9 and U+0065 U+0301'
+    >>> code_points_that_differ("cat", "dog")
+    ''
+    """
+    start = _n_equal(one, other)
+    one, other = one[start:], other[start:]
+    end = _n_equal(one[::-1], other[::-1])
+    parts = (one[: len(one) - end], other[: len(other) - end])
+    if all(part.isascii() and part.isprintable() for part in parts):
+        return ""
+    return " and ".join(map(_code_points, parts))
+
+
+def _n_equal(one: str, other: str) -> int:
+    """The number of characters at the start that two texts share."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _code_points(text: str) -> str:
+    listed = [f"U+{ord(character):04X}" for character in text[:_MAX_CODE_POINTS]]
+    if len(text) > _MAX_CODE_POINTS:
+        listed.append("...")
+    return " ".join(listed) or "nothing"
 
 
 def columns(text: str) -> int:

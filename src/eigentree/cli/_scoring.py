@@ -15,9 +15,7 @@ import typer
 from eigentree.cli._common import FAILED
 from eigentree.cli._files import check_output
 from eigentree.cli._output import show_table
-from eigentree.errors import SettingsError, counted
-
-Item = TypeVar("Item")
+from eigentree.errors import SettingsError, TreebankFormatError
 
 
 class System(Protocol):
@@ -69,50 +67,15 @@ def check_scored_files(inputs: Sequence[str], per_sentence: str | None) -> None:
     check_output(per_sentence or "-", inputs)
 
 
-def paired(
-    gold: tuple[str, int],
-    parsed: tuple[str, Sequence[Item | None], Sequence[int]],
-    noun: str,
-    by_words: Callable[[], tuple[list[Item | None], Sequence[int]]] | None,
-    n_lines: int | None = None,
-) -> tuple[list[Item | None], list[str]]:
-    """A parse, or None, for each gold tree, with remarks on what doesn't fit.
+def check_gold(name: str, trees: Iterable[object]) -> None:
+    """Refuse a gold file without trees, against which nothing can be scored.
 
-    Parameters
-    ----------
-    gold
-        Name of the file and number of its trees.
-    parsed
-        Name of the file, its parses, and the line where each begins.
-    noun
-        What remarks call a parse.
-    by_words
-        Pairs the parses by their words, and gives the positions of those left over; None to pair
-        them in order.
-    n_lines
-        Lines of the parsed file, where an empty one may be a missing parse.
+    Raises
+    ------
+    TreebankFormatError
     """
-    from eigentree.evaluation.tables.scoring import align_by_lines
-
-    (gold_name, n_gold), (name, parses, lines) = gold, parsed
-    if by_words is not None:
-        chosen, left_over = by_words()
-        if not left_over:
-            return chosen, []
-        places = ", ".join(str(lines[place]) for place in left_over)
-        number = counted(len(left_over), f"{noun} has", f"{noun}s have")
-        where = f"on {'line' if len(left_over) == 1 else 'lines'} {places}"
-        return chosen, [f"{name}: {number} words that match no remaining gold sentence, {where}"]
-    in_order = list(parses)
-    if n_lines is not None and len(in_order) != n_gold:
-        in_order = align_by_lines(in_order, lines, n_lines, n_gold)
-    if len(in_order) == n_gold:
-        return in_order, []
-    remark = (
-        f"{name} has {counted(len(in_order), noun)} and {gold_name} {n_gold}, paired in order; "
-        "--align pairs them by their words"
-    )
-    return [*in_order, *[None] * n_gold][:n_gold], [remark]
+    if all(tree is None for tree in trees):
+        raise TreebankFormatError(f"{name}: no gold trees to score against")
 
 
 def write_rows(per_sentence: str | None, rows: Iterator[str]) -> None:

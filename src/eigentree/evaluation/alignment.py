@@ -6,6 +6,8 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Sequence
 from typing import TypeVar
 
+from eigentree._core.printable import code_points_that_differ, shown
+
 Item = TypeVar("Item")
 
 
@@ -38,3 +40,10 @@ def align_by_key(
         queue = None if item is None else waiting.get(key(item))
         aligned.append(parsed[queue.popleft()] if queue else None)
     return aligned, sorted(place for queue in waiting.values() for place in queue)
+
+
+def different_words(place: int, gold: str, parsed: str) -> str:
+    """A message on the first words that differ, with code points where they may look alike."""
+    points = code_points_that_differ(gold, parsed)
+    marked = f" ({points})" if points else ""
+    return f"word {place} is {shown(gold)} in gold and {shown(parsed)} in the parse{marked}"

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 
 from eigentree._core.display import NotebookDisplay
 from eigentree.errors import SettingsError, counted
-from eigentree.evaluation.alignment import align_by_key
+from eigentree.evaluation.alignment import align_by_key, different_words
 from eigentree.treebank.io.conllu import Sentence, Word
 
 Punctuation = Literal["unicode", "tags"]
@@ -330,7 +330,7 @@ def _difference(gold: Sentence, parsed: Sentence) -> str:
         return f"word {without} has no head in gold"
     for ours, theirs in zip(gold.words, parsed.words, strict=False):
         if ours.form != theirs.form:
-            return f"word {ours.id} is {ours.form!r} in gold and {theirs.form!r} in the parse"
+            return different_words(ours.id, ours.form, theirs.form)
     if len(gold) != len(parsed):
         return f"{counted(len(gold), 'word')} in gold and {len(parsed)} in the parse"
     return ""

@@ -28,7 +28,7 @@ from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from eigentree.errors import SettingsError
-from eigentree.evaluation.alignment import align_by_key
+from eigentree.evaluation.alignment import align_by_key, different_words
 from eigentree.evaluation.result import LabelScore, ParsevalResult, SentenceScore, summarise
 from eigentree.evaluation.scored_tree import ScoredTree, is_punctuation, restore_quotes
 from eigentree.evaluation.settings import OWN, ParsevalOptions
@@ -244,8 +244,8 @@ class _Comparison:
         for place, (word, other_word) in enumerate(zip(words, other, strict=False), start=1):
             if not self._is_same(word, other_word, self.same_word):
                 return (
-                    f"compared word {place} is {word!r} in gold and {other_word!r} in the parse, "
-                    f"of {len(words)} and {len(other)} words"
+                    f"compared {different_words(place, word, other_word)}, of {len(words)} and "
+                    f"{len(other)} words"
                 )
         if len(words) != len(other):
             return f"gold has {len(words)} compared words and the parse {len(other)}"

@@ -1,7 +1,8 @@
 """Significance of differences in F1: bootstrap intervals and paired tests over sentences.
 
 Sentences are the sampling units.  Each has counts of matched, gold and parsed brackets, and the
-statistic is the corpus F1 of the summed counts.
+statistic is the corpus F1 of the summed counts.  Where there are no brackets at all it is not
+defined, so it has neither an interval nor a test; draws without brackets are left out.
 
 References
 ----------
@@ -62,8 +63,8 @@ def corpus_f1(counts: ArrayLike) -> Floats:
 
 def bootstrap_interval(
     counts: ArrayLike, *, seed: int, n_samples: int = 10_000, level: float = 0.95
-) -> Interval:
-    """Percentile interval of the corpus F1, by resampling sentences.
+) -> Interval | None:
+    """Percentile interval of the corpus F1, by resampling sentences; None without any bracket.
 
     Parameters
     ----------
@@ -85,10 +86,12 @@ def bootstrap_interval(
     """
     given = _checked(counts, "counts")
     _check_draws(n_samples, level)
-    samples = np.concatenate(
-        [corpus_f1(given[drawn].sum(axis=1)) for drawn in _draws(len(given), n_samples, seed)]
-    )
-    return _interval(samples, level)
+    samples = []
+    for drawn in _draws(len(given), n_samples, seed):
+        sums = given[drawn].sum(axis=1)
+        samples.append(corpus_f1(sums[_is_defined(sums)]))
+    values = np.concatenate(samples)
+    return _interval(values, level) if len(values) else None
 
 
 def bootstrap_mean_interval(
@@ -127,8 +130,8 @@ def paired_test(
     seed: int,
     n_samples: int = 10_000,
     level: float = 0.95,
-) -> PairedTest:
-    """Test whether two systems differ in corpus F1 on the same sentences.
+) -> PairedTest | None:
+    """Test whether two systems differ in corpus F1 on the same sentences; None without brackets.
 
     The bootstrap resamples sentences; its p-value is how often the difference deviates from the
     observed one by at least the observed difference.  Approximate randomisation swaps the two
@@ -160,12 +163,14 @@ def paired_test(
         )
     _check_draws(n_samples, level)
     observed = float(corpus_f1(other.sum(axis=0)) - corpus_f1(one.sum(axis=0)))
-    bootstrap = np.concatenate(
-        [
-            corpus_f1(other[drawn].sum(axis=1)) - corpus_f1(one[drawn].sum(axis=1))
-            for drawn in _draws(len(one), n_samples, seed)
-        ]
-    )
+    differences = []
+    for drawn in _draws(len(one), n_samples, seed):
+        sums, other_sums = one[drawn].sum(axis=1), other[drawn].sum(axis=1)
+        defined = _is_defined(sums) & _is_defined(other_sums)
+        differences.append(corpus_f1(other_sums[defined]) - corpus_f1(sums[defined]))
+    bootstrap = np.concatenate(differences)
+    if not len(bootstrap):
+        return None
     change = (other - one).astype(np.float64)
     swapped = []
     rng = generator(seed, 1)
@@ -209,6 +214,11 @@ def _draws(n_sentences: int, n_samples: int, seed: int) -> Iterator[NDArray[np.i
     rng = generator(seed, 0)
     for size in _chunks(n_sentences, n_samples):
         yield rng.integers(0, n_sentences, size=(size, n_sentences))
+
+
+def _is_defined(counts: Longs) -> NDArray[np.bool_]:
+    """Whether sums of counts, axes (..., 3), have any bracket."""
+    return np.asarray(counts[..., 1:].any(axis=-1))
 
 
 def _interval(samples: Floats, level: float) -> Interval:

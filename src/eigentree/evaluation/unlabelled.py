@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 
 from eigentree._core.display import NotebookDisplay
 from eigentree.errors import SettingsError
+from eigentree.evaluation.alignment import different_words
 from eigentree.evaluation.scored_tree import is_punctuation
 from eigentree.evaluation.significance import (
     Interval,
@@ -306,7 +307,7 @@ def _difference(gold: GoldBracketing, parsed: Bracketing) -> str:
     words = gold.text if len(parsed.words) == len(gold.text) else gold.words
     pairs = zip(words, parsed.words, strict=True)
     place = next(at for at, (word, other) in enumerate(pairs) if word != other)
-    return f"word {place + 1} is {words[place]!r} in gold and {parsed.words[place]!r} in the parse"
+    return different_words(place + 1, words[place], parsed.words[place])
 
 
 def _figure(
@@ -339,8 +340,8 @@ def _figure(
         precision=matched / n_parsed if n_parsed else None,
     )
     if n_samples:
-        interval = bootstrap_interval(counts, seed=seed, n_samples=n_samples)
-        figure = figure._replace(interval=interval)
+        of_corpus = bootstrap_interval(counts, seed=seed, n_samples=n_samples)
+        figure = figure._replace(interval=of_corpus)
     return figure
 
 

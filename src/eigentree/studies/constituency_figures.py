@@ -21,7 +21,7 @@ from eigentree.linalg.cp import STAGE as DECOMPOSING
 from eigentree.studies.constituency_tables import ConstituencyTables
 from eigentree.studies.ensemble_figures import ensemble_figures
 from eigentree.studies.ensemble_runs import EnsembleRun
-from eigentree.studies.intervals import f1_of, interval_of, paired_comparison
+from eigentree.studies.intervals import ends_of, f1_of, interval_of, paired_comparison
 from eigentree.studies.model_runs import ModelRun, RunKey
 from eigentree.studies.run import FORMAT, Outcome
 
@@ -208,14 +208,12 @@ class _ModelRow:
 
     def _scores(self, part: str) -> dict[str, Any]:
         scores = [record["scores"][part] for record in self.records]
-        interval = interval_of(self.counts(part))
         by_seed = [one["f1"] or 0.0 for one in scores]
         sentences = scores[0]["sentences"]
         ms = [1000 * one["parsing_cpu_seconds"] / max(1, sentences) for one in scores]
         return {
             "f1": self.f1(part),
-            "low": interval.low,
-            "high": interval.high,
+            **ends_of(interval_of(self.counts(part))),
             "by_seed": by_seed,
             "sentences": sentences,
             **{

@@ -26,6 +26,7 @@ from eigentree.dependency.training import train_dependencies
 from eigentree.errors import TreebankFormatError, counted
 from eigentree.evaluation.attachment import AttachmentResult, score_attachment
 from eigentree.evaluation.significance import bootstrap_interval
+from eigentree.studies.intervals import ends_of
 from eigentree.studies.report.dependency import dependency_report
 from eigentree.studies.report.page import Report
 from eigentree.studies.run import (
@@ -296,11 +297,9 @@ def _scores(parser: DependencyParser, sentences: Sequence[Sentence], scheme: str
 
 
 def _figures_of(scores: AttachmentResult) -> dict[str, Any]:
-    interval = bootstrap_interval(scores.counts("uas"), seed=0)
     return {
         "uas": scores.all.uas,
-        "low": interval.low,
-        "high": interval.high,
+        **ends_of(bootstrap_interval(scores.counts("uas"), seed=0)),
         "uas_without_punctuation": scores.bare.uas,
         "uas_up_to_10": _uas_of([each for each in scores.sentences if each.all.words <= 10]),
         "exact": scores.all.uem,

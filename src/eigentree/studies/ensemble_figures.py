@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from eigentree.studies.intervals import f1_of, interval_of, paired_comparison
+from eigentree.studies.intervals import ends_of, f1_of, interval_of, paired_comparison
 
 Record = Mapping[str, Any]
 Row = dict[str, Any]
@@ -69,11 +69,9 @@ def _parts(scored: Record) -> dict[str, Row]:
     """F1 with its interval, and other figures, of each part."""
     parts = {}
     for part, scores in scored["scores"].items():
-        low, high = interval_of(scores["counts"])
         parts[part] = {
             "f1": f1_of(scores["counts"]),
-            "low": low,
-            "high": high,
+            **ends_of(interval_of(scores["counts"])),
             **{name: scores[name] for name in (*_COPIED, "fallbacks")},
         }
     return parts

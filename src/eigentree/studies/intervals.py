@@ -32,12 +32,18 @@ def f1_of(counts: Counts) -> float:
     return float(corpus_f1(scored.sum(axis=0))) if len(scored) else 0.0
 
 
-def interval_of(counts: Counts) -> Interval:
-    """The bootstrap interval of F1; from 0 to 0 if no sentence was scored."""
+def interval_of(counts: Counts) -> Interval | None:
+    """The bootstrap interval of F1; None if no bracket was scored."""
     scored = _scored(counts)
     if not len(scored):
-        return Interval(0.0, 0.0)
+        return None
     return bootstrap_interval(scored, seed=0, n_samples=n_samples(len(scored)))
+
+
+def ends_of(interval: Interval | None) -> dict[str, float | None]:
+    """The ends of an interval in the figures of a study; None without one."""
+    low, high = interval or (None, None)
+    return {"low": low, "high": high}
 
 
 def paired_comparison(first: Counts, second: Counts) -> dict[str, Any] | None:
@@ -52,7 +58,7 @@ def paired_comparison(first: Counts, second: Counts) -> dict[str, Any] | None:
     -------
     dict or None
         The difference of F1 with its interval, p-values, and the numbers of sentences and draws;
-        None if there is no such sentence.
+        None if there is no such sentence, or no bracket in them.
     """
     pairs = [
         (one, other)
@@ -63,10 +69,11 @@ def paired_comparison(first: Counts, second: Counts) -> dict[str, Any] | None:
         return None
     counts = np.array(pairs)
     test = paired_test(counts[:, 0], counts[:, 1], seed=0, n_samples=n_samples(len(pairs)))
+    if test is None:
+        return None
     return {
         "difference": test.difference,
-        "low": test.interval.low,
-        "high": test.interval.high,
+        **ends_of(test.interval),
         "p_bootstrap": test.p_bootstrap,
         "p_randomisation": test.p_randomisation,
         "sentences": test.sentences,

@@ -125,7 +125,7 @@ def test_gold_trees_that_cannot_be_used(files, capsys):
     assert "gold:2: no gold tree" in out
     assert ["F1", "of", "parses,", "%", "76.92", "76.92", "76.92", "76.92", "76.92"] in cells(out)
     assert run(*files(gold="(())\n", parsed=PLAIN)) == 2
-    assert "gold: no gold trees to compare with" in capsys.readouterr().err
+    assert "gold: no gold trees to score against" in capsys.readouterr().err
 
 
 def test_punctuation_that_counts_is_told_of(files, capsys):

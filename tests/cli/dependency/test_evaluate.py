@@ -111,6 +111,27 @@ def test_malformed_sentences_count_as_missing_when_asked(files):
     assert ["UAS,", "%", "40.00", "50.00"] in cells(done.stdout)
 
 
+def test_punctuation_alone_has_no_score_and_no_interval(files):
+    names = files(gold="1\t.\t_\tPUNCT\t.\t_\t0\troot\t_\t_\n\n")
+    done = evaluate(*names, *names, *names)
+    assert done.exit_code == 0
+    (row,) = (row for row in cells(done.stdout) if row[:2] == ["UAS,", "95"])
+    assert row[4:] == ["100.00", "to", "100.00", "n/a"] * 2
+    (system, _), tests = (
+        json.loads(evaluate(*names, *names, *names, "--json").stdout)[key]
+        for key in ("systems", "paired_tests")
+    )
+    assert system["intervals"]["uas"] == {"all_words": [1.0, 1.0], "without_punctuation": None}
+    assert tests["uas"]["interval"] == [0.0, 0.0]
+
+
+def test_without_gold_trees_there_is_nothing_to_score(files):
+    names = files(gold="", parsed=PARSED)
+    done = evaluate(*names)
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert done.stderr == "eigentree: gold.conllu: no gold trees to score against\n"
+
+
 def test_files_of_other_lengths_and_order(files):
     one, other, _ = GOLD.split("\n\n")
     names = files(gold=GOLD, parsed=f"{other}\n\n{one}\n\n1\tx\t_\t_\t_\t_\t0\troot\t_\t_\n\n")

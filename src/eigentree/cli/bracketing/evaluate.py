@@ -16,8 +16,7 @@ from eigentree.cli._options import (
     ScoredOnErrorOption,
     SeedOption,
 )
-from eigentree.cli._scoring import check_scored_files, leave, paired, print_json, write_rows
-from eigentree.errors import SettingsError
+from eigentree.cli._scoring import check_gold, check_scored_files, leave, print_json, write_rows
 
 if TYPE_CHECKING:
     from eigentree.evaluation.unlabelled import GoldBracketing, UnlabelledResult
@@ -158,8 +157,7 @@ def _read_gold(
             result.sentences.append(
                 gold_bracketing(record.tree, punctuation=tags, empty_labels=empty_labels)
             )
-    if not result.sentences:
-        raise SettingsError(f"{name}: no gold trees to compare with")
+    check_gold(name, result.sentences)
     return result._replace(n_trees=n_trees)
 
 
@@ -184,6 +182,7 @@ def _read_parsed(
 
 def _paired(gold: _Gold, given: _Parsed, align: bool) -> tuple[list[Bracketing | None], list[str]]:
     """A parse, or None, for each gold tree, with remarks on reading and pairing."""
+    from eigentree.evaluation.tables.scoring import paired
     from eigentree.evaluation.unlabelled import align_bracketings
 
     by_words = partial(align_bracketings, gold.sentences, given.parses)

@@ -22,6 +22,7 @@ from eigentree.cli._options import (
 )
 from eigentree.cli._scoring import (
     ScoreTables,
+    check_gold,
     check_scored_files,
     leave,
     print_json,
@@ -82,6 +83,7 @@ def evaluate(
     files = [parsed] if second is None else [parsed, second]
     check_scored_files([gold, *files, *([] if parameters is None else [parameters])], per_sentence)
     reference = _read(gold, on_error)
+    check_gold(reference.name, reference.trees)
     systems = [
         score_files(
             reference, _read(file, on_error), options, align=align, samples=samples, seed=seed

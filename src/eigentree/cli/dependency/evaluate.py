@@ -21,9 +21,9 @@ from eigentree.cli._options import (
 )
 from eigentree.cli._scoring import (
     ScoreTables,
+    check_gold,
     check_scored_files,
     leave,
-    paired,
     print_json,
     print_scores,
     write_rows,
@@ -83,6 +83,7 @@ def evaluate(
     files = [parsed] if second is None else [parsed, second]
     check_scored_files([gold, *files], per_sentence)
     reference = _read(gold, on_error)
+    check_gold(reference.name, reference.sentences)
     systems = [
         _score(reference, _read(file, on_error), options, align, samples, seed) for file in files
     ]
@@ -98,7 +99,9 @@ def evaluate(
             attachment.attachment_problems,
         )
         comparisons = [
-            comparison(test, "A", "B", measure.upper()) for measure, test in tests.items()
+            comparison(test, "A", "B", measure.upper())
+            for measure, test in tests.items()
+            if test is not None
         ]
         print_scores(gold, systems, tables, comparisons, labels=labels)
     leave(failed=any(system.remarks or system.result.n_errors for system in systems))
@@ -137,6 +140,7 @@ def _score(
     from eigentree.evaluation.attachment import align_sentences, score_attachment
     from eigentree.evaluation.significance import bootstrap_interval
     from eigentree.evaluation.tables.attachment import ScoredAttachment
+    from eigentree.evaluation.tables.scoring import paired
 
     remarks = [
         f"{file.name}: {counted(file.n_malformed, 'malformed sentence')}"
@@ -152,7 +156,7 @@ def _score(
     )
     remarks += more
     result = score_attachment(gold.sentences, sentences, options)
-    intervals: dict[str, tuple[Interval, Interval]] = {}
+    intervals: dict[str, tuple[Interval | None, Interval | None]] = {}
     if result.counted():
         for measure in _MEASURES:
             every, bare = (
@@ -168,7 +172,7 @@ def _score(
 
 def _paired_tests(
     systems: Sequence[ScoredAttachment], samples: int, seed: int
-) -> dict[str, PairedTest]:
+) -> dict[str, PairedTest | None]:
     """Tests over all words of the sentences that count for both systems; none without any."""
     from eigentree.evaluation.attachment import sentence_counts
     from eigentree.evaluation.significance import paired_test
@@ -177,7 +181,7 @@ def _paired_tests(
     both = sorted(set(scored[0]) & set(scored[1]))
     if not both:
         return {}
-    tests: dict[str, PairedTest] = {}
+    tests: dict[str, PairedTest | None] = {}
     for measure in _MEASURES:
         first, other = (sentence_counts([one[n] for n in both], measure) for one in scored)
         tests[measure] = paired_test(first, other, seed=seed, n_samples=samples)

@@ -7,7 +7,13 @@ from typing import Any, NamedTuple
 
 from eigentree.evaluation.attachment import AttachmentOptions, AttachmentResult
 from eigentree.evaluation.significance import Interval, PairedTest
-from eigentree.evaluation.tables.table import LISTED_PROBLEMS, TextTable, first_problems, percent
+from eigentree.evaluation.tables.table import (
+    LISTED_PROBLEMS,
+    TextTable,
+    first_problems,
+    interval_in_percent,
+    percent,
+)
 
 BARE = "without punctuation"
 
@@ -22,7 +28,7 @@ class ScoredAttachment(NamedTuple):
 
     name: str
     result: AttachmentResult
-    intervals: dict[str, tuple[Interval, Interval]]
+    intervals: dict[str, tuple[Interval | None, Interval | None]]
     places: Sequence[str]
     remarks: Sequence[str] = ()
 
@@ -75,7 +81,7 @@ def _figures(system: ScoredAttachment, side: int) -> Iterator[str]:
     for measure, share in (("uas", summary.uas), ("las", summary.las)):
         yield percent(share)
         intervals = system.intervals.get(measure)
-        yield "" if intervals is None else " to ".join(map(percent, intervals[side]))
+        yield "" if intervals is None else interval_in_percent(intervals[side])
     yield from map(
         percent, (summary.uuas, summary.mean_uas, summary.mean_las, summary.uem, summary.lem)
     )
@@ -127,7 +133,7 @@ def attachment_rows(systems: Sequence[ScoredAttachment]) -> Iterator[str]:
 
 
 def attachment_json(
-    gold: str, systems: Sequence[ScoredAttachment], tests: dict[str, PairedTest]
+    gold: str, systems: Sequence[ScoredAttachment], tests: dict[str, PairedTest | None]
 ) -> dict[str, Any]:
     """The scores and the sentences that could not be compared; fractions, not percent."""
     return {
@@ -136,7 +142,10 @@ def attachment_json(
             {
                 "parsed": system.name,
                 "intervals": {
-                    measure: {"all_words": list(every), "without_punctuation": list(bare)}
+                    measure: {
+                        "all_words": every and list(every),
+                        "without_punctuation": bare and list(bare),
+                    }
                     for measure, (every, bare) in system.intervals.items()
                 },
                 "remarks": list(system.remarks),
@@ -145,7 +154,7 @@ def attachment_json(
             for system in systems
         ],
         "paired_tests": {
-            measure: {**test._asdict(), "interval": [*test.interval]}
+            measure: test and {**test._asdict(), "interval": [*test.interval]}
             for measure, test in tests.items()
         },
     }

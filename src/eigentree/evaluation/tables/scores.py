@@ -14,6 +14,7 @@ from eigentree.evaluation.tables.table import (
     NOT_DEFINED,
     TextTable,
     first_problems,
+    interval_in_percent,
     percent,
 )
 
@@ -102,7 +103,7 @@ def _figures(system: Scored, summary: ParsevalSummary, interval: Interval | None
     yield str(fallbacks) if fallbacks is not None and summary is system.result.all else ""
     yield from map(str, (summary.gold, summary.parsed, summary.matched))
     yield from map(percent, (summary.recall, summary.precision, summary.f1))
-    yield "" if interval is None else f"{percent(interval.low)} to {percent(interval.high)}"
+    yield "" if interval is None else interval_in_percent(interval)
     yield from map(
         percent,
         (

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import NamedTuple, TypeVar
 
 from eigentree.errors import counted
@@ -10,6 +11,7 @@ from eigentree.evaluation.parseval import align_by_words, score
 from eigentree.evaluation.settings import ParsevalOptions
 from eigentree.evaluation.significance import bootstrap_interval
 from eigentree.evaluation.tables.scores import Scored
+from eigentree.evaluation.tables.table import LISTED_PROBLEMS
 from eigentree.treebank.io.brackets import OnError
 from eigentree.treebank.reader import read_trees
 from eigentree.treebank.tree import Tree
@@ -78,25 +80,15 @@ def score_files(
         for file in (gold, parsed)
         if file.problems
     ]
-    trees = parsed.trees
-    if align:
-        trees, left_over = align_by_words(gold.trees, trees, options)
-        if left_over:
-            lines = ", ".join(str(parsed.lines[place]) for place in left_over)
-            trees_with = counted(len(left_over), "tree has", "trees have")
-            remarks.append(
-                f"{parsed.name}: {trees_with} words that match no remaining gold tree, "
-                f"on {'line' if len(left_over) == 1 else 'lines'} {lines}"
-            )
-    elif len(trees) != len(gold.trees):
-        trees = align_by_lines(trees, parsed.lines, parsed.n_lines, len(gold.trees))
-        if len(trees) != len(gold.trees):
-            remarks.append(
-                f"{parsed.name} has {counted(len(trees), 'tree')} and {gold.name} "
-                f"{len(gold.trees)}, paired "
-                "in order; --align pairs them by their words"
-            )
-            trees = [*trees, *[None] * len(gold.trees)][: len(gold.trees)]
+    by_words = partial(align_by_words, gold.trees, parsed.trees, options)
+    trees, more = paired(
+        (gold.name, len(gold.trees)),
+        (parsed.name, parsed.trees, parsed.lines),
+        "tree",
+        by_words if align else None,
+        parsed.n_lines,
+    )
+    remarks += more
     result = score(gold.trees, trees, options)
     counts = result.counts()
     return Scored(
@@ -106,6 +98,52 @@ def score_files(
         places=[f"{gold.name}:{line}" for line in gold.lines],
         remarks=remarks,
     )
+
+
+def paired(
+    gold: tuple[str, int],
+    parsed: tuple[str, Sequence[Item | None], Sequence[int]],
+    noun: str,
+    by_words: Callable[[], tuple[list[Item | None], Sequence[int]]] | None,
+    n_lines: int | None = None,
+) -> tuple[list[Item | None], list[str]]:
+    """A parse, or None, for each gold tree, with remarks on what doesn't fit.
+
+    Parameters
+    ----------
+    gold
+        Name of the file and number of its trees.
+    parsed
+        Name of the file, its parses, and the line where each begins.
+    noun
+        What remarks call a parse.
+    by_words
+        Pairs the parses by their words, and gives the positions of those left over; None to pair
+        them in order.
+    n_lines
+        Lines of the parsed file, where an empty one may be a missing parse.
+    """
+    (gold_name, n_gold), (name, parses, lines) = gold, parsed
+    if by_words is not None:
+        chosen, left_over = by_words()
+        if not left_over:
+            return chosen, []
+        places = ", ".join(str(lines[place]) for place in left_over[:LISTED_PROBLEMS])
+        if len(left_over) > LISTED_PROBLEMS:
+            places += f" and {len(left_over) - LISTED_PROBLEMS} more"
+        number = counted(len(left_over), f"{noun} has", f"{noun}s have")
+        where = f"on {'line' if len(left_over) == 1 else 'lines'} {places}"
+        return chosen, [f"{name}: {number} words that match no remaining gold sentence, {where}"]
+    in_order = list(parses)
+    if n_lines is not None and len(in_order) != n_gold:
+        in_order = align_by_lines(in_order, lines, n_lines, n_gold)
+    if len(in_order) == n_gold:
+        return in_order, []
+    remark = (
+        f"{name} has {counted(len(in_order), noun)} and {gold_name} {n_gold}, paired in order; "
+        "--align pairs them by their words"
+    )
+    return [*in_order, *[None] * n_gold][:n_gold], [remark]
 
 
 def align_by_lines(

@@ -39,6 +39,11 @@ def percent(fraction: float | None) -> str:
     return NOT_DEFINED if fraction is None else f"{100 * fraction:.2f}"
 
 
+def interval_in_percent(ends: Sequence[float] | None) -> str:
+    """The ends of an interval in percent; ``n/a`` for None."""
+    return NOT_DEFINED if ends is None else " to ".join(map(percent, ends))
+
+
 def first_problems(lines: Sequence[str], max_lines: int = LISTED_PROBLEMS) -> Iterator[str]:
     """The first of a list of problems, one per line, and the number of the others."""
     yield from lines[:max_lines]

@@ -16,6 +16,7 @@ from eigentree.studies.report.tables import (
     Section,
     Table,
     file_size,
+    in_percent,
     in_points,
     interval,
     p_value,
@@ -103,8 +104,8 @@ def _accuracy(figures: Figures) -> Section:
 def _point_by_states(row: Row) -> Point:
     scores = row["scores"]["dev"]
     title = f"{row['name']}: {percent(scores['f1'])} ({interval(scores)})"
-    low, high = 100 * scores["low"], 100 * scores["high"]
-    return Point(row["states"], 100 * scores["f1"], title, "", low, high)
+    ends = in_percent(scores["low"]), in_percent(scores["high"])
+    return Point(row["states"], 100 * scores["f1"], title, "", *ends)
 
 
 def _matrix(figures: Figures) -> Table:
@@ -471,8 +472,8 @@ def _learning_curve(figures: Figures) -> Section:
                     f"{name}, {counted(row['trees'], 'tree')}: "
                     f"{percent(row['scores']['dev']['f1'])}",
                     "",
-                    100 * row["scores"]["dev"]["low"],
-                    100 * row["scores"]["dev"]["high"],
+                    in_percent(row["scores"]["dev"]["low"]),
+                    in_percent(row["scores"]["dev"]["high"]),
                 )
                 for row in model_rows
             ],

@@ -67,6 +67,13 @@ def file_size(n_bytes: int) -> str:
     return f"{n_bytes / 1e6:.2f} MB" if n_bytes >= 1e5 else f"{n_bytes / 1e3:.1f} kB"
 
 
+def in_percent(share: float | None) -> float | None:
+    """A fraction as a number of percent, of an end of an interval for example."""
+    return None if share is None else 100 * share
+
+
 def interval(scores: Row) -> str:
     """The ends of an interval."""
+    if scores["low"] is None:
+        return NOTHING
     return f"{percent(scores['low'], 1)} to {percent(scores['high'], 1)}"
