@@ -152,7 +152,8 @@ def read_export_graphs(lines: Iterable[str], *, name: str = "<input>") -> Iterat
             if begun:
                 yield record("this sentence has no #EOS")
             begun, sentence, rows = number, rest[0] if rest else "", []
-            problem = unreadable(name, number, line)
+            # What follows the name, such as the date and the annotator, isn't used.
+            problem = unreadable(name, number, line, 0, line.find(sentence) + len(sentence))
         elif mark == "#EOS":
             foreign = None
             if begun:
