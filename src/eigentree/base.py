@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from eigentree._core.batching import batches, map_batches
 from eigentree.data.catalogue import bundled_path, model_names, resolve_model
-from eigentree.errors import SettingsError
+from eigentree.errors import ModelFileError, SettingsError
 from eigentree.model_file import open_model, wrong_kind
 from eigentree.sentence_input import SentenceLike, Words, checked_sentences, unpack
 from eigentree.tokenisation.scheme import TokenisationScheme, scheme_of_parser
@@ -380,12 +380,15 @@ def kind_of(path: str | Path) -> str:
     Raises
     ------
     ModelFileError
-        When the file is missing, damaged or no model.
+        When the file is missing, damaged or no model, or the index of an ensemble.
     """
     path = resolve_model(path)
     if path.is_dir():
         return "ensemble"
-    return str(open_model(path, verify=False).header.get("kind"))
+    kind = str(open_model(path, verify=False).header.get("kind"))
+    if kind == "ensemble":
+        raise ModelFileError(f"{path}: is the index of an ensemble; name the folder that it is in")
+    return kind
 
 
 class BundledModel(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import subprocess
@@ -12,7 +13,7 @@ import pytest
 
 from eigentree import __version__
 from eigentree.cli import _commands, _common, app
-from eigentree.errors import TreebankFormatError
+from eigentree.errors import ModelFileError, TreebankFormatError
 
 
 @pytest.fixture
@@ -206,6 +207,19 @@ def all_commands():
             yield from ((f"{name} {below}", each) for below, each in command.commands.items())
 
 
+def test_help_has_the_arguments_first_and_options_in_groups(capsys):
+    for words, command in all_commands():
+        assert run(*words.split(), "--help") == 0
+        out = capsys.readouterr().out
+        titles = re.findall(r"^(\S.*):$", out, re.MULTILINE)
+        has_arguments = any(each.param_type_name == "argument" for each in command.params)
+        assert ("Arguments" in titles) is has_arguments
+        assert not has_arguments or titles[0] == "Arguments"
+    assert run("train", "--help") == 0
+    ungrouped = capsys.readouterr().out.split("\nOptions:\n")[1].split("\n\n")[0]
+    assert len(re.findall(r"^  -", ungrouped, re.MULTILINE)) <= 12
+
+
 SPELLINGS = (*_commands._READ, *_commands._WRITTEN, *_commands._FORMATS)
 
 
@@ -318,6 +332,28 @@ def test_a_full_device_is_told_in_one_line():
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
     assert done.returncode == 1
     assert done.stderr == "eigentree: the output can't be written: No space left on device\n"
+
+
+def test_a_full_disk_is_failed_work_whoever_writes(verb, capsys, tmp_path):
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def save(error):
+        try:
+            raise error
+        except OSError as cause:
+            raise ModelFileError(f"m.egt: can't be written: {cause.strerror}") from cause
+
+    for error, code in ((full, 1), (PermissionError(errno.EACCES, "Permission denied"), 2)):
+        verb(lambda error=error: save(error))
+        assert run("act") == code
+        assert capsys.readouterr().err == f"eigentree: m.egt: can't be written: {error.strerror}\n"
+    if os.path.exists("/dev/full"):
+        trees = tmp_path / "in.mrg"
+        trees.write_text("(S (A a) (B b))\n" * 3)
+        assert run("train", str(trees), "-o", "/dev/full", "--method", "pcfg", "-q") == 1
+        assert capsys.readouterr().err == (
+            "eigentree: /dev/full: can't be written: No space left on device\n"
+        )
 
 
 def test_a_reader_that_leaves_is_no_news():

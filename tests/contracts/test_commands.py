@@ -15,6 +15,7 @@ import pytest
 import typer
 
 from eigentree.cli import app
+from eigentree.model_file import save_model
 from tests.contracts.products import PRODUCTS
 from tests.demo import HELD_OUT, demo_trees, run_verb
 from tests.samples import text_of, treebank
@@ -152,6 +153,42 @@ def test_a_model_of_another_product_is_one_sentence(name, tmp_path):
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
     assert "is a model of kind" in err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("surprisal",),
+        ("dependencies", "parse"),
+        ("induce", "parse"),
+        ("decompose", "-o", "new.egt"),
+        ("retrain", HELD_OUT, "-o", "new.egt"),
+        ("automaton", "score"),
+        ("dependencies", "states", HELD_OUT, "--head", "VERB"),
+    ],
+    ids=lambda words: " ".join(map(str, words[:2])),
+)
+def test_an_ensemble_where_a_model_is_expected_is_one_sentence(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("net").mkdir()
+    save_model("net/ensemble.egt", {"kind": "ensemble"}, {})
+    Path("in").write_text("a\n")
+    given = (*words, "in") if words[0] not in ("decompose", "retrain") else words
+    code, out, err = run_verb(*given, "-m", "net")
+    assert (code, out) == (2, "")
+    assert err.startswith("eigentree: net: is the folder of an ensemble; expected a model file")
+    assert err.count("\n") == 1
+    code, _, err = run_verb(*given, "-m", "net/ensemble.egt")
+    assert code == 2
+    assert err.startswith("eigentree: net/ensemble.egt: is a model of kind 'ensemble'; expected")
+    assert err.endswith("; it is the index of an ensemble; name the folder that it is in\n")
+
+
+def test_the_index_of_an_ensemble_is_described_in_its_folder(tmp_path):
+    save_model(tmp_path / "ensemble.egt", {"kind": "ensemble"}, {})
+    code, out, err = run_verb("inspect", tmp_path / "ensemble.egt")
+    assert (code, out) == (2, "")
+    assert err.endswith("is the index of an ensemble; name the folder that it is in\n")
 
 
 @reading_commands

@@ -47,7 +47,8 @@ def error_boundary(work: Callable[[], object], *, debug: bool) -> object:
     ------
     typer.Exit
         With 2 for what the user can fix (an `EigentreeError`, a wrong command line, a file that
-        can't be read), 1 for anything else, 141 when the reader of standard output has gone.
+        can't be read), 1 for anything else, a full disk among it, and 141 when the reader of
+        standard output has gone.
     """
     try:
         value = work()
@@ -63,7 +64,7 @@ def error_boundary(work: Callable[[], object], *, debug: bool) -> object:
         raise typer.Exit(FAILED) from None
     except EigentreeError as error:
         _report(str(error), debug)
-        raise typer.Exit(BAD_INPUT) from None
+        raise typer.Exit(FAILED if _lacks_room(error) else BAD_INPUT) from None
     except typer.TyperException as error:
         _report(_usage(error), debug)
         raise typer.Exit(BAD_INPUT) from None
@@ -76,7 +77,7 @@ def error_boundary(work: Callable[[], object], *, debug: bool) -> object:
         raise typer.Exit(FAILED) from None
     except OSError as error:
         summary = f"{type(error).__name__}: {error} (add --debug for a traceback)"
-        if error.errno in _NO_ROOM:
+        if _lacks_room(error):
             _discard_output()  # what is left in it would fail again
             summary = f"the output can't be written: {error.strerror}"
         _report(summary, debug)
@@ -85,6 +86,15 @@ def error_boundary(work: Callable[[], object], *, debug: bool) -> object:
         summary = f"{type(error).__name__}: {error}"
         _report(summary if debug else f"{summary} (add --debug for a traceback)", debug)
         raise typer.Exit(FAILED) from None
+
+
+def _lacks_room(error: BaseException | None) -> bool:
+    """Whether an error, or one that it was raised from, is that of a full disk."""
+    while error is not None:
+        if isinstance(error, OSError) and error.errno in _NO_ROOM:
+            return True
+        error = error.__cause__
+    return False
 
 
 def _usage(error: typer.TyperException) -> str:

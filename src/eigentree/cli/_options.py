@@ -98,30 +98,51 @@ IgnoreTagsOption = Annotated[
 
 # Cleaning of trees ------------------------------------------------------------------------
 
+_CLEANING = "Options for cleaning trees"
+
 FunctionTagsOption = Annotated[
-    bool, typer.Option("--keep-function-tags", help="Keep function tags: NP-SBJ stays NP-SBJ.")
+    bool,
+    typer.Option(
+        "--keep-function-tags",
+        rich_help_panel=_CLEANING,
+        help="Keep function tags: NP-SBJ stays NP-SBJ.",
+    ),
 ]
 CutTagsOption = Annotated[
-    bool, typer.Option("--cut-tags", help="Remove function tags of part-of-speech tags too.")
+    bool,
+    typer.Option(
+        "--cut-tags",
+        rich_help_panel=_CLEANING,
+        help="Remove function tags of part-of-speech tags too.",
+    ),
 ]
 SeparatorsOption = Annotated[
     str | None,
     typer.Option(
         "--function-separators",
+        rich_help_panel=_CLEANING,
         metavar="CHARACTERS",
+        show_default="-=",
         help="Function tags begin at the first of these characters in a label.",
     ),
 ]
 TraceLabelsOption = Annotated[
     str | None,
     typer.Option(
-        "--trace-labels", metavar="TAGS", help="Tags to remove with their words, space-separated."
+        "--trace-labels",
+        rich_help_panel=_CLEANING,
+        metavar="TAGS",
+        show_default="-NONE-",
+        help="Tags to remove with their words, space-separated.",
     ),
 ]
 TraceWordsOption = Annotated[
     str | None,
     typer.Option(
-        "--trace-words", metavar="WORDS", help="Words to remove everywhere, space-separated."
+        "--trace-words",
+        rich_help_panel=_CLEANING,
+        metavar="WORDS",
+        help="Words to remove everywhere, space-separated.",
     ),
 ]
 

@@ -12,8 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from eigentree.cli._common import BAD_INPUT, message, notice
-from eigentree.cli._options import CutTagsOption, FunctionTagsOption, JsonOption, SeparatorOption
+from eigentree.cli._options import (
+    CutTagsOption,
+    FunctionTagsOption,
+    JsonOption,
+    SeparatorsOption,
+    TraceLabelsOption,
+    TraceWordsOption,
+)
 from eigentree.cli._output import result_console
+from eigentree.cli.constituency._training import cleaning_settings
 from eigentree.errors import SettingsError
 from eigentree.treebank.io.text_files import displayed_name
 
@@ -83,13 +91,9 @@ def check(
             help="Format of all input files. auto: by content.",
         ),
     ] = "auto",
-    trace_labels: Annotated[
-        str, typer.Option(metavar="TAGS", help="Tags to remove with their words, space-separated.")
-    ] = "-NONE-",
-    trace_words: Annotated[
-        str, typer.Option(metavar="WORDS", help="Words to remove everywhere, space-separated.")
-    ] = "",
-    function_separators: SeparatorOption = "-=",
+    trace_labels: TraceLabelsOption = None,
+    trace_words: TraceWordsOption = None,
+    function_separators: SeparatorsOption = None,
     keep_function_tags: FunctionTagsOption = False,
     cut_tags: CutTagsOption = False,
     limit: Annotated[
@@ -117,11 +121,9 @@ def check(
     from eigentree.treebank.cleaning import CleaningOptions
 
     cleaning = CleaningOptions(
-        trace_labels=tuple(trace_labels.split()),
-        trace_words=tuple(trace_words.split()),
-        function_separators=function_separators,
-        keep_function_tags=keep_function_tags,
-        cut_tags=cut_tags,
+        **cleaning_settings(
+            keep_function_tags, cut_tags, function_separators, trace_labels, trace_words
+        )
     )
     with ExitStack() as stack:
         sources, input_format = _recognised(files, input_format, stack)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -30,7 +29,6 @@ from eigentree.cli._options import (
     TraceWordsOption,
     TreesArgument,
     TreesOnErrorOption,
-    model_and_files,
 )
 from eigentree.cli._output import result_console, warn_of_compilation
 from eigentree.cli._training import Stages
@@ -123,17 +121,14 @@ def info(
     model: OptionalModelOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Describe an ensemble: members, combinations and rerankers.
+    """Describe an ensemble, as inspect does: members, combinations and rerankers.
 
     The weights of a reranker are listed for the members' scores of a tree, in units of a standard
     deviation within a sentence; its other features have no readable names.
     """
-    folder, _ = model_and_files(model, arguments or [], "")
-    report = describe(folder)
-    if as_json:
-        typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
-    else:
-        show(report)
+    from eigentree.cli.inspect import inspect
+
+    inspect(arguments, model, as_json=as_json)
 
 
 # train ------------------------------------------------------------------------------------
@@ -310,7 +305,7 @@ def _is_last(name: str, described: EnsembleConfig) -> str:
     return f"{name}, the ensemble" if name == described.combination[-1].name else name
 
 
-# info -------------------------------------------------------------------------------------
+# info, and inspect ------------------------------------------------------------------------
 
 
 def describe(path: str) -> dict[str, Any]:

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
 else:
     Method = Literal[METHODS]  # the choices of the option
 
+_GRAMMAR = "Options of the grammar"
 _ENTRY = re.compile(r"\s*(\S+?)=([0-9]{1,9})(?:\s*(?:,\s*|$)|\s+)")
 _SPECTRAL = ("spectral",)
 _CLUSTERING = ("clustering",)
@@ -230,15 +231,21 @@ def train(
         ),
     ] = None,
     binarise: Annotated[
-        Literal["left", "right", "head"] | None, typer.Option(help="Direction of binarisation.")
+        Literal["left", "right", "head"] | None,
+        typer.Option(rich_help_panel=_GRAMMAR, help="Direction of binarisation."),
     ] = None,
     vertical: Annotated[
         int | None,
-        typer.Option(min=1, help="Vertical Markovisation: labels towards the root in a symbol."),
+        typer.Option(
+            rich_help_panel=_GRAMMAR,
+            min=1,
+            help="Vertical Markovisation: labels towards the root in a symbol.",
+        ),
     ] = None,
     horizontal: Annotated[
         int | None,
         typer.Option(
+            rich_help_panel=_GRAMMAR,
             min=0,
             help="Horizontal Markovisation: siblings in an intermediate symbol.",
             show_default="0 or 1, by the size of the treebank",
@@ -247,13 +254,18 @@ def train(
     heads: Annotated[
         str | None,
         typer.Option(
+            rich_help_panel=_GRAMMAR,
             metavar="NAME",
             help="Head table: auto, english, negra, leftmost, rightmost, or a file.",
         ),
     ] = None,
     rare: Annotated[
         int | None,
-        typer.Option(min=0, help="Words seen up to N times are replaced by word classes."),
+        typer.Option(
+            rich_help_panel=_GRAMMAR,
+            min=0,
+            help="Words seen up to N times are replaced by word classes.",
+        ),
     ] = None,
     keep_function_tags: FunctionTagsOption = False,
     cut_tags: CutTagsOption = False,
