@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from eigentree.errors import TreebankFormatError
 from eigentree.treebank.cleaning import CleaningOptions, clean, wrapper_of
 from eigentree.treebank.io.brackets import BracketRecord, OnError, read_brackets
-from eigentree.treebank.io.negra import read_export
+from eigentree.treebank.io.negra import read_export, read_export_graphs
 from eigentree.treebank.io.recognition import recognise, wrong_kind
 from eigentree.treebank.io.text_files import (
     OpenText,
@@ -21,8 +21,13 @@ from eigentree.treebank.io.text_files import (
     listed_sources,
     opened_text,
 )
-from eigentree.treebank.io.tiger import read_tiger
-from eigentree.treebank.syntax_graph import ContinuousRecord
+from eigentree.treebank.io.tiger import read_tiger, read_tiger_graphs
+from eigentree.treebank.syntax_graph import (
+    ContinuousRecord,
+    GraphRecord,
+    SyntaxGraph,
+    graph_of_tree,
+)
 from eigentree.treebank.tree import Tree, collector_paused
 
 TreeFormat = Literal["auto", "brackets", "export", "tiger"]
@@ -202,3 +207,35 @@ def read_trees(
         yield from read_tiger(text, name=name, on_error=on_error, edge_labels=edge_labels)
     else:
         yield from read_brackets(text, name=name, on_error=on_error, notice=notice)
+
+
+def read_graphs(lines: Iterable[str], *, name: str = "<input>") -> Iterator[GraphRecord]:
+    """Read the sentences of one text as graphs, with crossing branches where the format has them.
+
+    Parameters
+    ----------
+    lines
+        Lines of text, such as an open file: NEGRA export, TIGER-XML or brackets.
+    name
+        What messages call the text.
+
+    Yields
+    ------
+    GraphRecord
+        One for each sentence; one that is malformed has a problem.
+    """
+    check_lines(lines)
+    found = recognise(lines)
+    problem = wrong_kind(found, "constituents", name)
+    if problem is not None:
+        yield GraphRecord(None, problem.line, problem)
+    elif found.format == "export":
+        yield from read_export_graphs(found.lines, name=name)
+    elif found.format == "tiger":
+        yield from read_tiger_graphs(found.lines, name=name)
+    else:
+        for record in read_brackets(found.lines, name=name, on_error="skip"):
+            tree, graph = record.tree, None
+            if record.problem is None:
+                graph = SyntaxGraph(()) if tree is None else graph_of_tree(tree)
+            yield GraphRecord(graph, record.line, record.problem)
