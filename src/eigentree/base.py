@@ -18,7 +18,7 @@ from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from eigentree._core.batching import batches, map_batches
 from eigentree.data.catalogue import bundled_path, model_names, resolve_model
-from eigentree.errors import ModelFileError, SettingsError
+from eigentree.errors import ModelFileError, SettingsError, check_range
 from eigentree.model_file import open_model, wrong_kind
 from eigentree.sentence_input import SentenceLike, Words, checked_sentences, unpack
 from eigentree.tokenisation.scheme import TokenisationScheme, scheme_of_parser
@@ -180,8 +180,7 @@ class SentenceParser(ABC, Generic[R]):
         ----
         Processes take a second or so to start, so they pay off from some hundred sentences on.
         """
-        if jobs < 1:
-            raise SettingsError(f"jobs is {jobs}; it must be at least 1")
+        check_range(1, jobs=jobs)
         waiting = checked_sentences(sentences)
         n_parsed = 0
         try:

@@ -7,6 +7,8 @@ file and line once.
 
 from __future__ import annotations
 
+import math
+
 
 def counted(number: int, noun: str, several: str | None = None) -> str:
     """A number with its noun for a message: "1 tree", "2 trees"."""
@@ -43,3 +45,24 @@ class TensorError(EigentreeError):
 
 class WorkerError(EigentreeError):
     """A worker process that exited before its work was done."""
+
+
+def check_range(low: float, below: float = math.inf, **values: float) -> None:
+    """Refuse settings that are not at least `low` and below `below`, NaN among them.
+
+    Parameters
+    ----------
+    low, below
+        The range; without `below`, anything but infinity.
+    values
+        The settings by name, as the message calls them.
+
+    Raises
+    ------
+    SettingsError
+        For the first that is outside.
+    """
+    for name, value in values.items():
+        if not low <= value < below:
+            end = "" if below == math.inf else f" and below {below}"
+            raise SettingsError(f"{name} is {value}; it must be at least {low}{end}")

@@ -104,7 +104,7 @@ def test_rare_words_count_by_their_class():
 
 
 def test_what_cannot_be_counted_is_refused():
-    with pytest.raises(SettingsError, match="order is 1 and prior"):
+    with pytest.raises(SettingsError, match="order is 1; it must be at least 2"):
         counted(order=1)
     with pytest.raises(SettingsError, match="prior is nan"):
         counted(prior=float("nan"))

@@ -49,7 +49,7 @@ from eigentree.automata.model import OperatorModel, mixture
 from eigentree.automata.prefix_tree import N_PARTS, build_prefix_tree
 from eigentree.automata.sequences import Sequences
 from eigentree.automata.spectral import OperatorOptions, assemble, count_substrings, decompose
-from eigentree.errors import GrammarError, ModelFileError, SettingsError, ShapeError
+from eigentree.errors import GrammarError, ModelFileError, SettingsError, ShapeError, check_range
 from eigentree.learning import em_checkpoint
 from eigentree.learning.em_loop import (
     EVEN_SHARE,
@@ -96,9 +96,13 @@ class SequenceEMOptions:
     judge_every: int = 1
 
     def __post_init__(self) -> None:
-        for name in ("states", "iterations", "restarts", "judge_every"):
-            if getattr(self, name) < 1:
-                raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        check_range(
+            1,
+            states=self.states,
+            iterations=self.iterations,
+            restarts=self.restarts,
+            judge_every=self.judge_every,
+        )
         if self.start not in ("random", "spectral"):
             raise SettingsError(f"start is {self.start!r}; it must be random or spectral")
         if self.start == "spectral" and self.restarts > 1:
@@ -154,8 +158,7 @@ def learn_sequence_em(
     baum-1970; rabiner-1989.
     """
     check_prior(prior)
-    if not 0.0 <= back_off < 1.0:
-        raise SettingsError(f"back_off is {back_off}; it must be at least 0 and below 1")
+    check_range(0, 1, back_off=back_off)
     if not sequences.n_sequences:
         raise GrammarError("there are no sequences to learn from; at least one is needed")
     tree = build_prefix_tree(sequences, np.zeros(sequences.n_sequences, dtype=np.int64), 1)

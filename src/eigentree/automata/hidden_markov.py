@@ -32,7 +32,7 @@ import numpy as np
 
 from eigentree._core.shapes import check_shapes, check_types
 from eigentree.automata.forward_backward import StateMarginals, forward_backward
-from eigentree.errors import GrammarError, SettingsError
+from eigentree.errors import GrammarError, check_range
 from eigentree.linalg.low_rank import Method, low_rank
 from eigentree.treebank.lexicon import Lexicon, LexiconOptions
 from eigentree.types import Floats, Ints
@@ -211,10 +211,8 @@ def count_hidden_markov(
     ----------
     rabiner-1989.
     """
-    if order < 2 or not prior >= 0.0:
-        raise SettingsError(
-            f"order is {order} and prior is {prior}; they must be at least 2 and at least 0"
-        )
+    check_range(2, order=order)
+    check_range(0, prior=prior)
     if not sentences or not all(
         len(words) == len(sentence_tags) > 0 for words, sentence_tags in sentences
     ):

@@ -55,7 +55,7 @@ from eigentree._core.random import generator
 from eigentree.automata.counting import PRIOR, check_prior, count_one_state
 from eigentree.automata.model import OperatorModel, mixture
 from eigentree.automata.sequences import Sequences
-from eigentree.errors import GrammarError, SettingsError
+from eigentree.errors import GrammarError, check_range
 from eigentree.linalg.svd import cross_moment_svd
 from eigentree.linalg.threads import one_thread
 from eigentree.types import Floats, Ints, Longs
@@ -94,15 +94,9 @@ class OperatorOptions:
     prior: float = PRIOR
 
     def __post_init__(self) -> None:
-        if self.states < 1:
-            raise SettingsError(f"states is {self.states}; it must be at least 1")
-        for name in ("relative_cut", "back_off"):
-            if not 0.0 <= getattr(self, name) < 1.0:
-                raise SettingsError(
-                    f"{name} is {getattr(self, name)}; it must be at least 0 and below 1"
-                )
-        if not 0.0 <= self.noise < np.inf:
-            raise SettingsError(f"noise is {self.noise}; it must be at least 0")
+        check_range(1, states=self.states)
+        check_range(0, 1, relative_cut=self.relative_cut, back_off=self.back_off)
+        check_range(0, noise=self.noise)
         check_prior(self.prior)
 
 

@@ -28,7 +28,7 @@ from eigentree.automata.arrays import PrefixTree
 from eigentree.automata.model import OperatorModel
 from eigentree.automata.prefix_tree import build_prefix_tree
 from eigentree.automata.sequences import Sequences
-from eigentree.errors import GrammarError, SettingsError, counted
+from eigentree.errors import GrammarError, SettingsError, check_range, counted
 from eigentree.types import Floats
 
 Prefix = tuple[str, ...]
@@ -66,9 +66,8 @@ class StateGraphOptions:
 
     def __post_init__(self) -> None:
         for name in ("clusters", "least_count", "prefixes"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise SettingsError(f"{name} is {value}; it must be at least 1")
+            if getattr(self, name) is not None:
+                check_range(1, **{name: getattr(self, name)})
         if self.distance is not None and not 0.0 <= self.distance <= 2.0:
             raise SettingsError(f"distance is {self.distance}; it must be between 0 and 2")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
 from eigentree.bracketing.root_split import RULES
-from eigentree.errors import SettingsError
+from eigentree.errors import SettingsError, check_range
 from eigentree.treebank.tree import FORBIDDEN_IN_LABEL
 
 if TYPE_CHECKING:
@@ -40,8 +40,7 @@ class BracketingOptions:
     def __post_init__(self) -> None:
         if self.top not in RULES:
             raise SettingsError(f"top is {self.top!r}; it must be one of {', '.join(RULES)}")
-        if self.max_words < 2:
-            raise SettingsError(f"max_words is {self.max_words}; it must be at least 2")
+        check_range(2, max_words=self.max_words)
         if not self.label or not FORBIDDEN_IN_LABEL.isdisjoint(self.label):
             raise SettingsError(f"label is {self.label!r}; it must have no white space or brackets")
 
@@ -85,10 +84,8 @@ class BracketingTrainingOptions:
         known = get_args(BracketingMethod)
         if self.method not in known:
             raise SettingsError(f"method is {self.method!r}; it must be one of {', '.join(known)}")
-        if not 0.0 <= self.charge < float("inf"):
-            raise SettingsError(f"charge is {self.charge}; it must be 0 or more")
-        if self.clusters < 2:
-            raise SettingsError(f"clusters is {self.clusters}; it must be at least 2")
+        check_range(0, charge=self.charge)
+        check_range(2, clusters=self.clusters)
 
     def with_method(self, method: BracketingMethod | None) -> BracketingTrainingOptions:
         """The settings with another method; unchanged for None."""

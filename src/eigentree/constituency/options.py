@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from eigentree.constituency.chart.decode import Objective
 from eigentree.constituency.chart.pruning import DEFAULT_THRESHOLD
-from eigentree.errors import SettingsError
+from eigentree.errors import check_range
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,5 @@ class ParserOptions:
     exhaustive: bool = False
 
     def __post_init__(self) -> None:
-        if not 0 <= self.threshold < 1:
-            raise SettingsError(f"threshold is {self.threshold}; it must be at least 0 and below 1")
-        if self.max_words < 2:
-            raise SettingsError(f"max_words is {self.max_words}; it must be at least 2")
+        check_range(0, 1, threshold=self.threshold)
+        check_range(2, max_words=self.max_words)

@@ -12,7 +12,7 @@ import numpy as np
 from eigentree._core.display import NotebookDisplay
 from eigentree.constituency.calibration import Calibration
 from eigentree.constituency.chart.marginals import Marginal
-from eigentree.errors import SettingsError
+from eigentree.errors import SettingsError, check_range
 from eigentree.treebank.constraints import Constraint
 from eigentree.treebank.io.brackets import format_tree
 from eigentree.treebank.tree import Tree, spans_of_nodes
@@ -292,8 +292,8 @@ def mean_confidence(brackets: Sequence[Bracket]) -> float | None:
 
 def check_kbest(kbest: int | None) -> None:
     """Check that a number of trees is valid."""
-    if kbest is not None and kbest < 1:
-        raise SettingsError(f"kbest is {kbest}; it must be at least 1")
+    if kbest is not None:
+        check_range(1, kbest=kbest)
 
 
 def check_minimum(minimum: float | None) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
-from eigentree.errors import SettingsError
+from eigentree.errors import SettingsError, check_range
 from eigentree.treebank.tag_schemes import parts_of_scheme
 
 if TYPE_CHECKING:
@@ -48,8 +48,7 @@ class DependencyOptions:
             raise SettingsError(
                 f"objective is {self.objective!r}; it must be one of {', '.join(known)}"
             )
-        if self.max_words < 1:
-            raise SettingsError(f"max_words is {self.max_words}; it must be at least 1")
+        check_range(1, max_words=self.max_words)
         if not 0.0 < self.lexical_weight < float("inf"):
             raise SettingsError(f"lexical_weight is {self.lexical_weight}; it must be above 0")
 

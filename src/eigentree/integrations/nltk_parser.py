@@ -15,7 +15,7 @@ from eigentree._core.optional import require
 from eigentree.constituency.grammar.pcfg import PCFG
 from eigentree.constituency.parser import ConstituencyParser
 from eigentree.constituency.result import Alternative
-from eigentree.errors import SettingsError
+from eigentree.errors import check_range
 from eigentree.integrations.nltk_trees import to_nltk
 from eigentree.treebank.tree import Tree
 
@@ -48,8 +48,7 @@ class NLTKParser(ParserI):  # type: ignore[misc]  # NLTK has no types
     def __init__(self, parser: ConstituencyParser, *, most: int = 50) -> None:
         if not hasattr(parser, "parse_many"):
             raise TypeError(f"expected a parser, as from ConstituencyParser.load (got {parser!r})")
-        if most < 1:
-            raise SettingsError(f"most is {most}; it must be at least 1")
+        check_range(1, most=most)
         self._parser = parser
         self._most = most
 

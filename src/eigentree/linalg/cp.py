@@ -35,7 +35,7 @@ from scipy import linalg
 
 from eigentree._core.processes import WORKER_EXITED, worker_pool
 from eigentree._core.random import generator
-from eigentree.errors import SettingsError, ShapeError, TensorError
+from eigentree.errors import SettingsError, ShapeError, TensorError, check_range
 from eigentree.linalg.arrays import ByMode, Scratch
 from eigentree.linalg.multilinear import MODES, Kruskal, SparseTensor, mttkrp, others
 from eigentree.linalg.threads import one_thread
@@ -95,13 +95,14 @@ class CPOptions:
             raise SettingsError(
                 f"method is {self.method!r}; it must be one of {', '.join(METHODS)}"
             )
-        for name in ("rank", "iterations", "inner_iterations", "restarts"):
-            if getattr(self, name) < 1:
-                raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        if not 0 <= self.tolerance < math.inf:
-            raise SettingsError(f"tolerance is {self.tolerance}; it must be at least 0")
-        if self.seed < 0:
-            raise SettingsError(f"seed is {self.seed}; it must be at least 0")
+        check_range(
+            1,
+            rank=self.rank,
+            iterations=self.iterations,
+            inner_iterations=self.inner_iterations,
+            restarts=self.restarts,
+        )
+        check_range(0, tolerance=self.tolerance, seed=self.seed)
 
 
 class Decomposition(NamedTuple):

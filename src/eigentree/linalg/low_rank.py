@@ -19,7 +19,7 @@ from typing import Literal, get_args
 import numpy as np
 from scipy import linalg
 
-from eigentree.errors import SettingsError
+from eigentree.errors import SettingsError, check_range
 from eigentree.linalg.cp import CPOptions, decompose
 from eigentree.linalg.multilinear import SparseTensor
 from eigentree.types import Floats
@@ -69,8 +69,7 @@ def low_rank(
     """
     if method not in METHODS:
         raise SettingsError(f"method is {method!r}; it must be one of {', '.join(METHODS)}")
-    if rank < 1:
-        raise SettingsError(f"rank is {rank}; it must be at least 1")
+    check_range(1, rank=rank)
     weights = np.ones(len(matrix)) if weight is None else weight
     scale = (weights if method == "apr" else np.sqrt(weights))[:, None]
     scaled = matrix * scale

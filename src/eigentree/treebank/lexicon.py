@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from eigentree.errors import GrammarError, SettingsError
+from eigentree.errors import GrammarError, check_range
 
 # No word of a treebank holds a blank, so class names can't clash with words.
 UNKNOWN = "< >"
@@ -42,9 +42,12 @@ class LexiconOptions:
     class_minimum: int = 20
 
     def __post_init__(self) -> None:
-        for name in ("rare_threshold", "suffix_length", "class_minimum"):
-            if getattr(self, name) < 0:
-                raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 0")
+        check_range(
+            0,
+            rare_threshold=self.rare_threshold,
+            suffix_length=self.suffix_length,
+            class_minimum=self.class_minimum,
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree._core.shapes import check_shapes, check_types
-from eigentree.errors import GrammarError, SettingsError, counted
+from eigentree.errors import GrammarError, SettingsError, check_range, counted
 from eigentree.types import Ints, Longs, Progress
 from eigentree.words import _kernels_brown as kernels
 from eigentree.words.arrays import Bigrams, Window
@@ -65,10 +65,8 @@ class BrownOptions:
     min_count: int = 1
 
     def __post_init__(self) -> None:
-        if self.clusters < 2:
-            raise SettingsError(f"clusters is {self.clusters}; it must be at least 2")
-        if self.min_count < 1:
-            raise SettingsError(f"min_count is {self.min_count}; it must be at least 1")
+        check_range(2, clusters=self.clusters)
+        check_range(1, min_count=self.min_count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ import numpy as np
 from scipy import linalg, sparse
 
 from eigentree._core.random import generator
-from eigentree.errors import SettingsError
+from eigentree.errors import SettingsError, check_range
 from eigentree.linalg.svd import ROUNDING, truncated_svd
 from eigentree.types import Floats, Ints, Progress
 from eigentree.words.vectors import UNKNOWN, WordVectors, mean_of_rarest
@@ -75,9 +75,7 @@ class CCAOptions:
     square_root: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("dimensions", "window", "vocabulary"):
-            if getattr(self, name) < 1:
-                raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        check_range(1, dimensions=self.dimensions, window=self.window, vocabulary=self.vocabulary)
         if self.method not in get_args(Method):
             raise SettingsError(f"method is {self.method!r}; it must be one-step or two-step")
 

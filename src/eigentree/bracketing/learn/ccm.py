@@ -46,7 +46,7 @@ from eigentree.bracketing.ccm import (
     trie_of,
 )
 from eigentree.bracketing.chart._kernels_binary_trees import bracket_marginals
-from eigentree.errors import GrammarError, SettingsError
+from eigentree.errors import GrammarError, SettingsError, check_range
 from eigentree.treebank.io.unlabelled import Pair
 from eigentree.types import Floats, Longs
 
@@ -87,10 +87,8 @@ class ConstituentContextOptions:
             raise SettingsError(
                 f"lengths is {self.lengths}; it must increase from 2 or more, None only at the end"
             )
-        if self.iterations < 1:
-            raise SettingsError(f"iterations is {self.iterations}; it must be at least 1")
-        if not self.tolerance >= 0.0:
-            raise SettingsError(f"tolerance is {self.tolerance}; it must be at least 0")
+        check_range(1, iterations=self.iterations)
+        check_range(0, tolerance=self.tolerance)
         if not (0.0 < self.constituents < np.inf and 0.0 < self.distituents < np.inf):
             raise SettingsError(
                 f"constituents and distituents are {self.constituents} and {self.distituents}; "

@@ -44,7 +44,7 @@ import numpy as np
 from eigentree._core.processes import worker_pool
 from eigentree.bracketing.learn import _kernels_moments as kernels
 from eigentree.bracketing.tree_metric import TreeMetric
-from eigentree.errors import GrammarError, SettingsError
+from eigentree.errors import GrammarError, SettingsError, check_range
 from eigentree.linalg.threads import one_thread
 from eigentree.treebank.universal_tags import TagMap
 from eigentree.types import Floats, Longs, Tallies
@@ -88,11 +88,7 @@ class MetricOptions:
     largest_distance: int = 40
 
     def __post_init__(self) -> None:
-        if self.rank < 1 or self.largest_distance < 1:
-            raise SettingsError(
-                f"rank is {self.rank} and largest_distance {self.largest_distance}; "
-                "both must be at least 1"
-            )
+        check_range(1, rank=self.rank, largest_distance=self.largest_distance)
         if not self.bandwidth > 0.0 or not 0.0 < self.floor <= 1.0:
             raise SettingsError(
                 f"bandwidth is {self.bandwidth} and floor {self.floor}; they must be above 0, and "

@@ -39,7 +39,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from scipy import optimize, sparse
 
-from eigentree.errors import SettingsError, ShapeError
+from eigentree.errors import SettingsError, ShapeError, check_range
 from eigentree.types import Floats, Longs
 
 Target = Literal["best", "soft", "risk"]
@@ -106,11 +106,14 @@ class MaxEntOptions:
                 raise SettingsError(
                     f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(known)}"
                 )
-        for name in ("sharpness", "regularisation", "dense_regularisation", "tolerance"):
-            if not 0 <= getattr(self, name) < np.inf:
-                raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 0")
-        if self.iterations < 1:
-            raise SettingsError(f"iterations is {self.iterations}; it must be at least 1")
+        check_range(
+            0,
+            sharpness=self.sharpness,
+            regularisation=self.regularisation,
+            dense_regularisation=self.dense_regularisation,
+            tolerance=self.tolerance,
+        )
+        check_range(1, iterations=self.iterations)
 
 
 class MaxEnt(NamedTuple):

@@ -23,7 +23,7 @@ from eigentree.constituency.ensemble.features import (
     frequent_words,
 )
 from eigentree.constituency.ensemble.maxent import MaxEnt, MaxEntOptions, Quality, fit
-from eigentree.errors import ModelFileError, SettingsError
+from eigentree.errors import ModelFileError, SettingsError, check_range
 from eigentree.evaluation.settings import EVALB_COLLINS, ParsevalOptions
 from eigentree.model_file import header_problem
 from eigentree.treebank.binarise import HeadFinder
@@ -54,11 +54,8 @@ class RerankerOptions:
 
     def __post_init__(self) -> None:
         RerankerFeatureOptions(self.schemata)  # rejects unknown names
-        for name, lowest in (("least", 1), ("function_words", 0)):
-            if getattr(self, name) < lowest:
-                raise SettingsError(
-                    f"{name} is {getattr(self, name)}; it must be at least {lowest}"
-                )
+        check_range(1, least=self.least)
+        check_range(0, function_words=self.function_words)
 
 
 class Candidates(NamedTuple):

@@ -39,7 +39,7 @@ from eigentree.constituency.learn.spectral import Projections, SpectralOptions, 
 from eigentree.constituency.learn.state_counts import capped_states, check_states
 from eigentree.constituency.learn.state_frequencies import NodeStates, count_grammar
 from eigentree.constituency.learn.treebank_arrays import Examples
-from eigentree.errors import SettingsError
+from eigentree.errors import SettingsError, check_range
 from eigentree.linalg.threads import one_thread
 from eigentree.types import Floats, Ints, Progress
 
@@ -109,14 +109,14 @@ class ClusteringOptions:
                 f"there are up to {max_states} states; clustering supports at most "
                 f"{MAX_COUNTED_STATES}"
             )
-        for name in ("rank", "restarts"):
-            if getattr(self, name) < 1:
-                raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 1")
-        if not 0 <= self.cut < 1:
-            raise SettingsError(f"cut is {self.cut}; it must be at least 0 and below 1")
-        for name in ("shrinkage", "smoothing", "word_smoothing"):
-            if not 0 <= getattr(self, name) < np.inf:
-                raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 0")
+        check_range(1, rank=self.rank, restarts=self.restarts)
+        check_range(0, 1, cut=self.cut)
+        check_range(
+            0,
+            shrinkage=self.shrinkage,
+            smoothing=self.smoothing,
+            word_smoothing=self.word_smoothing,
+        )
         if self.assignment not in ("hard", "soft"):
             raise SettingsError(f"assignment is {self.assignment!r}; it must be hard or soft")
 

@@ -56,7 +56,7 @@ from eigentree.constituency.learn.em import (
 )
 from eigentree.constituency.learn.em_arrays import Layout, Values
 from eigentree.constituency.learn.unseen_rules import UnseenRules, widen
-from eigentree.errors import GrammarError, SettingsError, counted
+from eigentree.errors import GrammarError, SettingsError, check_range, counted
 from eigentree.learning.em_loop import EMSchedule, EMTrace, ExpectedCounts, run_em
 from eigentree.linalg.threads import one_thread
 from eigentree.treebank.constraints import Constraints
@@ -99,12 +99,10 @@ class ConstrainedEMOptions:
     word_smoothing: float = 10.0
 
     def __post_init__(self) -> None:
-        if self.iterations < 1:
-            raise SettingsError(f"iterations is {self.iterations}; it must be at least 1")
+        check_range(1, iterations=self.iterations)
         if not 0 < self.weight < np.inf:
             raise SettingsError(f"weight is {self.weight}; it must be above 0")
-        if not 0 <= self.threshold < 1:
-            raise SettingsError(f"threshold is {self.threshold}; it must be at least 0 and below 1")
+        check_range(0, 1, threshold=self.threshold)
         _ = self.em
 
     @property

@@ -58,7 +58,7 @@ from eigentree.constituency.learn.em_checkpoint import VALIDATION, digest, open_
 from eigentree.constituency.learn.em_layout import BATCH, lay_out
 from eigentree.constituency.learn.state_counts import capped_states, check_states
 from eigentree.constituency.learn.treebank_arrays import Examples
-from eigentree.errors import GrammarError, SettingsError
+from eigentree.errors import GrammarError, SettingsError, check_range
 from eigentree.learning.em_loop import (
     EVEN_SHARE,
     EMRun,
@@ -116,13 +116,13 @@ class EMOptions:
 
     def __post_init__(self) -> None:
         check_states(self.states, self.states_of)
-        for name in ("n_iterations", "judge_every"):
-            if getattr(self, name) < 1:
-                shown = name.removeprefix("n_")
-                raise SettingsError(f"{shown} is {getattr(self, name)}; it must be at least 1")
-        for name in ("perturbation", "smoothing", "word_smoothing"):
-            if not 0 <= getattr(self, name) < np.inf:
-                raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 0")
+        check_range(1, iterations=self.n_iterations, judge_every=self.judge_every)
+        check_range(
+            0,
+            perturbation=self.perturbation,
+            smoothing=self.smoothing,
+            word_smoothing=self.word_smoothing,
+        )
         if self.start not in ("random", "clusters"):
             raise SettingsError(f"start is {self.start!r}; it must be random or clusters")
 

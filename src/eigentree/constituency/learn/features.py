@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from eigentree.constituency.learn.treebank_arrays import Examples
-from eigentree.errors import SettingsError
+from eigentree.errors import SettingsError, check_range
 from eigentree.types import Longs
 
 Template = Callable[["Surroundings"], Longs]
@@ -192,8 +192,7 @@ class FeatureOptions:
                 )
         if "rule" not in self.inside:
             raise SettingsError("inside features must include rule, the only one of preterminals")
-        if not 0 <= self.kappa < np.inf:
-            raise SettingsError(f"kappa is {self.kappa}; it must be at least 0")
+        check_range(0, kappa=self.kappa)
 
 
 class SymbolFeatures(NamedTuple):

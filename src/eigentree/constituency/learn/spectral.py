@@ -48,7 +48,7 @@ from eigentree.constituency.learn.features import FeatureOptions, features
 from eigentree.constituency.learn.noise import DRAWS, NO_NOISE, Noise, disturb, drop_out
 from eigentree.constituency.learn.state_counts import check_states, max_states
 from eigentree.constituency.learn.treebank_arrays import Examples
-from eigentree.errors import SettingsError
+from eigentree.errors import SettingsError, check_range
 from eigentree.linalg.svd import cross_moment_svd
 from eigentree.linalg.threads import one_thread
 from eigentree.types import Floats, Progress
@@ -95,11 +95,8 @@ class SpectralOptions:
 
     def __post_init__(self) -> None:
         check_states(self.states, self.states_of)
-        if not 0 <= self.cut < 1:
-            raise SettingsError(f"cut is {self.cut}; it must be at least 0 and below 1")
-        for name in ("shrinkage", "smoothing"):
-            if not 0 <= getattr(self, name) < np.inf:
-                raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 0")
+        check_range(0, 1, cut=self.cut)
+        check_range(0, shrinkage=self.shrinkage, smoothing=self.smoothing)
         if not 0 <= self.word_smoothing <= 1:
             raise SettingsError(
                 f"word_smoothing is {self.word_smoothing}; it must be between 0 and 1"

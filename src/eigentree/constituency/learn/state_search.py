@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from eigentree.constituency.learn.state_counts import MAX_STATES
-from eigentree.errors import SettingsError
+from eigentree.errors import SettingsError, check_range
 from eigentree.linalg.threads import one_thread
 from eigentree.types import Ints, Progress
 
@@ -60,9 +60,7 @@ class StateSearchOptions:
     numbers: tuple[int, ...] = (4, 8, 16, 24, 32, 48)
 
     def __post_init__(self) -> None:
-        for name in ("beam", "most"):
-            if getattr(self, name) < 1:
-                raise SettingsError(f"{name} is {getattr(self, name)}; it must be at least 1")
+        check_range(1, beam=self.beam, most=self.most)
         if not self.numbers or min(self.numbers) < 1 or max(self.numbers) > MAX_STATES:
             raise SettingsError(
                 f"numbers is {self.numbers}; it must list numbers of states from 1 to {MAX_STATES}"

@@ -21,7 +21,7 @@ from scipy import sparse
 
 from eigentree.dependency.arc_labels import ArcLabels, arc_features
 from eigentree.dependency.learn.lexical_modifiers import HeadedSentence
-from eigentree.errors import GrammarError, SettingsError
+from eigentree.errors import GrammarError, SettingsError, check_range
 from eigentree.types import Keys, Longs
 
 
@@ -49,11 +49,8 @@ class ArcLabelOptions:
     def __post_init__(self) -> None:
         if not 0.0 < self.regularisation < np.inf:
             raise SettingsError(f"regularisation is {self.regularisation}; it must be above 0")
-        for name, min_value in (("minimum_count", 1), ("epochs", 1), ("smallest", 0.0)):
-            if not getattr(self, name) >= min_value:
-                raise SettingsError(
-                    f"{name} is {getattr(self, name)}; it must be at least {min_value}"
-                )
+        check_range(1, minimum_count=self.minimum_count, epochs=self.epochs)
+        check_range(0, smallest=self.smallest)
 
 
 def train_arc_labels(
