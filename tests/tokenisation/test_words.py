@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import replace
 from itertools import pairwise
 
@@ -276,6 +277,34 @@ def count_steps(cut, text, scheme):
     return n_steps
 
 
+# Characters whose patterns look far back or ahead; a scheme with some known words of each script.
+SCRIPTS = replace(
+    UNICODE, spaceless=("กก", "日本", "かな"), whole=("e-mail", "l'a"), kept=(*UNICODE.kept, "a-a")
+)
+RUNS = [
+    *("กิ", "က", "カ", "日", "한", "क्", "🇬", "👩\u200d", "\u0301", "-\u0301", "\u0600"),
+    *("1,", ".", "''", "^_", "http://)", "co-"),
+]
+
+
+def test_runs_without_a_blank_take_linear_time():
+    for run in RUNS:
+        seconds = []
+        for n in (4_000, 16_000):
+            text = run * (n // len(run)) + "“"
+            begun = time.process_time()
+            sentences = split_text(text, SCRIPTS)
+            seconds.append(time.process_time() - begun)
+            assert sentences[-1].end == len(text)
+        # Four times the text takes four times as long, or sixteen times if it is quadratic.
+        assert seconds[1] < 8 * seconds[0] + 0.1, run
+
+
+def test_trailing_brackets_of_addresses():
+    text = "http://a.b/(c)" + ")" * 5
+    assert [each.text for each in tokenise(text, PENN)] == ["http://a.b/(c)", *(")" * 5)]
+
+
 @pytest.mark.slow
 def test_a_line_of_a_megabyte():
     text = "The well-known dog's e-mail (no. 5) said: \"I can't.\" " * 20_000
@@ -298,5 +327,8 @@ def test_spacy_cuts_words_where_it_is_installed():
     tokens = tokenise(" Das ist  z.B. gut. ", PENN.with_mode("spacy:de"))
     assert [each.text for each in tokens] == ["Das", "ist", "z.B.", "gut", "."]
     assert tokens[2] == ("z.B.", 10, 14)
+    long = tokenise("Ja \"" + '"' * 3000 + " nein", PENN.with_mode("spacy:de"))
+    assert [each.text for each in (long[0], long[-1])] == ["Ja", "nein"]
+    assert [each.text for each in long[1:-1]] == ['"'] * 3001
     with pytest.raises(SettingsError, match="spaCy has no rules for the language 'zz'"):
         tokenise("a", PENN.with_mode("spacy:zz"))

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigentree.errors import GrammarError, ModelFileError
+from eigentree.errors import GrammarError, ModelFileError, SettingsError
 from eigentree.treebank.io.sentences import read_sentences
 from eigentree.treebank.io.text_files import open_text
 from eigentree.words import tagger as tagger_module
@@ -188,6 +188,11 @@ def test_one_string_is_not_a_sentence(trained: Tagger) -> None:
     for action in (trained.tag, trained.marginals):
         with pytest.raises(TypeError, match="a list of words is expected, not one string"):
             action("The dog")
+
+
+def test_half_of_a_character_is_refused(trained: Tagger) -> None:
+    with pytest.raises(SettingsError, match="half of a character"):
+        trained.tag(["a", "\ud800"])
 
 
 def test_progress_is_told(sentences: Sentences) -> None:

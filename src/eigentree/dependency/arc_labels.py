@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree._core.shapes import check_shapes, check_starts, check_types
+from eigentree._core.word_cache import cached_by_word
 from eigentree.dependency._kernels_arc_labels import add_weights
 from eigentree.errors import GrammarError
 from eigentree.types import Keys, Longs
@@ -273,7 +273,7 @@ class _Tree:
         self.outer[order[:-1][same]] = m[order[1:][same]]
 
 
-@lru_cache(maxsize=1 << 17)
+@cached_by_word(1 << 17)
 def _hash(text: str) -> int:
     return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
 

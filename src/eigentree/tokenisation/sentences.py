@@ -23,8 +23,10 @@ from eigentree.tokenisation.words import FACE, WHITE, checked_text, is_initials,
 _LINE_END = r"(?>\r\n|[\n\r\x85\u2028\u2029])"  # atomic: the halves of \r\n are not two
 _PARAGRAPH = regex.compile(rf"{_LINE_END}[^\S\n\r\x85\u2028\u2029]*{_LINE_END}[{WHITE}]*|\u2029")
 _MARKS = "[.!?…؟۔।॥։።‼⁇⁈⁉]"
+# A run of marks is tried from its first one only: from any other the result would be the same.
 _END = regex.compile(
-    rf"""(?P<marks>{_MARKS}++ (?:(?<=[{WHITE}].)[{WHITE}]{{1,3}}{_MARKS}(?=[{WHITE}]|$))*+)
+    rf"""(?<!{_MARKS})
+         (?P<marks>{_MARKS}++ (?:(?<=[{WHITE}].)[{WHITE}]{{1,3}}{_MARKS}(?=[{WHITE}]|$))*+)
          (?P<closing>["'’”»)\]}}]*+)
          (?:[{WHITE}]{{1,3}}{FACE}(?=[{WHITE}]|$))?+ (?:(?=[{WHITE}])|$)
        | (?P<wide>[。！？｡]++ ["'’”»)\]}}」』）】》〉]*+)

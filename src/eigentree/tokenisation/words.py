@@ -37,6 +37,7 @@ _BODY = rf"[[\p{{L}}\p{{N}}\p{{M}}\p{{Cf}}]--[{SPACELESS}]]"
 # Letters of a word in a script without spaces: a known one, and what is taken for one.
 _LONGEST_SPACELESS = 10
 _LONGEST_UNKNOWN = 4
+_IN_RUN = regex.compile(rf"[{SPACELESS}ー\p{{M}}\p{{Cf}}]")
 _LONGEST_ABBREVIATION = 40
 _INITIALS = regex.compile(r"\p{L}\p{M}*(?:\.\p{L}\p{M}*)+")
 
@@ -56,6 +57,11 @@ _EMOJI = r"""(?:\p{Regional_Indicator}{2}
   | \p{Extended_Pictographic}[\p{Emoji_Modifier}\uFE0F\u20E3\U000E0020-\U000E007F]*
     (?:\u200D\p{Extended_Pictographic}[\p{Emoji_Modifier}\uFE0F]*)*)"""
 _MARKS = regex.compile(r"(?m)^\ufeff+")
+# Flags have a pattern of their own, as \X counts the whole run of indicators before each place.
+_GRAPHEME = regex.compile(
+    r"""\p{GCB=Prepend}*+ \p{GCB=RI}{2} [\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}]*+ | \X""",
+    regex.VERSION1 | regex.VERBOSE,
+)
 _CHUNK = regex.compile(rf"[^{WHITE}]+")
 _ENTITY = r"&(?:amp|lt|gt|quot|apos|nbsp|\#[0-9]{1,7}|\#x[0-9a-fA-F]{1,6});"
 _FLAGS = regex.VERSION1 | regex.VERBOSE
@@ -187,6 +193,7 @@ class _Scanner:
         )  # fmt: skip
         self._ordinals = "9." in kept
         self._whole = frozenset(scheme.whole) | {key for key, *_ in scheme.contracted}
+        self._longest_whole = max(map(len, self._whole), default=0)
         self._prefixes = frozenset(scheme.prefixes)
         self._units = frozenset(scheme.units)
         self._abbreviations = frozenset(scheme.abbreviations)
@@ -283,7 +290,7 @@ class _Scanner:
     def _whole_end(self, text: str, at: int, stop: int, least: int) -> int:
         """The end of the longest word from a place on that is kept whole; the least without one."""
         while stop > least:
-            if plain(text[at:stop]) in self._whole:
+            if stop - at <= self._longest_whole and plain(text[at:stop]) in self._whole:
                 return stop
             stop -= 1
             while stop > least and text[stop].isalnum():
@@ -303,16 +310,15 @@ class _Scanner:
         """The end of the word that begins with a letter of a script without spaces."""
         if known := self._known_end(text, at, end):
             return known
-        match = self._run.match(text, at, end)
-        stop = match.end() if match else at + 1
-        if self._spaceless:
-            last = min(at + _LONGEST_UNKNOWN, end)
-            stop = at + 1
-            while (
-                stop < last and self._run.match(text, stop) and not self._known_end(text, stop, end)
-            ):
-                stop += 1
-        return int(stop)
+        if not self._spaceless:
+            match = self._run.match(text, at, end)
+            return int(match.end()) if match else at + 1
+        # A run is matched as a whole only where it is a word, else at every place up to its end.
+        last = min(at + _LONGEST_UNKNOWN, end)
+        stop = at + 1
+        while stop < last and _IN_RUN.match(text, stop) and not self._known_end(text, stop, end):
+            stop += 1
+        return stop
 
     def _known_end(self, text: str, at: int, end: int) -> int | None:
         """The end of the longest known word that begins at a place; None without one."""
@@ -389,9 +395,12 @@ def _edges(kept: set[str], *, before: bool) -> str:
 
 def _address_end(text: str, start: int, end: int) -> int:
     """The end of an address, without the punctuation of the sentence around it."""
+    n_unmatched = text.count(")", start, end) - text.count("(", start, end)
     while end > start + 1 and text[end - 1] in _TRAILING:
-        if text[end - 1] == ")" and text.count("(", start, end) >= text.count(")", start, end):
-            break
+        if text[end - 1] == ")":
+            if n_unmatched <= 0:
+                break
+            n_unmatched -= 1
         end -= 1
     return end
 
@@ -408,7 +417,7 @@ def _whole_graphemes(
     text: str, start: int, end: int, spans: list[tuple[int, int]]
 ) -> list[tuple[int, int]]:
     """The spans, those joined that part a grapheme."""
-    allowed = {match.end() for match in regex.finditer(r"\X", text, pos=start, endpos=end)}
+    allowed = {match.end() for match in _GRAPHEME.finditer(text, start, end)}
     joined: list[tuple[int, int]] = []
     first = start
     for _, stop in spans:

@@ -21,13 +21,14 @@ import struct
 import tempfile
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
 import pycrfsuite
 
+from eigentree._core.word_cache import cached_by_word
 from eigentree.errors import GrammarError, ModelFileError, SettingsError
+from eigentree.treebank.io.sentences import check_whole
 from eigentree.treebank.tree import FORBIDDEN_IN_LABEL
 from eigentree.words.crfsuite_check import check_model
 
@@ -125,7 +126,17 @@ class Tagger:
             return cls(path.read_bytes(), is_chain=is_chain)
 
     def tag(self, words: Sequence[str]) -> list[str]:
-        """The most probable tags of a sentence, one for each word."""
+        """The most probable tags of a sentence, one for each word.
+
+        Raises
+        ------
+        SettingsError
+            When a word holds an unpaired surrogate.
+
+        Cost
+        ----
+        Linear in the words and in their characters.
+        """
         features = _features(words)
         with self._lock:
             if self._is_chain:
@@ -275,6 +286,8 @@ def _features(words: Sequence[str]) -> list[list[str]]:
     """The features of each word in its sentence."""
     if isinstance(words, str):
         raise TypeError("words: a list of words is expected, not one string")
+    for word in words:
+        check_whole(word, "word")  # CRFsuite cannot encode it
     lower = ["<<", "<", *(word.lower() for word in words), ">", ">>"]
     shapes = ["<", *(_shape(word) for word in words), ">"]
     rows: list[list[str]] = []
@@ -299,7 +312,7 @@ def _features(words: Sequence[str]) -> list[list[str]]:
     return rows
 
 
-@lru_cache(maxsize=1 << 16)
+@cached_by_word(1 << 16)
 def _word_features(word: str) -> tuple[str, ...]:
     """Features of a word's characters; the lower-case form helps at the beginning of sentences."""
     lower = word.lower()
@@ -316,7 +329,7 @@ def _word_features(word: str) -> tuple[str, ...]:
     return tuple(features)
 
 
-@lru_cache(maxsize=1 << 16)
+@cached_by_word(1 << 16)
 def _shape(word: str) -> str:
     """``Xx`` for capitals and small letters, ``d`` for digits; runs count as two at most."""
     shape = ""
