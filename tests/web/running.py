@@ -83,10 +83,12 @@ class Running:
         return [child for child in children_of(self.process.pid) if "spawn_main" in told_of(child)]
 
     def end(self, number: int) -> tuple[int, str]:
-        """Exit code after a signal, and what was written on standard error."""
+        """Exit code after a signal, and what else than the start was reported."""
         self.process.send_signal(number)
         _, told = self.process.communicate(timeout=SECONDS)
-        return self.process.returncode, told
+        lines = told.splitlines(keepends=True)
+        start = ("preparing ", "ready after ")
+        return self.process.returncode, "".join(x for x in lines if not x.startswith(start))
 
 
 def until(holds: Callable[[], bool]) -> None:

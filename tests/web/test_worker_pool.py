@@ -19,7 +19,7 @@ from eigentree.web.errors import ServiceError
 from eigentree.web.limits import Limits
 from eigentree.web.metrics import Metrics
 from eigentree.web.timeouts import Timeouts
-from eigentree.web.worker import Answer, Opened, Preparing, Ready, Refused, Task
+from eigentree.web.worker import Answer, Failed, Opened, Preparing, Ready, Refused, Task
 from eigentree.web.worker_pool import WorkerDiedError, WorkerPool
 
 LATE = 1e9
@@ -36,6 +36,7 @@ class FakeWorker:
         self._says = iter(next(FakeWorker.starts, OPENS))
         self.ended = threading.Event()
         self.end_reason = "died"
+        self.dies_first = False
         self.process = SimpleNamespace(join=lambda: None)
         FakeWorker.living.append(self)
 
@@ -45,14 +46,17 @@ class FakeWorker:
 
     def receive(self) -> Any:
         said = next(self._says)
-        if isinstance(said, Refused):
+        if isinstance(said, Refused | Failed):
             self.ended.set()
         return said
 
     def call(self, task: Task) -> Answer:
+        if self.dies_first:
+            self.ended.set()
+            raise WorkerDiedError
         done = task.arguments["do"](self)
         if self.ended.is_set():
-            raise WorkerDiedError
+            raise WorkerDiedError(has_begun=True)
         return Answer(done)
 
     def kill(self, reason: str) -> None:
@@ -216,6 +220,17 @@ def test_a_worker_that_died_idle_gets_no_task():
     assert restarts(metrics) == {"died": 1}
 
 
+def test_a_task_that_has_not_begun_goes_to_another_worker():
+    async def work(pool: WorkerPool) -> None:
+        await is_whole(pool)
+        for worker in FakeWorker.living:
+            worker.dies_first = True
+        assert await pool.run(task(fast), LATE) == b"done"
+
+    metrics, _ = with_pool(work, n_workers=2)
+    assert restarts(metrics) == {"died": 2}
+
+
 def test_a_worker_that_dies_costs_its_own_sentence():
     def die(worker: FakeWorker) -> bytes:
         worker.ended.set()
@@ -243,6 +258,40 @@ def test_a_worker_that_can_not_start_is_tried_again(caplog):
         "a worker cannot start: x.egt: gone",
     ]
     assert len(FakeWorker.living) == 4
+
+
+@pytest.mark.parametrize(("starts", "logged"), [([], 0), ([OPENS], worker_pool._MAX_FAILURES - 1)])
+def test_workers_that_can_not_start_end_the_pool(starts, logged, caplog, monkeypatch):
+    monkeypatch.setattr(worker_pool, "_MAX_PAUSE", 0.002)
+    fails = [Opened([]), Failed("OSError: No space left on device")]
+    FakeWorker.starts = iter([*starts, *[fails] * 20])
+
+    async def work(pool: WorkerPool) -> None:
+        if starts:
+            await pool.ready()
+            FakeWorker.living[0].ended.set()
+        waiting = asyncio.create_task(pool.run(task(fast), LATE))
+        reason = "no worker process can start: OSError: No space left on device"
+        with pytest.raises(WorkerDiedError, match=reason):
+            await pool.failed()
+        pool._timeouts.end()
+        with pytest.raises(ServiceError, match="when the service stops"):
+            await waiting
+
+    with_pool(work)
+    assert len(caplog.records) == logged
+    assert len(FakeWorker.living) == len(starts) + (logged + 1 if starts else 3)
+
+
+def test_nothing_waits_for_workers_that_can_not_start():
+    FakeWorker.starts = iter([[Opened([]), Failed("MemoryError: ")]] * 3)
+
+    async def work(pool: WorkerPool) -> None:
+        with pytest.raises(WorkerDiedError, match="MemoryError"):
+            await pool.ready()
+        pool._timeouts.end()
+
+    with_pool(work)
 
 
 def test_a_model_that_can_not_be_opened_ends_the_beginning():

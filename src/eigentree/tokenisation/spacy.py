@@ -1,7 +1,7 @@
 """Tokenisation by the rules of spaCy, if it is installed.
 
 The time of spaCy is quadratic in the characters between two spaces, so a run of more than
-`LONGEST_RUN` is tokenised in pieces.
+`LONGEST_RUN` is tokenised in parts.
 """
 
 from __future__ import annotations

@@ -10,25 +10,31 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from functools import partial
 from types import FrameType
 from typing import Any
 
 from uvicorn import Config, Server
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from eigentree.errors import EigentreeError, SettingsError
 from eigentree.web.app import Service, make_app
-from eigentree.web.errors import as_json
+from eigentree.web.protocol import (
+    ACCEPTED_AT_ONCE,
+    Connections,
+    HttpProtocol,
+    max_connections,
+)
 from eigentree.web.worker import Preparing
 from eigentree.web.worker_pool import WorkerPool
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
-# Seconds that an idle connection is kept, that the head of a request may take, and that clients
-# have to read their responses when the service stops.
+# Seconds that an idle connection is kept, and that clients have to read their responses when the
+# service stops.
 _KEEP_ALIVE = 30
-_HEAD_SECONDS = 30
 _BACKLOG = 128
 _LAST_SECONDS = 2
+_SIGHUP = getattr(signal, "SIGHUP", None)  # not on Windows
+_SIGNALS = tuple(each for each in (signal.SIGINT, signal.SIGTERM, _SIGHUP) if each is not None)
 # Seconds after which progress of the start is reported, and between looks at it.
 _PATIENCE = 3.0
 
@@ -37,53 +43,18 @@ class PortError(SettingsError):
     """A port that cannot be opened."""
 
 
-class _Protocol(H11Protocol):
-    """HTTP with errors in the service's format, and a time limit for the heads of requests."""
-
-    _head: asyncio.TimerHandle | None = None
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._time_head()
-
-    def data_received(self, data: bytes) -> None:
-        super().data_received(data)
-        self._time_head()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        super().connection_lost(exc)
-        self._forget_head()
-
-    def _time_head(self) -> None:
-        """Close the connection unless the head of a request is received in time."""
-        if self.cycle is not None and not self.cycle.response_complete:  # type: ignore[redundant-expr]
-            self._forget_head()
-        elif self._head is None:
-            self._head = self.loop.call_later(_HEAD_SECONDS, self.transport.close)
-
-    def _forget_head(self) -> None:
-        if self._head is not None:
-            self._head.cancel()
-            self._head = None
-
-    def send_400_response(self, msg: str) -> None:
-        has_begun = self.cycle is not None and self.cycle.response_started  # type: ignore[redundant-expr]
-        if not has_begun or self.cycle.response_complete:
-            body = as_json({"error": {"code": "malformed_http", "message": msg}})
-            # Written directly, because the HTTP parser refuses to write after a malformed request.
-            self.transport.write(
-                b"HTTP/1.1 400 Bad Request\r\nContent-Type: application/json\r\n"
-                b"Content-Length: %d\r\nConnection: close\r\n\r\n%s" % (len(body), body)
-            )
-        self.transport.close()
-
-
 class _Server(Server):
     """Uvicorn that stops the service when it stops."""
 
     def __init__(self, config: Config, service: Service) -> None:
         super().__init__(config)
         self._service = service
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        # asyncio has set the backlog to the number of connections that it accepts at a time.
+        for each in sockets or ():
+            each.listen(_BACKLOG)
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         """Start to stop; called on a signal."""
@@ -99,7 +70,7 @@ def serve(
     announce: Callable[[str], None],
     report: Callable[[str], None],
 ) -> None:
-    """Serve until SIGINT or SIGTERM.
+    """Serve until SIGINT, SIGTERM or SIGHUP.
 
     Parameters
     ----------
@@ -118,15 +89,18 @@ def serve(
     PortError
         When the port cannot be opened.
     ModelFileError, WorkerDiedError
-        When a model cannot be opened.
+        When a model cannot be opened, or the workers cannot start.
     """
     opened = _open(host, port)
     own_port = opened.getsockname()[1]
     app = make_app(service, allowed_hosts(host, hosts))
     logging.getLogger("uvicorn").setLevel(logging.CRITICAL)
+    connections = Connections(max_connections(service.n_workers))
+    protocol: Any = partial(HttpProtocol, connections)
     config = Config(
-        app, http=_Protocol, ws="none", lifespan="off", log_config=None, access_log=False,
+        app, http=protocol, ws="none", lifespan="off", log_config=None, access_log=False,
         server_header=False, proxy_headers=False, timeout_keep_alive=_KEEP_ALIVE,
+        backlog=ACCEPTED_AT_ONCE,
         timeout_graceful_shutdown=int(service.limits.stop_seconds) + _LAST_SECONDS,
     )  # fmt: skip
 
@@ -140,7 +114,7 @@ def serve(
             announce(f"http://{_bracketed(host)}:{own_port}")
             reporting = asyncio.create_task(_report_start(service.pool, report))
             try:
-                await _Server(config, service).serve([opened])
+                await _until_end(_Server(config, service), service, opened)
             finally:
                 reporting.cancel()
 
@@ -148,11 +122,28 @@ def serve(
         asyncio.run(run())
 
 
+async def _until_end(server: _Server, service: Service, opened: socket.socket) -> None:
+    """Serve until a signal, or until the workers cannot start."""
+    if _SIGHUP is not None:
+        _at_signals(lambda: server.handle_exit(signal.SIGTERM, None), (_SIGHUP,))
+    serving = asyncio.ensure_future(server.serve([opened]))
+    failing = asyncio.ensure_future(service.pool.failed())
+    await asyncio.wait((serving, failing), return_when=asyncio.FIRST_COMPLETED)
+    if failing.done():
+        service.timeouts.end()
+        server.should_exit = True
+    await serving
+    failing.cancel()
+    with suppress(asyncio.CancelledError):
+        await failing
+
+
 async def _report_start(pool: WorkerPool, report: Callable[[str], None]) -> None:
     """Report which model is prepared until a worker is ready."""
     begun = time.monotonic()
     reported: Preparing | None = None
     ready = asyncio.ensure_future(pool.ready())
+    ready.add_done_callback(lambda done: done.cancelled() or done.exception())  # raised elsewhere
     try:
         while not (await asyncio.wait((ready,), timeout=_PATIENCE))[0]:
             state = pool.preparing
@@ -162,15 +153,17 @@ async def _report_start(pool: WorkerPool, report: Callable[[str], None]) -> None
                     f"preparing {state.model} ({state.number} of {state.total}); "
                     "the first start compiles for a minute or two, and requests wait"
                 )
-        if reported is not None:
+        if reported is not None and ready.exception() is None:
             report(f"ready after {time.monotonic() - begun:.0f} s")
     finally:
         ready.cancel()
 
 
-def _at_signals(do: Callable[[], object]) -> None:
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, lambda *_: do())
+def _at_signals(do: Callable[[], object], signals: Sequence[int] = _SIGNALS) -> None:
+    for each in signals:
+        # nohup has SIGHUP ignored.
+        if each != _SIGHUP or signal.getsignal(each) is not signal.SIG_IGN:
+            signal.signal(each, lambda *_: do())
 
 
 def allowed_hosts(host: str, others: Sequence[str]) -> list[str] | None:
@@ -217,7 +210,7 @@ def get_once(service: Service, path: str) -> tuple[int, bytes]:
     SettingsError
         When it is not a path.
     ModelFileError, WorkerDiedError
-        When a model cannot be opened.
+        When a model cannot be opened, or the workers cannot start.
     """
     if not path.startswith("/"):
         raise SettingsError(f"{path!r} is not a path of the service; paths begin with /")

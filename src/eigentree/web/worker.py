@@ -1,8 +1,8 @@
 """A worker process: opens the models, then performs one task at a time.
 
-Nothing here depends on HTTP.  A worker sends its state (`Opened`, `Preparing`, `Ready` or
-`Refused`), then an `Answer` for each `Task` that it receives.  It may be killed at any time; only
-the current task is lost.
+Nothing here depends on HTTP.  A worker sends its state (`Opened`, `Preparing`, `Ready`, `Refused`
+or `Failed`), then `Begun` and an `Answer` for each `Task` that it receives.  It may be killed at
+any time; only the current task is lost.
 """
 
 from __future__ import annotations
@@ -71,6 +71,16 @@ class Refused(NamedTuple):
     why: str
 
 
+class Failed(NamedTuple):
+    """The worker cannot start, and why."""
+
+    why: str
+
+
+class Begun(NamedTuple):
+    """A task has been received, and its work begins."""
+
+
 def start(connection: Connection, models: Sequence[ServedModel], verify: bool) -> None:
     """The main function of a worker process.
 
@@ -84,8 +94,9 @@ def start(connection: Connection, models: Sequence[ServedModel], verify: bool) -
         Whether to check the digests of the files; one worker does so for all.
     """
     # A signal to all processes of the service must not interrupt running tasks.
-    for each in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(each, signal.SIG_IGN)
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):  # Windows has no SIGHUP
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     # There are as many workers as processors, so threads within them would only compete.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
@@ -93,9 +104,9 @@ def start(connection: Connection, models: Sequence[ServedModel], verify: bool) -
 
 
 def _run(connection: Connection, models: Sequence[ServedModel], verify: bool) -> None:
-    from eigentree.web.models import describe_model, open_model
-
     try:
+        from eigentree.web.models import describe_model, open_model
+
         parsers = {each.name: open_model(each, verify=verify) for each in models}
         connection.send(Opened([describe_model(each, parsers[each.name]) for each in models]))
         for number, each in enumerate(models, start=1):
@@ -104,12 +115,16 @@ def _run(connection: Connection, models: Sequence[ServedModel], verify: bool) ->
     except EigentreeError as error:
         connection.send(Refused(str(error)))
         return
+    except Exception as error:
+        connection.send(Failed(f"{type(error).__name__}: {error}"))
+        return
     connection.send(Ready())
     while True:
         try:
             task: Task = connection.recv()
         except EOFError:
             return
+        connection.send(Begun())
         connection.send(_answer(parsers, task))
 
 

@@ -25,6 +25,8 @@ from eigentree.web.models import ServedModel
 from eigentree.web.timeouts import Timeouts
 from eigentree.web.worker import (
     Answer,
+    Begun,
+    Failed,
     Opened,
     Preparing,
     Ready,
@@ -39,6 +41,9 @@ GRACE = 1.0
 # Seconds before restarting a worker that failed to start, doubled each time.
 _PAUSE = 0.5
 _MAX_PAUSE = 30.0
+# Starts that may fail in a row while no worker is ready: before any was, and later.
+_MAX_FIRST_FAILURES = 3
+_MAX_FAILURES = 8
 
 # Status and code of refused tasks, where the task is not a sentence.
 _REFUSED: dict[TaskName, tuple[int, str]] = {
@@ -51,10 +56,19 @@ log = logging.getLogger("eigentree.web")
 
 
 class WorkerDiedError(EigentreeError):
-    """A worker exited before it had answered."""
+    """A worker exited before it had answered, or cannot start.
 
-    def __init__(self) -> None:
-        super().__init__(WORKER_EXITED)
+    Parameters
+    ----------
+    why
+        What is known of the reason.
+    has_begun
+        Whether it was performing a task.
+    """
+
+    def __init__(self, why: str = WORKER_EXITED, *, has_begun: bool = False) -> None:
+        super().__init__(why)
+        self.has_begun = has_begun
 
 
 class Worker:
@@ -85,7 +99,12 @@ class Worker:
             self._pipe.send(task)
         except OSError as error:
             raise WorkerDiedError from error
-        answer: Answer = self.receive()
+        assert isinstance(self.receive(), Begun)
+        try:
+            answer: Answer = self.receive()
+        except WorkerDiedError as error:
+            error.has_begun = True
+            raise
         return answer
 
     def kill(self, reason: str) -> None:
@@ -140,6 +159,9 @@ class WorkerPool:
         self._threads = ThreadPoolExecutor(2 * n_workers, "eigentree-worker")
         self._is_open = asyncio.get_running_loop().create_future()
         self._is_ready = asyncio.Event()
+        self._failure: Exception | None = None
+        self._has_failed = asyncio.Event()
+        self._n_failures = 0  # starts in a row
 
     @property
     def n_ready(self) -> int:
@@ -160,8 +182,34 @@ class WorkerPool:
                 await self._is_open
 
     async def ready(self) -> None:
-        """Wait until a worker has loaded all its kernels."""
-        await self._is_ready.wait()
+        """Wait until a worker has loaded all its kernels.
+
+        Raises
+        ------
+        ModelFileError, WorkerDiedError, OSError
+            When no worker can start.
+        """
+        failing = asyncio.ensure_future(self.failed())
+        ready = asyncio.ensure_future(self._is_ready.wait())
+        try:
+            await asyncio.wait((failing, ready), return_when=asyncio.FIRST_COMPLETED)
+            if failing.done():
+                failing.result()
+        finally:
+            failing.cancel()
+            ready.cancel()
+
+    async def failed(self) -> None:
+        """Wait until no worker can start.
+
+        Raises
+        ------
+        ModelFileError, WorkerDiedError, OSError
+            Then.
+        """
+        await self._has_failed.wait()
+        assert self._failure is not None
+        raise self._failure
 
     async def end(self) -> None:
         """Kill all workers; no call may be pending."""
@@ -190,15 +238,17 @@ class WorkerPool:
         while True:
             try:
                 worker = await self._started(number, verify)
-            except (EigentreeError, OSError) as error:
+            except Exception as error:
                 if not self._is_open.done():
-                    self._is_open.set_exception(error)
+                    self._is_open.set_exception(_as_failure(error))
                     return
-                log.error("a worker cannot start: %s", error)
+                if self._gives_up(error):
+                    return
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _MAX_PAUSE)
                 continue
             verify, pause = False, _PAUSE
+            self._n_failures = 0
             self._ready.add(number)
             self._is_ready.set()
             self._idle.put_nowait(worker)
@@ -206,12 +256,28 @@ class WorkerPool:
             self._ready.discard(number)
             self._metrics.count("worker_restarts", reason=worker.end_reason)
 
+    def _gives_up(self, error: Exception) -> bool:
+        """Whether too many starts have failed; otherwise the failure is logged."""
+        self._n_failures += 1
+        allowed = _MAX_FAILURES if self._is_ready.is_set() else _MAX_FIRST_FAILURES
+        if self._has_failed.is_set():
+            return True
+        if not self._ready and self._n_failures >= allowed:
+            self._failure = _as_failure(error)
+            self._has_failed.set()
+            return True
+        if self._is_ready.is_set():
+            log.error("a worker cannot start: %s", error)
+        return False
+
     async def _started(self, number: int, verify: bool) -> Worker:
         """Start a worker and wait until it is ready."""
         worker = self._workers[number] = Worker(self.models, verify)
         while not isinstance(state := await self._in_thread(worker.receive), Ready):
             if isinstance(state, Refused):
                 raise ModelFileError(state.why)
+            if isinstance(state, Failed):
+                raise WorkerDiedError(state.why)
             if isinstance(state, Preparing):
                 self.preparing = state
                 continue
@@ -235,18 +301,31 @@ class WorkerPool:
         ServiceError
             When the task fails or exceeds a limit.
         """
-        try:
-            worker = await self._free(deadline)
-        except TimeoutError:
-            raise self._out_of_time() from None
-        left = deadline - time.monotonic()
-        if left <= 0.0:
-            self._idle.put_nowait(worker)
-            raise self._out_of_time()
+        while True:
+            try:
+                worker = await self._free(deadline)
+            except TimeoutError:
+                raise self._out_of_time() from None
+            left = deadline - time.monotonic()
+            if left <= 0.0:
+                self._idle.put_nowait(worker)
+                raise self._out_of_time()
+            try:
+                return _json_of(task, await self._run_on(worker, task, left))
+            except WorkerDiedError as error:
+                if error.has_begun:
+                    message = (
+                        "the worker exited unexpectedly at this sentence (possibly out of memory)"
+                    )
+                    raise ServiceError(500, "worker_died", message) from None
+                # It had exited while it was idle, so another one can perform the task.
+
+    async def _run_on(self, worker: Worker, task: Task, left: float) -> Answer:
+        """Run a task on a worker, with so many seconds left for its request."""
         call = asyncio.ensure_future(self._in_thread(worker.call, task))
         try:
             async with self._timeouts.within(min(left, self._limits.sentence_seconds)):
-                answer = await asyncio.shield(call)
+                answer: Answer = await asyncio.shield(call)
         except TimeoutError:
             worker.kill("stopped" if self._timeouts.have_ended else "time")
             with suppress(WorkerDiedError):
@@ -254,14 +333,11 @@ class WorkerPool:
             if self._timeouts.have_ended or left < self._limits.sentence_seconds:
                 raise self._out_of_time() from None
             raise self._limits.exceeded("sentence_seconds") from None
-        except WorkerDiedError:
-            message = "the worker exited unexpectedly at this sentence (possibly out of memory)"
-            raise ServiceError(500, "worker_died", message) from None
         except asyncio.CancelledError:
             self._spawn(self._release(worker, call))
             raise
         self._idle.put_nowait(worker)
-        return _json_of(task, answer)
+        return answer
 
     async def _free(self, deadline: float) -> Worker:
         """Wait for the next worker that is free and alive."""
@@ -288,6 +364,13 @@ class WorkerPool:
         except WorkerDiedError:
             return
         self._idle.put_nowait(worker)
+
+
+def _as_failure(error: Exception) -> Exception:
+    """What the service ends with when a worker cannot start for this reason."""
+    if isinstance(error, WorkerDiedError):
+        return WorkerDiedError(f"no worker process can start: {error}")
+    return error
 
 
 def _json_of(task: Task, answer: Answer) -> bytes:
