@@ -28,7 +28,7 @@ import pycrfsuite
 
 from eigentree._core.word_cache import cached_by_word
 from eigentree.errors import GrammarError, ModelFileError, SettingsError
-from eigentree.treebank.io.sentences import check_whole
+from eigentree.treebank.io.sentences import check_text
 from eigentree.treebank.tree import FORBIDDEN_IN_LABEL
 from eigentree.words.crfsuite_check import check_model
 
@@ -131,7 +131,7 @@ class Tagger:
         Raises
         ------
         SettingsError
-            When a word holds an unpaired surrogate.
+            When a word holds an unpaired surrogate or NUL.
 
         Cost
         ----
@@ -287,7 +287,7 @@ def _features(words: Sequence[str]) -> list[list[str]]:
     if isinstance(words, str):
         raise TypeError("words: a list of words is expected, not one string")
     for word in words:
-        check_whole(word, "word")  # CRFsuite cannot encode it
+        check_text(word, "word")  # which CRFsuite cannot encode, or would cut
     lower = ["<<", "<", *(word.lower() for word in words), ">", ">>"]
     shapes = ["<", *(_shape(word) for word in words), ">"]
     rows: list[list[str]] = []
