@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -20,3 +22,15 @@ def close(actual: ArrayLike, expected: ArrayLike, *, rtol: float, atol: float = 
         near = np.abs(left - right) <= atol + rtol * np.abs(right)
     finite = np.isfinite(left) & np.isfinite(right)
     return bool(np.all(same | (near & finite)))
+
+
+def contrast(one: Sequence[float], other: Sequence[float]) -> float:
+    """The contrast of two colours as WCAG defines it, from their parts between 0 and 255."""
+
+    def luminance(colour: Sequence[float]) -> float:
+        parts = [part / 255 for part in colour]
+        parts = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+        return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
+
+    high, low = sorted((luminance(one), luminance(other)), reverse=True)
+    return (high + 0.05) / (low + 0.05)

@@ -14,6 +14,8 @@ from urllib.parse import unquote
 import pytest
 import snowballstemmer
 
+from tests.helpers import contrast
+
 ROOT = Path(__file__).resolve().parents[1]
 PICTURES = ROOT / "docs/pictures"
 
@@ -129,11 +131,42 @@ def test_formulas_are_typeset_without_scripts(site):
         assert "$$" not in page.read_text("utf-8"), page
 
 
+def test_code_stands_out(site):
+    """Every colour of code has a contrast of at least 4.5 in both themes."""
+    rules = (site / "_static/pygments.css").read_text("utf-8")
+    light, mark, dark = rules.partition('body[data-theme="dark"]')
+    assert mark
+    for text in (light, dark):
+        ground = re.search(r"\.highlight \{ background: #(\w{6})", text)[1]
+        colours = set(re.findall(r"\.highlight \.(?!err|w )\w+ \{ color: #(\w{6})", text))
+        assert len(colours) > 5
+        low = {each for each in colours if contrast(*map(bytes.fromhex, (each, ground))) < 4.5}
+        assert low == set()
+
+
+def test_commands_are_copied_without_prompts_and_output(site):
+    assert "copybutton.js" in (site / "docs/how-to/parse.html").read_text("utf-8")
+    script = (site / "_static/copybutton.js").read_text("utf-8")
+    (prompt,) = re.findall(r"formatCopyText\(text, '(.+?)', true, true", script)
+    prompts = re.compile("^(" + prompt.replace("\\\\", "\\") + ")(.*)")
+    block = (
+        "$ cat > a <<'END'\n> the\n>\n> END\n$ cat a\nthe\n>>> for _ in []:\n...     pass\n...\n"
+    )
+    copied = [found[2] for line in block.splitlines() if (found := prompts.match(line))]
+    assert copied == ["cat > a <<'END'", "the", "", "END", "cat a", "for _ in []:", "    pass", ""]
+
+
 def test_a_key_of_a_work_is_a_link_to_it(pages, site):
     spectral = pages[site / "docs/methods/spectral.html"]
     assert "../bibliography.html#cohen-2013" in spectral.links
     lexical = (site / "docs/methods/lexical-modifiers.html").read_text("utf-8")
     assert re.search(r"\[<a [^>]*>luque-2012</a>, section 5.2\]", lexical)
+
+
+def test_pages_outside_the_site_have_no_keys_of_works():
+    """The extension for citations does not see them."""
+    for name in ("README.md", "CHANGELOG.md"):
+        assert "[@" not in (ROOT / name).read_text("utf-8"), name
 
 
 def test_every_method_has_its_picture():

@@ -10,7 +10,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 project = "eigentree"
-extensions = ["myst_parser", "citations", "console", "keywords", "typeset"]
+extensions = ["myst_parser", "sphinx_copybutton", "citations", "console", "keywords", "typeset"]
 root_doc = "docs/index"
 include_patterns = ["docs/**.md", "docs/*.rst", "validation/**.md", "CHANGELOG.md"]
 # The start page is included by index.rst, which has the order of all others.
@@ -31,5 +31,11 @@ html_extra_path = ["extra"]
 html_copy_source = False
 html_use_index = False
 html_show_copyright = False
-pygments_style = "friendly"
+# Styles whose colours all have a contrast of at least 4.5; a test checks it.
+pygments_style = "default"
 pygments_dark_style = "github-dark"
+
+# Of a block with prompts, the commands are copied, without the prompts and the output.
+copybutton_prompt_text = r"\$ |>>>(?: |$)|>(?: |$)|\.\.\.(?: |$)"
+copybutton_prompt_is_regexp = True
+copybutton_only_copy_prompt_lines = True

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from tests.helpers import contrast
 from tests.web.browser import OLD_MAN, SLEEPING, module, parsed_again, see, write
 
 
@@ -24,18 +25,6 @@ def test_light_and_dark(open_page):
     dark.keyboard.press("Escape")
     dark.keyboard.press("t")
     assert ground(dark) == of_light
-
-
-def contrast(one: list[int], other: list[int]) -> float:
-    """As WCAG defines it."""
-
-    def light(colour: list[int]) -> float:
-        parts = [part / 255 for part in colour]
-        parts = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
-        return sum(w * p for w, p in zip((0.2126, 0.7152, 0.0722), parts, strict=True))
-
-    high, low = sorted((light(one), light(other)), reverse=True)
-    return (high + 0.05) / (low + 0.05)
 
 
 def poor_texts(page) -> dict[str, float]:
