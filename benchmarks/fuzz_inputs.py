@@ -133,6 +133,7 @@ sizes = [0.25, 1.0]
 [[reference]]
 name = "another parser"
 f1 = 88.0
+cpu_seconds = 12.0
 tags = "gold"
 on = "dev"
 """

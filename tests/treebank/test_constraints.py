@@ -17,7 +17,8 @@ from eigentree.treebank.constraints import (
     read_bracketed,
     read_half_tree,
 )
-from eigentree.treebank.io.brackets import escape_token, parse_tree
+from eigentree.treebank.escaping import escape_token
+from eigentree.treebank.io.brackets import parse_tree
 from eigentree.treebank.io.sentences import read_sentences
 from tests.strategies import words as any_words
 

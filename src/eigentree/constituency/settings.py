@@ -7,6 +7,7 @@ models or in the table of one model.
 from __future__ import annotations
 
 import dataclasses
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -34,6 +35,11 @@ _EXPECTED = {
     "tuple_type": "a list",
 }
 _INTEGER_BITS = 63  # and the sign
+_TOO_DEEP = "is nested too deeply"
+# A key of many parts, for which tomllib needs memory quadratic in their number.
+_DEEP_KEY = re.compile(
+    r"""(?<![\w."'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){50}"""
+)
 _TOO_LARGE = "has an integer of more than 64 bits, the most that TOML allows for"
 # Tables whose number of states is given by the key `states` beside them.
 WITH_STATES = ("spectral", "em", "clustering")
@@ -184,12 +190,14 @@ def read_tables(path: str | Path) -> dict[str, Any]:
     """
     with open_text(path) as lines:
         text = "".join(lines)
+    if _DEEP_KEY.search(text):
+        raise SettingsError(f"{path}: {_TOO_DEEP}")
     try:
         tables = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(f"{path}: isn't TOML: {error}") from None
     except RecursionError:
-        raise SettingsError(f"{path}: is nested too deeply") from None
+        raise SettingsError(f"{path}: {_TOO_DEEP}") from None
     except ValueError:  # an integer in decimal digits that int refuses
         raise SettingsError(f"{path}: {_TOO_LARGE}") from None
     waiting: list[Any] = [tables]

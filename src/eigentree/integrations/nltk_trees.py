@@ -13,7 +13,7 @@ from typing import Any
 from eigentree._core.optional import require
 from eigentree.errors import TreebankFormatError
 from eigentree.treebank.cleaning import CleaningOptions, clean
-from eigentree.treebank.io.brackets import escape_token, unescape_token
+from eigentree.treebank.escaping import escape_token, unescape_token
 from eigentree.treebank.tree import Tree, fold
 
 _ESCAPED = re.compile(r"\\([()])")

@@ -26,7 +26,8 @@ from typing import Any, Literal, NamedTuple, get_args
 from eigentree._core.printable import shown
 from eigentree.errors import SettingsError, counted
 from eigentree.treebank.cleaning import CleaningOptions, cut_label
-from eigentree.treebank.io.brackets import read_escapes, unescape_token
+from eigentree.treebank.escaping import unescape_token
+from eigentree.treebank.io.brackets import read_escapes
 from eigentree.treebank.tree import FORBIDDEN_IN_LABEL, Tree
 
 Kind = Literal["required", "forbidden", "tag"]

@@ -16,6 +16,7 @@ from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
 from eigentree._core.display import NotebookDisplay
+from eigentree.treebank.escaping import format_leaf
 
 Value = TypeVar("Value")
 
@@ -142,6 +143,7 @@ class Tree(NotebookDisplay):
         return hash(tuple(self._signature()))
 
     def __repr__(self) -> str:
+        """The tree in brackets on one line, with the brackets of words escaped."""
         pieces: list[str] = []
         stack: list[Tree | str] = [self]
         while stack:
@@ -149,7 +151,7 @@ class Tree(NotebookDisplay):
             if isinstance(item, str):
                 pieces.append(item)
             elif item.word is not None:
-                pieces.append(f"({item.label} {item.word})")
+                pieces.append(format_leaf(item.label, item.word))
             else:
                 pieces.append(f"({item.label}")
                 stack.append(")")

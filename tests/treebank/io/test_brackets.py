@@ -11,13 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from eigentree.errors import TreebankFormatError
-from eigentree.treebank.io.brackets import (
-    escape_token,
-    format_tree,
-    parse_tree,
-    read_brackets,
-    unescape_token,
-)
+from eigentree.treebank.escaping import escape_token, unescape_token
+from eigentree.treebank.io.brackets import format_tree, parse_tree, read_brackets
 from eigentree.treebank.tree import SEPARATORS, Tree
 from tests.treebank.strategies import trees, words
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from eigentree.errors import SettingsError, TreebankFormatError
 from eigentree.treebank.cleaning import CleaningOptions
 from eigentree.treebank.constraints import Constraints
-from eigentree.treebank.io.brackets import escape_token
+from eigentree.treebank.escaping import escape_token
 from eigentree.treebank.io.sentences import InputFormat, TaggedSentence, check_tags, read_sentences
 from eigentree.treebank.io.text_files import open_text
 

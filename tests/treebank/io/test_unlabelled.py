@@ -7,7 +7,7 @@ from hypothesis import given
 
 from eigentree import parse_tree
 from eigentree.errors import TreebankFormatError
-from eigentree.treebank.io.brackets import escape_token
+from eigentree.treebank.escaping import escape_token
 from eigentree.treebank.io.unlabelled import Bracketing, bracketing_of, read_bracketings
 from tests.strategies import trees
 

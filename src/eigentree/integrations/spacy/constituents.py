@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from eigentree._core.optional import require
 from eigentree.constituency.result import ParseResult, node_confidences
 from eigentree.errors import EigentreeError, SettingsError
-from eigentree.treebank.io.brackets import format_leaf
+from eigentree.treebank.escaping import format_leaf
 from eigentree.treebank.tree import spans_of_nodes
 
 with require("spacy"):

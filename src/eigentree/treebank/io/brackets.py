@@ -22,6 +22,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, cast
 
 from eigentree.errors import TreebankFormatError
+from eigentree.treebank.escaping import BACKSLASH, unescape_token
 from eigentree.treebank.io.text_files import (
     Problem,
     TellNotice,
@@ -37,7 +38,6 @@ OnError = Literal["raise", "skip"]
 # A leaf in one match, since leaves are most of a file; else one bracket or run of brackets.
 _ATOM = r"[^ \t\r\n\x0b\x0c()]"
 _SPACE = r"[ \t\r\n\x0b\x0c]"
-_BACKSLASH = "\\"
 _PIECE = re.compile(
     rf"\((?P<tag>{_ATOM}*){_SPACE}+(?P<word>{_ATOM}+){_SPACE}*\)"
     rf"|\((?P<open>{_ATOM}*)"
@@ -54,8 +54,6 @@ _TOP_LABELS = frozenset(("", "ROOT", "TOP", "VROOT"))
 # A bracket behind a backslash: within a word, and where the word or else its phrase may end.
 _WITHIN = re.compile(rf"\\(\(|\)(?={_ATOM}))")
 _DOUBTFUL = re.compile(r"\\\)(?=\))")
-_TO_ESCAPE = re.compile(r"\(|\)|-[LR]\\*RB(?=[-()])")
-_TO_UNESCAPE = re.compile(r"-([LR])(?:RB-|(\\+)RB(?=-))")
 
 
 class BracketRecord(NamedTuple):
@@ -74,39 +72,6 @@ class BracketRecord(NamedTuple):
     tree: Tree | None
     line: int
     problem: Problem | None
-
-
-def escape_token(word: str) -> str:
-    """Write brackets of a word as ``-LRB-`` and ``-RRB-``; `unescape_token` is the inverse."""
-    if "(" not in word and ")" not in word and "RB" not in word:
-        return word
-    return _TO_ESCAPE.sub(_escaped, word)
-
-
-def _escaped(found: re.Match[str]) -> str:
-    text = found.group()
-    if text == "(":
-        return "-LRB-"
-    if text == ")":
-        return "-RRB-"
-    return text[:2] + "\\" + text[2:]
-
-
-def unescape_token(text: str) -> str:
-    """Read ``-LRB-`` and ``-RRB-`` within a token as brackets; all else is kept verbatim."""
-    return _TO_UNESCAPE.sub(_unescaped, text) if "RB-" in text else text
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    side, backslashes = found.groups()
-    if backslashes is None:
-        return "(" if side == "L" else ")"
-    return f"-{side}{backslashes[1:]}RB"
-
-
-def format_leaf(label: str, word: str) -> str:
-    """Write a preterminal; no bracket follows a backslash, which would make it part of the word."""
-    return f"({label} {escape_token(word)}{' ' * word.endswith(_BACKSLASH)})"
 
 
 def read_escapes(line: str) -> str:
@@ -158,22 +123,8 @@ def parse_tree(text: str) -> Tree:
 
 
 def format_tree(tree: Tree) -> str:
-    """Write a tree on one line; `parse_tree` reads it back as it was."""
-    pieces: list[str] = []
-    stack: list[Tree | None] = [tree]
-    while stack:
-        node = stack.pop()
-        if node is None:
-            pieces.append(")")
-            continue
-        before = " " if pieces else ""
-        if node.word is not None:
-            pieces.append(before + format_leaf(node.label, node.word))
-        else:
-            pieces.append(f"{before}({node.label}")
-            stack.append(None)
-            stack.extend(reversed(node.children))
-    return "".join(pieces)
+    """Write a tree on one line, as `str` does; `parse_tree` reads it back as it was."""
+    return str(tree)
 
 
 def read_brackets(
@@ -227,7 +178,7 @@ def read_brackets(
             if start and (trees_begin_lines or start["label"] in _TOP_LABELS):
                 tree.fail_unclosed("when the next one begins")
                 yield tree.finish(on_error)
-            if _BACKSLASH in line and (r"\(" in line or r"\)" in line):
+            if BACKSLASH in line and (r"\(" in line or r"\)" in line):
                 line = rows.with_escapes(line, len(labels))
             spoiled = unreadable(name, rows.number, line) is not None
             # No tree holds NUL, and one with it is read to its end.

@@ -27,7 +27,8 @@ from eigentree.treebank.constraints import (
     read_bracketed,
     read_half_tree,
 )
-from eigentree.treebank.io.brackets import OnError, unescape_token
+from eigentree.treebank.escaping import unescape_token
+from eigentree.treebank.io.brackets import OnError
 from eigentree.treebank.io.conllu import EMPTY as NO_VALUE
 from eigentree.treebank.io.conllu import read_conllu
 from eigentree.treebank.io.text_files import (

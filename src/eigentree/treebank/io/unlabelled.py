@@ -13,7 +13,8 @@ from typing import Literal, NamedTuple
 
 from eigentree._core.printable import shown
 from eigentree.errors import TreebankFormatError
-from eigentree.treebank.io.brackets import OnError, unescape_token
+from eigentree.treebank.escaping import unescape_token
+from eigentree.treebank.io.brackets import OnError
 from eigentree.treebank.io.text_files import (
     Problem,
     check_lines,
