@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any
 
 from eigentree.errors import counted
@@ -19,6 +20,7 @@ from eigentree.treebank.check_tally import (
     times,
 )
 from eigentree.treebank.io.conllu import EMPTY, ROOT, ROOT_RELATION, DependencyTreebank, Sentence
+from eigentree.treebank.io.text_files import snippet_at
 from eigentree.treebank.projective import nonprojective_words
 from eigentree.treebank.reader import Place
 
@@ -153,6 +155,16 @@ class _DependencyTally(SentenceTally):
             self.odd("sent_id seen before", place, f"{name} at {self.names[name]}")
         if name is not None:
             self.names.setdefault(name, place)
+        if sentence.text is not None:
+            self._compare_text(" ".join(sentence.text.split()), sentence, place)
+
+    def _compare_text(self, text: str, sentence: Sentence, place: Place) -> None:
+        surface = " ".join(sentence.surface().split())
+        if text != surface:
+            same = takewhile(lambda pair: pair[0] == pair[1], zip(text, surface, strict=False))
+            at = sum(1 for _ in same) + 1
+            detail = f"{snippet_at(text, at)!r} in # text, {snippet_at(surface, at)!r} in the words"
+            self.odd("text that differs from its words", place, detail)
 
     def compare_relations(self) -> None:
         """Look for relations that may be mistakes, each reported once with its first place."""

@@ -295,3 +295,10 @@ def test_a_file_is_named_where_it_is_wrong(tmp_path):
     path.write_text("[[family]\n")
     with pytest.raises(SettingsError, match=r"mine\.toml: isn't TOML"):
         read_ensemble_config(path)
+
+
+@pytest.mark.parametrize("key", ["a." * 40_000 + "a = 1", "[" + '"a" . ' * 60 + "b]"])
+def test_keys_of_many_parts_are_refused(tmp_path, key):
+    (tmp_path / "mine.toml").write_text(f'title = "{"a." * 40}"\n{key}\n')
+    with pytest.raises(SettingsError, match=r"mine\.toml: is nested too deeply"):
+        read_ensemble_config(tmp_path / "mine.toml")

@@ -242,3 +242,9 @@ def test_separators_are_ascii():
     assert [separator for separator in map(chr, range(0x3001)) if separator in SEPARATORS] == list(
         "\t\n\x0b\x0c\r "
     )
+
+
+def test_a_printed_tree_is_brackets():
+    tree = Tree("S", [Tree("-LRB-", (), "("), Tree("NN", (), "-RRB-"), Tree("X", (), "a\\")])
+    assert str(tree) == format_tree(tree) == r"(S (-LRB- -LRB-) (NN -R\RB-) (X a\ ))"
+    assert parse_tree(repr(tree)) == tree

@@ -211,6 +211,7 @@ def test_space_after_is_exact_and_a_matter_of_ranges():
     )
     (record,) = read(text)
     assert record.sentence.space_after() == [False, False, False, True, True]
+    assert record.sentence.surface() == "abcd e"
 
 
 def test_new_heads_leave_all_but_the_enhanced_graph():

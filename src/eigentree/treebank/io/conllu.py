@@ -54,7 +54,7 @@ _RANGE = re.compile(rf"({_COUNT})-({_COUNT})")
 _EMPTY_NODE = re.compile(rf"(0|{_COUNT})\.({_COUNT})")
 # What can't be in a comment of one line, by whatever characters its reader splits lines; and tabs.
 _LINE_BREAK = re.compile("[\t-\r\x1c-\x1f\x85\u2028\u2029]")
-_SENT_ID = re.compile(r"#\s*sent_id\s*=\s*(.*)")
+_COMMENT = re.compile(r"#\s*(sent_id|text)\s*=\s*(.*)")
 _SHOWN_OF_CYCLE = 10  # words of a cycle that a message names
 
 
@@ -117,7 +117,12 @@ class Sentence:
     @property
     def sent_id(self) -> str | None:
         """The value of the comment ``# sent_id``; None without one."""
-        return _sent_id(self.comments)
+        return _comment_value(self.comments, "sent_id")
+
+    @property
+    def text(self) -> str | None:
+        """The value of the comment ``# text``; None without one."""
+        return _comment_value(self.comments, "text")
 
     def forms(self) -> list[str]:
         return [word.form for word in self.words]
@@ -163,6 +168,20 @@ class Sentence:
                 spaces[covered[0] - 1 : covered[-1]] = [False] * len(covered)
                 spaces[covered[-1] - 1] = _NO_SPACE_AFTER not in extra.cells[-1].split("|")
         return spaces
+
+    def surface(self) -> str:
+        """The text of the words: a space after each, except as in `space_after`.
+
+        The words of a range are written as the range.
+        """
+        tokens = self.forms()
+        for extra in self.extras:
+            if (covered := extra.covers) is not None:
+                tokens[covered[0] - 1 : covered[-1]] = ["" for _ in covered]
+                tokens[covered[-1] - 1] = extra.cells[_FORM]
+        spaces = self.space_after()
+        pieces = (token + " " * space for token, space in zip(tokens, spaces, strict=True))
+        return "".join(pieces).rstrip(" ")
 
     def with_heads(self, heads: Sequence[int], relations: Sequence[str] | None = None) -> Sentence:
         """The same sentence with another tree.
@@ -434,7 +453,7 @@ def read_conllu(
             record = ConlluRecord(*_read_block(first, comments, rows, heads, shared))
         except _ConlluError as error:
             line = rows[error.row] if error.row >= 0 else comments[error.row]
-            sentence_name = _sent_id(comments) or str(number)
+            sentence_name = _comment_value(comments, "sent_id") or str(number)
             where = f"sentence {sentence_name}"
             place = (name, first + error.row, error.column)
             snippet = snippet_at(line, error.column)
@@ -469,9 +488,9 @@ def _blocks(
         at_end(comments)
 
 
-def _sent_id(comments: Iterable[str]) -> str | None:
-    found = (_SENT_ID.fullmatch(comment) for comment in comments if "sent_id" in comment)
-    return next((match[1] for match in found if match), None)
+def _comment_value(comments: Iterable[str], name: str) -> str | None:
+    found = (_COMMENT.fullmatch(comment) for comment in comments if name in comment)
+    return next((match[2] for match in found if match and match[1] == name), None)
 
 
 def _read_block(
@@ -561,6 +580,8 @@ def _wrong_columns(cells: list[str], row: int, line: str) -> _ConlluError:
     found = f"{counted(len(cells), 'column')} separated by tabs, expected {len(COLUMNS)}"
     spaced = len(cells) < len(COLUMNS) <= len(line.split())
     hint = "; some columns are separated by spaces instead of tabs" if spaced else ""
+    if len(cells) > len(COLUMNS) and not "".join(cells[len(COLUMNS) :]).strip(_WHITE):
+        hint = "; the line ends with a tab"
     if line.lstrip().startswith("("):
         hint = "; bracketed trees are for constituents"
     return _ConlluError(found + hint, row)
