@@ -14,6 +14,6 @@ SLOW = {"constituency model", "dependency model", "ensemble model"}
 def test_damaged_inputs_cause_no_other_error(name, tmp_path):
     reader = READERS[name]
     seeds = reader.seeds()
-    for number in range(60):
+    for number in range(80):
         (tmp_path / "input").write_bytes(fuzzed(name, seeds, 1, number))
         assert not fault_of(reader.read, tmp_path / "input", number), f"input {number}"
