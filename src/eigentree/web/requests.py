@@ -142,7 +142,7 @@ SentencesRequest = ParseRequest | DependencyRequest | BracketRequest
 class EvaluateRequest(_Strict):
     """The body of /api/evaluate."""
 
-    gold: Text = Field(description="Gold trees in brackets.")
+    gold: Text = Field(description="Gold trees: brackets, NEGRA export or TIGER-XML.")
     parsed: Text = Field(description="Parsed trees, one for each gold tree.")
 
 

@@ -128,7 +128,10 @@ def test_what_cannot_be_read_costs_no_other(model, tmp_path):
     ("arguments", "told"),
     [
         (["-m", "."], ".: is a folder; expected a model file of kind 'parser'"),
-        (["-m", "x.egt", "--use-tags"], "--use-tags requires input with tags"),
+        (
+            ["-m", "x.egt", "--use-tags", "--input-format", "raw"],
+            "--use-tags requires input with tags",
+        ),
     ],
 )
 def test_what_makes_no_sense_is_refused(arguments, told):
