@@ -13,9 +13,11 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
+from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
+from eigentree._core.arguments import check_type
 from eigentree._core.batching import batches, map_batches
 from eigentree.data.catalogue import bundled_path, model_names, resolve_model
 from eigentree.errors import ModelFileError, SettingsError, check_range
@@ -180,6 +182,7 @@ class SentenceParser(ABC, Generic[R]):
         ----
         Processes take a second or so to start, so they pay off from some hundred sentences on.
         """
+        check_type(jobs, Integral, "jobs", "an integer")
         check_range(1, jobs=jobs)
         waiting = checked_sentences(sentences)
         n_parsed = 0

@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import repeat
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
+from eigentree._core.arguments import check_type
 from eigentree._core.printable import shown
 from eigentree.errors import SettingsError
 from eigentree.tokenisation.scheme import TokenisationScheme
@@ -242,6 +243,7 @@ def effective_constraints(
     SettingsError
         When one reaches beyond the sentence.
     """
+    check_type(constraints, Constraints, "constraints", "Constraints, as of Constraints.of")
     n_words = len(sentence.words)
     constraints.check_length(n_words)
     whole = ("required", 0, n_words, wrapper or "")

@@ -290,7 +290,7 @@ def test_texts_that_give_no_clusters():
         learn_brown([["a", "b", "a"]], BrownOptions(2, min_count=2))
     with pytest.raises(TreebankFormatError, match="no word"):
         learn_brown([[]], BrownOptions(2))
-    with pytest.raises(TypeError, match="lists of words"):
+    with pytest.raises(TypeError, match="a list of words"):
         learn_brown(["a b"], BrownOptions(2))
 
 

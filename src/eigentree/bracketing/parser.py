@@ -22,6 +22,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from eigentree._core.arguments import listed
 from eigentree._core.read_only import ReadOnlyMapping
 from eigentree.base import SentenceParser, training_module
 from eigentree.bracketing.models import BracketingModel
@@ -175,6 +176,7 @@ class BracketingParser(SentenceParser[BracketingResult]):
 
         if not gold_tags:
             raise SettingsError("a bracketing parser requires gold tags; it has no tagger")
+        gold = listed(gold, Tree, "gold", "trees")
         tags = {tag for tree in gold for tag in tree.tags()}
         marks = {tag for tag in tags if self.model.tag_map.is_punctuation(tag)}
         results = self.parse_many(((tree.words(), tree.tags()) for tree in gold), jobs=jobs)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from eigentree._core.arguments import listed
 from eigentree.bracketing.learn.ccm import (
     ConstituentContextOptions,
     learn_constituent_context,
@@ -100,6 +101,8 @@ def train_bracketing(
     options = (settings or BracketingTrainingOptions()).with_method(method)
     if checkpoint is not None:
         raise SettingsError("bracketing parsers are trained without checkpoints; leave it out")
+    if isinstance(data, Sequence) or not isinstance(data, Iterable):
+        data = listed(data, (tuple, list), "data", "pairs of words and tags")
     report = progress or _ignore
     if options.method == "constituent-context":
         if vectors is not None:

@@ -15,6 +15,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from eigentree._core.arguments import listed
 from eigentree.constituency.calibration import Calibration, Curve, TagCondition
 from eigentree.constituency.ensemble.parser import EnsembleParser
 from eigentree.constituency.parser import ConstituencyParser
@@ -141,6 +142,7 @@ def calibrate(parser: AnyParser, trees: Sequence[Tree]) -> AnyParser:
     ----
     One parse of each tree with its tags, and another with those of the parser's tagger, if any.
     """
+    trees = listed(trees, Tree, "trees", "trees")
     plain = replace(parser, calibrations={})
     calibrations: dict[TagCondition, Calibration] = {}
     for condition in tag_conditions(parser):

@@ -32,6 +32,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from eigentree._core.arguments import listed
 from eigentree._core.read_only import ReadOnlyMapping
 from eigentree.base import SentenceParser
 from eigentree.constituency.calibration import Calibrations, calibration_for
@@ -225,9 +226,10 @@ class ConstituencyParser(SentenceParser[ParseResult]):
         options = (settings or _module("training_options").TrainingOptions()).with_shortcuts(
             method, states
         )
+        trees = listed(data, Tree, "data", "trees, as read_treebank gives")
         trained: ConstituencyParser = _module("training").train(
-            list(data), options, dev=dev, wrapper=wrapper, seed=seed, jobs=jobs,
-            checkpoint=checkpoint, progress=progress,
+            trees, options, dev=dev, wrapper=wrapper, seed=seed, jobs=jobs, checkpoint=checkpoint,
+            progress=progress,
         )  # fmt: skip
         return trained
 
@@ -613,7 +615,7 @@ def evaluate_parses(
     from eigentree.evaluation.parseval import score
     from eigentree.evaluation.settings import EVALB_COLLINS
 
-    trees = list(gold)
+    trees = listed(gold, Tree, "gold", "trees")
     sentences = ((tree.words(), tree.tags() if gold_tags else None) for tree in trees)
     results = list(parser.parse_many(sentences, jobs=jobs))
     fallbacks = [result.fallback is not None for result in results]

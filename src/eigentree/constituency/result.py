@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from eigentree._core.arguments import check_type
 from eigentree._core.display import NotebookDisplay
 from eigentree.constituency.calibration import Calibration
 from eigentree.constituency.chart.marginals import Marginal
@@ -292,12 +294,14 @@ def mean_confidence(brackets: Sequence[Bracket]) -> float | None:
 
 def check_kbest(kbest: int | None) -> None:
     """Check that a number of trees is valid."""
+    check_type(kbest, (Integral, type(None)), "kbest", "an integer or None")
     if kbest is not None:
         check_range(1, kbest=kbest)
 
 
 def check_minimum(minimum: float | None) -> None:
     """Check that a minimum of marginals is valid."""
+    check_type(minimum, (Real, type(None)), "marginals", "a number or None")
     if minimum is not None and not 0.0 <= minimum < math.inf:
         raise SettingsError(f"the minimum of marginals is {minimum}; it must be at least 0")
 

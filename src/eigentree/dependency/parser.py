@@ -29,6 +29,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from eigentree._core.arguments import listed
 from eigentree._core.printable import shown
 from eigentree._core.read_only import ReadOnlyMapping
 from eigentree.base import SentenceParser, training_module
@@ -241,6 +242,7 @@ class DependencyParser(SentenceParser[DependencyResult]):
         from eigentree.evaluation.attachment import AttachmentOptions, score_attachment
         from eigentree.treebank.tag_schemes import tags_of
 
+        gold = listed(gold, Sentence, "gold", "sentences, as read_dependencies gives")
         sentences = (
             (each.forms(), tags_of(each, self.tag_scheme) if gold_tags else None) for each in gold
         )

@@ -13,6 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
+from eigentree._core.arguments import listed
 from eigentree.dependency.head_automata import HeadAutomata
 from eigentree.dependency.learn.arc_labels import train_arc_labels
 from eigentree.dependency.learn.head_automata import (
@@ -132,7 +133,8 @@ def train_dependencies(
         When the checkpoint is from another training run.
     """
     options = (settings or DependencyTrainingOptions()).with_method(method)
-    sentences = [sentence for sentence in data if len(sentence)]
+    given = listed(data, Sentence, "data", "sentences, as read_dependencies gives")
+    sentences = [sentence for sentence in given if len(sentence)]
     scheme = options.tag_scheme or scheme_of(sentences)
     trees = projective_trees(sentences, scheme, options.crossing)
     if not trees.sentences:

@@ -27,6 +27,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
+from eigentree._core.arguments import listed
 from eigentree.errors import SettingsError
 from eigentree.evaluation.alignment import align_by_key, different_words
 from eigentree.evaluation.result import LabelScore, ParsevalResult, SentenceScore, summarise
@@ -69,6 +70,8 @@ def score(
     ----
     Linear in the nodes, and for the crossing brackets in the sum of their widths.
     """
+    gold = listed(gold, (Tree, type(None)), "gold", "Tree or None")
+    parsed = listed(parsed, (Tree, type(None)), "parsed", "Tree or None")
     if len(gold) != len(parsed):
         raise SettingsError(
             f"{len(gold)} gold trees and {len(parsed)} parsed trees: there must be one parsed "

@@ -30,6 +30,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from eigentree._core.arguments import listed
 from eigentree._core.display import NotebookDisplay
 from eigentree.errors import SettingsError
 from eigentree.evaluation.alignment import different_words
@@ -231,6 +232,8 @@ def score_unlabelled(
     ----
     Linear in words and spans; with intervals, O(sentences x n_samples) for each figure.
     """
+    gold = listed(gold, GoldBracketing, "gold", "GoldBracketing, as of gold_bracketing")
+    parsed = listed(parsed, (Bracketing, type(None)), "parsed", "Bracketing or None")
     if len(gold) != len(parsed):
         raise SettingsError(
             f"{len(gold)} gold trees and {len(parsed)} bracketings: there must be one bracketing, "

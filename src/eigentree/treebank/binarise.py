@@ -26,6 +26,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
+from eigentree._core.arguments import check_type
 from eigentree.errors import SettingsError
 from eigentree.treebank.tree import Tree
 
@@ -140,6 +141,7 @@ def binarise(
     ----
     Linear in the number of nodes.
     """
+    check_type(tree, Tree, "tree", "a Tree")
     builder = _Builder(options)
     # A frame is (node, parents) on the way down, (symbol, head index, number of children)
     # on the way up.

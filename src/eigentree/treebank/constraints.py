@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Literal, NamedTuple, get_args
 
+from eigentree._core.arguments import listed
 from eigentree._core.printable import shown
 from eigentree.errors import SettingsError, counted
 from eigentree.treebank.cleaning import CleaningOptions, cut_label
@@ -107,7 +108,8 @@ class Constraints:
     each: tuple[Constraint, ...] = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "each", tuple(map(_checked, self.each)))
+        each = listed(self.each, tuple, "constraints", "Constraint items")
+        object.__setattr__(self, "each", tuple(map(_checked, each)))
 
     def __bool__(self) -> bool:
         return bool(self.each)
@@ -130,9 +132,9 @@ class Constraints:
         """
         return cls.from_json(
             {
-                "required": list(required),
-                "forbidden": list(forbidden),
-                "tags": list(tags.items() if isinstance(tags, Mapping) else tags),
+                "required": _as_list(required),
+                "forbidden": _as_list(forbidden),
+                "tags": _as_list(tags.items() if isinstance(tags, Mapping) else tags),
             }
         )
 
@@ -211,6 +213,11 @@ class Constraints:
         return None
 
 
+def _as_list(values: Any) -> Any:
+    """Values as a list, or what is no list as it is, to be refused."""
+    return values if isinstance(values, str) or not isinstance(values, Iterable) else list(values)
+
+
 def _rows(rows: Any, kind: str) -> list[list[Any]]:
     n_values = (2,) if kind == "tags" else (2, 3)
     what = "[position, tag]" if kind == "tags" else "[start, end] or [start, end, label]"
@@ -227,6 +234,9 @@ def _after(position: Any) -> Any:
 
 
 def _checked(constraint: Constraint) -> Constraint:
+    if len(constraint) != len(Constraint._fields):
+        fields = ", ".join(Constraint._fields)
+        raise SettingsError(f"a constraint is {shown(constraint)}; expected its {fields}")
     kind, start, end, label = constraint
     if kind not in get_args(Kind):
         raise SettingsError(

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple, TypeVar
 
+from eigentree._core.arguments import check_type
 from eigentree._core.display import NotebookDisplay
 from eigentree.treebank.escaping import format_leaf
 
@@ -22,6 +23,7 @@ Value = TypeVar("Value")
 
 SEPARATORS = " \t\r\n\x0b\x0c"
 FORBIDDEN_IN_WORD = frozenset(f"{SEPARATORS}\0")
+_WORD_TYPES = (str, type(None))
 FORBIDDEN_IN_LABEL = FORBIDDEN_IN_WORD | frozenset("()")
 
 
@@ -48,6 +50,8 @@ class Tree(NotebookDisplay):
 
     Raises
     ------
+    TypeError
+        When label or word isn't a string.
     ValueError
         When the node has both or neither of children and word, or a label or word that no
         bracket file could hold.
@@ -60,6 +64,9 @@ class Tree(NotebookDisplay):
     word: str | None
 
     def __init__(self, label: str, children: Sequence[Tree] = (), word: str | None = None) -> None:
+        if type(label) is not str or type(word) not in _WORD_TYPES:  # before slower checks
+            check_type(label, str, "label", "a string")
+            check_type(word, (str, type(None)), "word", "a string or None")
         if not FORBIDDEN_IN_LABEL.isdisjoint(label):
             raise ValueError(f"label {label!r} holds white space, a bracket or NUL")
         if (word is None) != bool(children):

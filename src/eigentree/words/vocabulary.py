@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from eigentree._core.arguments import check_type
 from eigentree.errors import TreebankFormatError
 from eigentree.types import Ints, Longs
 
@@ -62,9 +63,10 @@ def number_words(
     given = dict(known or {})
     numbers = dict(given)
     tokens, starts = array("i"), array("q", [0])
+    check_type(sentences, Iterable, "sentences", "lists of words")
     for sentence in sentences:
-        if isinstance(sentence, str):
-            raise TypeError("sentences: lists of words are expected, not strings")
+        if isinstance(sentence, str | bytes) or not isinstance(sentence, Iterable):
+            check_type(sentence, list, "a sentence", "a list of words")
         if sentence:
             tokens.extend(numbers.setdefault(word, len(numbers)) for word in sentence)
             starts.append(len(tokens))

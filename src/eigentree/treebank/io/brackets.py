@@ -21,6 +21,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, cast
 
+from eigentree._core.arguments import check_type
 from eigentree.errors import TreebankFormatError
 from eigentree.treebank.escaping import BACKSLASH, unescape_token
 from eigentree.treebank.io.text_files import (
@@ -112,9 +113,12 @@ def parse_tree(text: str) -> Tree:
 
     Raises
     ------
+    TypeError
+        When it isn't a string.
     TreebankFormatError
         When the text holds no tree, more than one, or one that is malformed.
     """
+    check_type(text, str, "text", "a string")
     records = list(read_brackets(text.split("\n"), name="<text>"))
     if len(records) != 1 or records[0].tree is None:
         held = f"{len(records)} trees" if len(records) != 1 else "no parse"
@@ -124,6 +128,7 @@ def parse_tree(text: str) -> Tree:
 
 def format_tree(tree: Tree) -> str:
     """Write a tree on one line, as `str` does; `parse_tree` reads it back as it was."""
+    check_type(tree, Tree, "tree", "a Tree; a result without a parse has None")
     return str(tree)
 
 

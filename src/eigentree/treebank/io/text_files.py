@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, NamedTuple, TextIO, cast, overload
 
+from eigentree._core.arguments import check_type, listed
 from eigentree._core.printable import visible
 from eigentree.errors import EigentreeError, TreebankFormatError
 
@@ -102,18 +103,23 @@ def check_lines(lines: object) -> None:
 
 
 def listed_sources(
-    sources: str | Path | OpenText | Iterable[str | Path | OpenText],
+    sources: str | os.PathLike[str] | OpenText | Iterable[str | Path | OpenText],
 ) -> list[str | Path | OpenText]:
     """One source or several as a list.
 
     Raises
     ------
     TypeError
-        For an open file, whose lines would be read as paths.
+        For an open file, whose lines would be read as paths, and for what is no path.
     """
     if hasattr(sources, "read"):
         raise TypeError("paths: expected a path or a list of paths, not an open file")
-    return [sources] if isinstance(sources, str | Path | OpenText) else list(sources)
+    if isinstance(sources, str | OpenText):
+        return [sources]
+    if isinstance(sources, os.PathLike):
+        return [Path(sources)]
+    check_type(sources, Iterable, "paths", "a path or a list of paths")
+    return listed(sources, (str, os.PathLike, OpenText), "paths", "paths")
 
 
 def first_bytes(path: str | Path, number: int) -> bytes:

@@ -1,0 +1,70 @@
+"""Checks of arguments whose annotations callers may ignore."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, TypeVar
+
+from eigentree._core.printable import shown
+
+Item = TypeVar("Item")
+_PLAIN = (str, bytes, int, float, type(None))
+
+
+def check_type(value: object, expected: type | tuple[type, ...], name: str, what: str) -> None:
+    """Refuse a value of another type.
+
+    Parameters
+    ----------
+    value
+    expected
+        A type or several.
+    name
+        Of the argument.
+    what
+        The expected value in words, such as "a string".
+
+    Raises
+    ------
+    TypeError
+        With the argument, what it must be, and what it is.
+    """
+    if not isinstance(value, expected):
+        raise TypeError(f"{name} must be {what} (got {_type_of(value)})")
+
+
+def listed(
+    values: Iterable[Item], expected: type | tuple[type, ...], name: str, what: str
+) -> list[Item]:
+    """The items of an argument, each of which must be of a type.
+
+    Parameters
+    ----------
+    values
+        Any iterable but a string.
+    expected
+        A type or several.
+    name
+        Of the argument.
+    what
+        The items in words, such as "trees".
+
+    Raises
+    ------
+    TypeError
+        With the argument, what it must be, and what it is or which item isn't.
+    """
+    given: Any = values
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise TypeError(f"{name} must be a list of {what} (got {_type_of(given)})")
+    items = list(values)
+    for number, item in enumerate(items, start=1):
+        if not isinstance(item, expected):
+            raise TypeError(f"{name} must be a list of {what} (item {number} is {_type_of(item)})")
+    return items
+
+
+def _type_of(value: object) -> str:
+    """The type of a value, and the value itself if it is short."""
+    name = type(value).__name__
+    return f"{name} {shown(value)}" if isinstance(value, _PLAIN) and value is not None else name
