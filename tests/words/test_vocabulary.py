@@ -57,5 +57,5 @@ def test_neighbours_stay_within_sentences(text, distance):
 
 
 def test_a_string_is_no_sentence():
-    with pytest.raises(TypeError, match="lists of words"):
+    with pytest.raises(TypeError, match="a list of words"):
         number_words(["a b"])
