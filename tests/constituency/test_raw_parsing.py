@@ -214,6 +214,13 @@ def test_trees_are_recognised_by_their_content(tmp_path, text, name, verb):
     assert f"text.txt looks like {name}, but is read as raw text; see --input-format\n" in err
 
 
+def test_options_of_raw_text_make_it_raw(tmp_path):
+    code, out, _ = parse(tmp_path, f"{LEFT}\n", "--tokeniser", "penn")
+    assert code == 0
+    assert "-LRB-" in out
+    assert "-LRB-" not in parse(tmp_path, f"{LEFT}\n")[1]
+
+
 @pytest.mark.parametrize("text", ["(See (a) below.) It left.\n", f"It left.\n{LEFT}\n"])
 def test_text_is_not_taken_for_trees(tmp_path, text):
     (tmp_path / "text.txt").write_text(text, "utf-8")

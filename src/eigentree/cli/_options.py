@@ -15,12 +15,15 @@ SentencesArgument = Annotated[
     list[str] | None,
     typer.Argument(
         metavar="FILES",
-        help="Files of sentences, plain or gzipped; - or none for standard input.",
+        help="Files of sentences, plain or compressed; - or none for standard input.",
     ),
 ]
 TreesArgument = Annotated[
     list[str],
-    typer.Argument(metavar="FILES", help="Bracket or NEGRA export files; - is standard input."),
+    typer.Argument(
+        metavar="FILES",
+        help="Files of brackets, NEGRA export or TIGER-XML; - is standard input.",
+    ),
 ]
 OptionalModelOption = Annotated[
     str | None,

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from eigentree.treebank.io.text_files import Problem
 
 AnyParser = TypeVar("AnyParser")
+AnyFormat = TypeVar("AnyFormat", bound=str)
 InputFormat = Literal[
     "auto", "raw", "tokens", "tagged", "conllu", "trees", "bracketed", "half-trees", "json"
 ]  # fmt: skip
@@ -330,6 +331,13 @@ class Splitting(NamedTuple):
 
     scheme: TokenisationScheme
     wrapped: bool
+
+
+def format_of_input(
+    input_format: AnyFormat, tokeniser: str | None, *, wrapped: bool
+) -> AnyFormat | Literal["raw"]:
+    """The format of ``--input-format``, where an option for raw text decides against ``auto``."""
+    return "raw" if input_format == "auto" and (wrapped or tokeniser is not None) else input_format
 
 
 def splitting_of(

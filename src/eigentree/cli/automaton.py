@@ -38,7 +38,7 @@ SequencesArgument = Annotated[
     typer.Argument(
         metavar="FILES",
         help="Files of sequences, one per line, symbols separated by white space, plain or "
-        "gzipped; - or none for standard input. An empty line is an empty sequence.",
+        "compressed; - or none for standard input. An empty line is an empty sequence.",
     ),
 ]
 _EM = ("em", "spectral+em")

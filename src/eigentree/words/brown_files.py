@@ -63,7 +63,7 @@ def read_clusters(path: str | Path) -> BrownClusters:
     Parameters
     ----------
     path
-        A file; text may be gzipped, and ``-`` is standard input.
+        A file; text may be compressed, and ``-`` is standard input.
 
     Raises
     ------

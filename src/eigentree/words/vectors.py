@@ -151,7 +151,7 @@ def read_vectors(path: str | Path) -> WordVectors:
     Parameters
     ----------
     path
-        A file; text may be gzipped, and ``-`` is standard input.  Without a row
+        A file; text may be compressed, and ``-`` is standard input.  Without a row
         for unknown words, these get the mean of all vectors.
 
     Raises

@@ -34,6 +34,7 @@ from eigentree.cli._parsing import (
     Product,
     Rendered,
     Sink,
+    format_of_input,
     model_path,
     read_input,
     reported,
@@ -208,6 +209,7 @@ def parse(
         raise SettingsError(
             "--sort-by-confidence requires --output-format brackets or json and excludes --kbest"
         )
+    input_format = format_of_input(input_format, tokeniser, wrapped=wrapped)
     product = _Constituency(
         model, input_format, wrapped, tokeniser, constraints, soft, ignore_tags, tag_column,
         output_format, objective, threshold, max_words, kbest, order, constrained,

@@ -28,6 +28,7 @@ from eigentree.cli._parsing import (
     Product,
     Rendered,
     Sink,
+    format_of_input,
     model_path,
     read_input,
     reported,
@@ -106,6 +107,7 @@ def surprisal(
         raise SettingsError(f"--use-tags requires input with tags; {input_format} has none")
     check_inputs(files or [])
     check_output(output_file, [model, *(files or [])])
+    input_format = format_of_input(input_format, tokeniser, wrapped=wrapped)
     product = _Surprisals(
         model, input_format, wrapped, tokeniser, use_tags, tag_column, max_words, quiet
     )

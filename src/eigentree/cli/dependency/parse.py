@@ -25,6 +25,7 @@ from eigentree.cli._parsing import (
     InputSentence,
     Product,
     Rendered,
+    format_of_input,
     json_result,
     model_path,
     read_input,
@@ -100,6 +101,7 @@ def parse(
     inputs = files or ["-"]
     check_inputs(inputs)
     check_output(output_file, [model, *inputs])
+    input_format = format_of_input(input_format, tokeniser, wrapped=wrapped)
     product = _Dependencies(
         model, input_format, wrapped, tokeniser, output_format, ignore_tags, confidence, objective,
         several_roots, max_words, quiet,
