@@ -30,6 +30,7 @@ CASES = [
     (PENN, "He lives in the U.S. | It is large."),
     (PENN, "The U.S. Senate met at 5 p.m. on Monday."),
     (PENN, "She left at 5 p.m. | They stayed."),
+    (PENN, "It was 3 p.m. | Mr. Smith slept. | Dr. Prof. Jones met Mr. Lee of Acme Inc. | Ms. Hu."),
     (PENN, "So do I. | You too."),
     (PENN, "He said: “It rained.” | She left."),
     (PENN, '"Why?" he asked.'),

@@ -27,6 +27,10 @@ SPLIT = replace(
     prefixes=("non", "co"),
     units=("am", "km"),
 )
+FRACTIONS = replace(
+    PENN, kept=tuple(shape for shape in PENN.kept if shape != "9/9"), whole=("1/2",)
+)
+FINAL = replace(PENN, kept=(*PENN.kept, "a.a."))
 FRENCH = replace(
     UNICODE,
     kept=(*UNICODE.kept, "a-a"),
@@ -74,7 +78,7 @@ CASES = [
     (PENN, "the '90s and 'em"),
     (PENN, "rock 'n|' roll"),
     (PENN, "a|;|b|:|c"),
-    (PENN, "C++ or C|#".replace("C++", "C|++")),
+    (PENN, "C++ or C#|, g++|; F#|. C|+|, C|+++"),
     (PENN, "#1 and #a"),
     (PENN, "x|=|y|+|z|*|2"),
     (PENN, "file_name_2.txt v2.0b"),
@@ -92,6 +96,12 @@ CASES = [
     (SPLIT, "an e-mail|-|like thing"),
     (SPLIT, "and|/|or 9/11 10-12"),
     (SPLIT, "8|am 5|km 2nd"),
+    (FRACTIONS, "1/2 and 3/4 of 2 1/8|, but 4|/|3 on 10|/|12|/|2012 or 6|/|7|/|8"),
+    (replace(FRACTIONS, whole=("9/11",)), "9/11 and 3/4 of 24|/|7"),
+    (replace(FRACTIONS, whole=("e-mail",)), "1|/|2 and 3|/|4"),
+    (FINAL, "He left the U.S."),
+    (FINAL, "He left Washington D.C.|)"),
+    (FINAL, "At 3 p.m. he said no|."),
     (FRENCH, "L'|homme d'|accord qu'|il aujourd'hui"),
     (FRENCH, "est|-ce vrai|, va|-t-il"),
     (FRENCH, "l'|d'|a"),

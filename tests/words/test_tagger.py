@@ -190,6 +190,22 @@ def test_one_string_is_not_a_sentence(trained: Tagger) -> None:
             action("The dog")
 
 
+def test_straight_quotes_open_and_close_in_turn() -> None:
+    # Only the first of two quotes is ever seen before a comma or a verb.
+    opened = [(['"', "yes", '"', "says", "he"], ["``", "UH", "''", "VBZ", "PRP"])] * 5
+    opened += [(["he", "says", '"', ",", '"'], ["PRP", "VBZ", "``", ",", "''"])] * 5
+    tagger = Tagger.train(opened)
+    words = ['"', "yes", ",", '"', "he", "says", '"', "yes", '"']
+    quotes = [tagger.tag(words)[place] for place in (0, 3, 6, 8)]
+    assert quotes == ["``", "''", "``", "''"]
+    best = [row[0].tag for row in tagger.marginals(words, minimum=0.0)]
+    assert best == tagger.tag(words)
+    for row in tagger.marginals(words, minimum=0.0):
+        assert close(sum(each.probability for each in row), 1.0, rtol=1e-9)
+    # A quote alone is tagged as any word.
+    assert tagger.tag(["he", "says", '"'])[2] in ("``", "''")
+
+
 def test_half_of_a_character_is_refused(trained: Tagger) -> None:
     with pytest.raises(SettingsError, match="half of a character"):
         trained.tag(["a", "\ud800"])

@@ -35,6 +35,9 @@ TITLES = _words(
     "ref. refs. sec. st. ste. v. viz. vol. vols. vs."
 )
 
+# Titles that begin a sentence after another abbreviation, as no name has them inside.
+COURTESY = _words("mr mrs ms messrs miss dr prof")
+
 # Abbreviations before a number, and words otherwise.
 NUMBERED = _words("art. ch. fig. figs. no. nos. p. pp. sec. v.")
 

@@ -47,8 +47,12 @@ _KEPT = {
 # A mark between words may have spaces round it in the text, and most dashes have.
 _SPACED = {**dict.fromkeys("–—/", 0.5), **dict.fromkeys("-:", 0.3), ",": 0.1}
 _RUNS = "!!"  # the shape of several exclamation or question marks as one word
+FINAL_STOPS = "a.a."  # the shape of an abbreviation that keeps its stop at the end of a sentence
+FINAL_STOP = regex.compile(r"\p{L}(?:\.\p{L})+\.")
 _LEAST_SHARE = 0.2
 _LEAST_SEEN = 3  # times, of a shape or a clitic, to go by it
+_CLOSING = frozenset(("''", '"', "'", "”", "’", "»", ")", "]", "-RRB-", "-RSB-"))
+_LONGEST_END = 5  # words, with closing marks
 _MOST_WHOLE = 3000
 _MOST_SPACELESS = 20_000
 _MOST_COMMON = 100
@@ -78,7 +82,8 @@ class TokenisationScheme:
         like for the rules of a blank spaCy pipeline of that language, which leaves the rest of
         this aside but `marks`.
     kept
-        Shapes of joints that stay inside a word, see the module's description.
+        Shapes of joints that stay inside a word, see the module's description; ``a.a.`` where
+        abbreviations such as ``U.S.`` keep their full stop even at the end of a sentence.
     before, after
         Clitics that are words of their own at the start or end of another, such as ``l'`` and
         ``n't``; in lower case with straight apostrophes.
@@ -271,6 +276,7 @@ class _Seen:
                 right = shapes[place + 1][:1] if has_next else ""
                 for shape in {left + mark + right, left + mark, mark + right} - {mark}:
                     self.across[shape] += 1
+        self._add_end([word for word in sentence[-_LONGEST_END:] if word not in _CLOSING])
         for (first, second), is_apart in zip(pairwise(sentence), apart, strict=False):
             if is_apart:
                 continue
@@ -280,6 +286,13 @@ class _Seen:
                 self.after_digits[second.lower()] += 1
             if first == second and first in "!?":
                 self.across[_RUNS] += 1
+
+    def _add_end(self, words: Sequence[str]) -> None:
+        """Count whether the full stop of an abbreviation at the end of a sentence is a word."""
+        if words and FINAL_STOP.fullmatch(words[-1]):
+            self.inside[FINAL_STOPS] += 1
+        elif words[-1:] == ["."] and FINAL_STOP.fullmatch("".join(words[-2:-1]).rstrip(".") + "."):
+            self.across[FINAL_STOPS] += 1
 
 
 def plain(word: str) -> str:
@@ -380,7 +393,9 @@ def _kept(seen: _Seen, default: Sequence[str]) -> tuple[str, ...]:
         seen.words[mark] for mark in ("!!", "!!!", "??")
     ):
         found.discard(_RUNS)
-    for shape in (seen.inside.keys() | seen.across.keys()) - {_RUNS}:
+    if seen.inside[FINAL_STOPS] > seen.across[FINAL_STOPS]:
+        found.add(FINAL_STOPS)
+    for shape in (seen.inside.keys() | seen.across.keys()) - {_RUNS, FINAL_STOPS}:
         mark = shape.strip("a9")
         if shape in ("a.", "a'", "a’", "'a", "’a"):
             continue  # abbreviations and clitics, which have lists of their own

@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import regex
 
-from eigentree.tokenisation.english import NUMBERED, TITLES
+from eigentree.tokenisation.english import COURTESY, NUMBERED, TITLES
 from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.tokenisation.tokens import RawSentence
 from eigentree.tokenisation.words import FACE, WHITE, checked_text, is_initials, tokens_in
@@ -166,7 +166,7 @@ def _ends(
         return False
     if not is_numbered and (low in abbreviations or is_initials(before)):
         is_title = low in _TITLES or len(before) == 1
-        return not is_title and not small and word.lower() in common
+        return not is_title and not small and (word.lower() in common or word.lower() in COURTESY)
     return not small or before.islower()
 
 

@@ -22,6 +22,8 @@ from eigentree.tokenisation.scheme import (
     DASHES,
     DOTS,
     DOUBLE,
+    FINAL_STOP,
+    FINAL_STOPS,
     SINGLE,
     SPACELESS,
     TokenisationScheme,
@@ -62,6 +64,9 @@ _GRAPHEME = regex.compile(
     r"""\p{GCB=Prepend}*+ \p{GCB=RI}{2} [\p{GCB=Extend}\p{GCB=SpacingMark}\p{GCB=ZWJ}]*+ | \X""",
     regex.VERSION1 | regex.VERBOSE,
 )
+# A fraction of two small numbers, and names of programming languages with their marks.
+_FRACTION = regex.compile(r"[1-9][0-9]?/[1-9][0-9]{0,2}")
+_LANGUAGE = r"(?<![\p{L}\p{N}])(?:[cCgG]\+\+|[cCfF]\#)(?![\p{L}\p{N}+#])"
 _CHUNK = regex.compile(rf"[^{WHITE}]+")
 _ENTITY = r"&(?:amp|lt|gt|quot|apos|nbsp|\#[0-9]{1,7}|\#x[0-9a-fA-F]{1,6});"
 _FLAGS = regex.VERSION1 | regex.VERBOSE
@@ -173,7 +178,7 @@ class _Scanner:
         )
         runs = r"[!?]{2,}" if "!!" in kept else r"(?!)"
         self._next = regex.compile(
-            rf"""(?P<address>{_ADDRESS}) | (?P<whole>{_ENTITY}|{_EMOJI}|{FACE})
+            rf"""(?P<address>{_ADDRESS}) | (?P<whole>{_ENTITY}|{_EMOJI}|{FACE}|{_LANGUAGE})
               | (?P<lead>{_edges(kept, before=False)})
               | (?P<digits>\p{{N}}++(?={_LETTER}))
               | (?P<spaceless>[{SPACELESS}])
@@ -192,7 +197,10 @@ class _Scanner:
             _FLAGS,
         )  # fmt: skip
         self._ordinals = "9." in kept
+        self._final_stops = FINAL_STOPS in kept
         self._whole = frozenset(scheme.whole) | {key for key, *_ in scheme.contracted}
+        # If some are words of the treebank, the others are taken for words as well.
+        self._has_fractions = any(map(_is_fraction, self._whole))
         self._longest_whole = max(map(len, self._whole), default=0)
         self._prefixes = frozenset(scheme.prefixes)
         self._units = frozenset(scheme.units)
@@ -257,9 +265,11 @@ class _Scanner:
         if text[stop : stop + 1] == "." and not _is_last(text, stop, last):
             if text[stop : stop + 2] != ".." and self._keeps_stop(text, at, stop, last):
                 return stop + 1
-        elif self._tail.match(text, stop, end):
+            return stop
+        keeps_last = self._final_stops and text[stop : stop + 1] == "."
+        if keeps_last and FINAL_STOP.fullmatch(text, at, min(stop + 1, at + _LONGEST_ABBREVIATION)):
             return stop + 1
-        return stop
+        return stop + 1 if self._tail.match(text, stop, end) else stop
 
     def _keeps_stop(self, text: str, at: int, stop: int, last: int) -> bool:
         """Whether the full stop after a word in a sentence belongs to it."""
@@ -291,6 +301,8 @@ class _Scanner:
         """The end of the longest word from a place on that is kept whole; the least without one."""
         while stop > least:
             if stop - at <= self._longest_whole and plain(text[at:stop]) in self._whole:
+                return stop
+            if self._has_fractions and _is_fraction_in(text, at, stop):
                 return stop
             stop -= 1
             while stop > least and text[stop].isalnum():
@@ -403,6 +415,20 @@ def _address_end(text: str, start: int, end: int) -> int:
             n_unmatched -= 1
         end -= 1
     return end
+
+
+def _is_fraction(word: str) -> bool:
+    """Whether a word is a fraction of less than one, such as ``3/4``."""
+    if _FRACTION.fullmatch(word) is None:
+        return False
+    numerator, denominator = word.split("/")
+    return int(numerator) < int(denominator)
+
+
+def _is_fraction_in(text: str, start: int, end: int) -> bool:
+    """Whether a part of a text is a fraction, and not of a date or a path."""
+    beside = text[start - 1 : start] + text[end : end + 1]
+    return end - start <= 6 and "/" not in beside and _is_fraction(text[start:end])
 
 
 def _is_last(text: str, place: int, last: int) -> bool:

@@ -31,6 +31,7 @@ from eigentree.errors import GrammarError, ModelFileError, SettingsError
 from eigentree.treebank.io.sentences import check_text
 from eigentree.treebank.tree import FORBIDDEN_IN_LABEL
 from eigentree.words.crfsuite_check import check_model
+from eigentree.words.quotes import CLOSING, OPENING, STRAIGHT, alternating
 
 MAX_CHAINED_TAGS = 100
 
@@ -128,6 +129,8 @@ class Tagger:
     def tag(self, words: Sequence[str]) -> list[str]:
         """The most probable tags of a sentence, one for each word.
 
+        Several straight quotes in a sentence open and close in turn, by `eigentree.words.quotes`.
+
         Raises
         ------
         SettingsError
@@ -138,11 +141,37 @@ class Tagger:
         Linear in the words and in their characters.
         """
         features = _features(words)
+        tags = self._best(features)
+        for place, opening in self._opening_quotes(words, features).items():
+            if tags[place] in (OPENING, CLOSING):
+                tags[place] = OPENING if opening > 0.5 else CLOSING
+        return tags
+
+    def _best(self, features: list[list[str]]) -> list[str]:
+        """The most probable tags by the model alone."""
         with self._lock:
             if self._is_chain:
                 tags: list[str] = self._crf.tag(features) if features else []
                 return tags
             return [self._crf.tag([feature])[0] for feature in features]
+
+    def _opening_quotes(self, words: Sequence[str], features: list[list[str]]) -> dict[int, float]:
+        """Places of straight quotes, if there are several, with the probability that each opens."""
+        places = [place for place, word in enumerate(words) if word == STRAIGHT]
+        if len(places) < 2 or not {OPENING, CLOSING} <= set(self.tagset):
+            return {}
+        shares = {}
+        with self._lock:
+            if self._is_chain:
+                self._crf.set(features)
+            for place in places:
+                if not self._is_chain:
+                    self._crf.set([features[place]])
+                at = place if self._is_chain else 0
+                opening, closing = (self._crf.marginal(tag, at) for tag in (OPENING, CLOSING))
+                if opening + closing > 0.5:
+                    shares[place] = opening / (opening + closing)
+        return dict(zip(shares, alternating(list(shares.values())), strict=True))
 
     def marginals(
         self, words: Sequence[str], *, minimum: float = 0.01
@@ -156,16 +185,19 @@ class Tagger:
             probabilities of each word sum to 1.
         """
         features = _features(words)
+        opening = self._opening_quotes(words, features)
         found: list[list[TagProbability]] = []
         with self._lock:
             for piece, _ in _pieces(features, features, self._is_chain):
                 self._crf.set(piece)
                 for position in range(len(piece)):
-                    probabilities = sorted(
-                        (-self._crf.marginal(tag, position), tag) for tag in self.tagset
-                    )
-                    least = min(minimum, -probabilities[0][0])
-                    found.append([TagProbability(t, -p) for p, t in probabilities if -p >= least])
+                    chances = {tag: self._crf.marginal(tag, position) for tag in self.tagset}
+                    if (share := opening.get(len(found))) is not None:
+                        either = chances[OPENING] + chances[CLOSING]
+                        chances[OPENING], chances[CLOSING] = either * share, either * (1.0 - share)
+                    ordered = sorted((-chance, tag) for tag, chance in chances.items())
+                    least = min(minimum, -ordered[0][0])
+                    found.append([TagProbability(t, -p) for p, t in ordered if -p >= least])
         return found
 
     def to_bytes(self) -> bytes:
@@ -244,7 +276,7 @@ def jackknife(
     for fold in range(folds):
         start, end = (len(sentences) * part // folds for part in (fold, fold + 1))
         tagger = Tagger.train([*sentences[:start], *sentences[end:]])
-        tagged.extend(tagger.tag(words) for words, _ in sentences[start:end])
+        tagged.extend(tagger._best(_features(words)) for words, _ in sentences[start:end])
         if progress is not None:
             progress(fold + 1, folds)
     return tagged
