@@ -7,6 +7,7 @@ these into words and tags, `prepare` checks them and tags words that have no tag
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
@@ -30,6 +31,10 @@ Result = TypeVar("Result")
 MIN_TAG_PROBABILITY = 0.01
 # A piece of at least this many words is split again when memory runs out.
 MIN_SPLIT = 4
+# Pieces of very long sentences have at least this many words, unless max_words is less.
+MIN_PIECE = 20
+# Longer sentences are tagged, but not parsed.
+MAX_PARSED = 50_000
 
 # The characters of each word, half-open.
 Offsets = tuple[tuple[int, int], ...]
@@ -215,6 +220,8 @@ def prepare(
     if tags is None:
         if not words or tagger is None:
             return PreparedSentence(words, None)
+        if len(words) > MAX_PARSED:
+            return PreparedSentence(words, tagger.tag(words))
         guesses = tagger.marginals(words, minimum=MIN_TAG_PROBABILITY)
         return PreparedSentence(words, tagger.tag(words), [*guesses])
     several = check_tags(tags, len(words), known)
@@ -253,8 +260,21 @@ def effective_constraints(
 def split_long(sentence: PreparedSentence, max_words: int) -> Iterator[PreparedSentence]:
     """A sentence in parts of at most so many words, cut after punctuation where possible.
 
-    A sentence that is short enough is given as it is, constraints included.
+    A sentence that is short enough is given as it is, constraints included.  The longer a sentence
+    is, the shorter are its parts: time grows with the cube of the length of a part, and all of them
+    together take about as long as one of `max_words` words.
     """
+    return _pieces(sentence, _longest_piece(len(sentence.words), max_words))
+
+
+def _longest_piece(n_words: int, max_words: int) -> int:
+    """The limit for the parts of a sentence."""
+    if n_words <= max_words:
+        return max_words
+    return min(max_words, max(int(max_words * math.sqrt(max_words / n_words)), MIN_PIECE))
+
+
+def _pieces(sentence: PreparedSentence, max_words: int) -> Iterator[PreparedSentence]:
     start = 0
     while start < len(sentence.words):
         end = _piece_end(sentence.words, start, max_words)
@@ -277,6 +297,7 @@ def parse_split(
     max_words: int,
     parse: Callable[[PreparedSentence], Result],
     join: Callable[[list[Result]], Result],
+    flat: Callable[[PreparedSentence], Result],
 ) -> Result:
     """Parse a sentence whole, or in parts where it is too long for `max_words` or for memory.
 
@@ -290,20 +311,24 @@ def parse_split(
         Parses a piece; gets `sentence` itself where it is parsed whole.
     join
         Makes one result of those of the pieces, in order.
+    flat
+        Makes the result of a sentence of more than `MAX_PARSED` words.
 
     Raises
     ------
     MemoryError
         When even the smallest pieces need too much.
     """
-    max_words = min(max_words, len(sentence.words))
+    if len(sentence.words) > MAX_PARSED:
+        return flat(sentence)
+    longest = min(_longest_piece(len(sentence.words), max_words), len(sentence.words))
     while True:
         try:
-            if len(sentence.words) <= max_words:
+            if len(sentence.words) <= longest:
                 return parse(sentence)
-            return join([parse(piece) for piece in split_long(sentence, max_words)])
+            return join([parse(piece) for piece in _pieces(sentence, longest)])
         except MemoryError:
             # Charts grow faster than the length, so smaller ones may still fit.
-            if max_words < MIN_SPLIT:
+            if longest < MIN_SPLIT:
                 raise
-            max_words //= 2
+            longest //= 2

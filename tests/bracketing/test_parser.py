@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from eigentree import format_tree, parse_tree
+from eigentree import format_tree, parse_tree, sentence_input
 from eigentree.bracketing.learn.ccm import ConstituentContextOptions, learn_constituent_context
 from eigentree.bracketing.learn.ccm_from_metric import METRIC_DEFAULTS, learn_ccm_from_metric
 from eigentree.bracketing.models import ContextModel, ContextPairModel, MetricModel
@@ -120,7 +120,7 @@ def test_nothing_gives_nothing():
     assert (result.tree, result.fallback) == (None, "empty")
 
 
-def test_long_sentences_are_parsed_in_pieces():
+def test_long_sentences_are_parsed_in_pieces(monkeypatch):
     short = BracketingParser(parser().model, BracketingOptions(max_words=8))
     tags = ["DT", "NN", "VBD", "DT", "NN", ","] * 5
     result = short.parse(["w"] * 30, tags)
@@ -128,11 +128,15 @@ def test_long_sentences_are_parsed_in_pieces():
     assert result.tree is not None
     assert result.tree.tags() == tags
     assert max(len(child.words()) for child in result.tree.children) <= 8
-    # 300 words are two charts of 120 and one of 60.
+    # Parts of 120 words would take longer than one sentence of 120.
     long = parser().parse(["w"] * 300, ["NN"] * 300)
     assert long.fallback == "split"
     assert long.tree is not None
-    assert [len(child.words()) for child in long.tree.children] == [120, 120, 60]
+    assert [len(child.words()) for child in long.tree.children] == [75] * 4
+    monkeypatch.setattr(sentence_input, "MAX_PARSED", 25)
+    flat = parser().parse(["w"] * 30, tags)
+    assert flat.fallback == "flat"
+    assert [child.label for child in flat.tree.children] == tags
 
 
 @pytest.mark.parametrize("made", [parser, context_parser, taught_parser])

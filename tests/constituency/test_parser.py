@@ -99,7 +99,7 @@ def test_lengths_up_to_the_limit_are_parsed_whole(length):
     assert len(result.tree.spans()) == length
 
 
-@pytest.mark.parametrize(("length", "pieces"), [(401, [400, 1]), (900, [400, 400, 100])])
+@pytest.mark.parametrize(("length", "pieces"), [(401, [399, 2]), (900, [266, 266, 266, 102])])
 def test_longer_sentences_are_parsed_in_pieces(length, pieces):
     words = ["ab"[i % 2] for i in range(length)]
     result = any_length_parser().parse(words)

@@ -7,6 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from eigentree import sentence_input
+from eigentree._core import memory
 from eigentree.dependency.chart.inside_outside import (
     HeadMarginals,
     head_inside_outside,
@@ -202,6 +204,22 @@ def test_long_sentences_are_parsed_in_pieces():
     heads = several.parse(WORDS * 2, TAGS * 2).heads
     assert is_tree(heads, several=True)
     assert heads.count(0) >= 3
+
+
+def test_charts_that_would_be_too_large_are_split(monkeypatch):
+    for parser in (plain_parser(), whole_parser()):
+        n_bytes = parser._chart_bytes(parser.automata, 7)
+        monkeypatch.setattr(memory, "MAX_CHART_BYTES", n_bytes)
+        assert parser.parse(WORDS[:7], TAGS[:7]).fallback is None
+        result = parser.parse(WORDS * 2, TAGS * 2)
+        assert result.fallback == "split"
+        assert is_tree(result.heads)
+
+
+def test_very_long_sentences_are_chains(monkeypatch):
+    monkeypatch.setattr(sentence_input, "MAX_PARSED", 20)
+    result = whole_parser().parse(WORDS * 3, TAGS * 3)
+    assert (result.fallback, result.heads) == ("flat", list(range(len(WORDS) * 3)))
 
 
 def test_several_roots_when_allowed():

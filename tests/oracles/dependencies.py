@@ -48,7 +48,11 @@ def half_values(sentence, heads: tuple[int, ...], *, best_path: bool = False) ->
             n = sentence.n_states[automaton]
             vector, final = sentence.initial[automaton, :n], sentence.final[automaton, :n]
             for modifier in own if direction else reversed(own):
-                steps = sentence.operators[sentence.operator_of[head, modifier], :n, :n] * vector
+                n_to = n // sentence.n_blocks
+                first_to = sentence.block_of[modifier] * n_to
+                operator = sentence.operators[sentence.operator_of[head, modifier]]
+                steps = np.zeros((n, n), dtype=operator.dtype)
+                steps[first_to : first_to + n_to] = operator[:n_to, :n] * vector
                 vector = steps.max(axis=1) if best_path else steps.sum(axis=1)
             yield (final * vector).max() if best_path else (final * vector).sum()
 

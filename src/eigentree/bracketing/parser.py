@@ -8,6 +8,8 @@ phrase except the root begins or ends with a mark.
 
 It always returns a tree.  `BracketingResult.fallback` reports what was given up:
 
+``flat``
+    the sentence has more than 50,000 words, which are directly under the root;
 ``split``
     the sentence is longer than ``max_words``, or too long for memory, and was parsed in segments
     under one root, split after punctuation where possible;
@@ -148,6 +150,7 @@ class BracketingParser(SentenceParser[BracketingResult]):
             self.options.max_words,
             lambda piece: self._whole(piece, top if piece is sentence else None),
             self._joined,
+            self._flat,
         )
 
     def evaluate(
@@ -211,6 +214,12 @@ class BracketingParser(SentenceParser[BracketingResult]):
         spans = [(positions[start], positions[end - 1] + 1) for start, end in inner]
         tree = _tree(words, tags, [(0, len(words)), *spans], self.options.label)
         return BracketingResult(words, tags, tree, best.score, best.top)
+
+    def _flat(self, sentence: PreparedSentence) -> BracketingResult:
+        """The result of a sentence that is too long: its words under one root."""
+        words, tags = sentence.words, sentence.tags or []
+        tree = _tree(words, tags, [(0, len(words))], self.options.label)
+        return BracketingResult(words, tags, tree, fallback="flat")
 
     def _joined(self, pieces: Sequence[BracketingResult]) -> BracketingResult:
         """One result from those of consecutive pieces."""

@@ -10,7 +10,7 @@ from eigentree.treebank.io.brackets import format_tree
 from eigentree.treebank.tree import Tree
 
 # Kinds of fall-back, see `eigentree.bracketing.parser`.
-BracketingFallback = Literal["split", "empty"]
+BracketingFallback = Literal["flat", "split", "empty"]
 
 
 @dataclass(frozen=True, slots=True)

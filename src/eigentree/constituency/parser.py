@@ -6,16 +6,19 @@ result: if the grammar has no tree for a sentence, restrictions are relaxed one 
 
 ``threshold``
     the pruning threshold was lowered;
+``memory``
+    the chart was too large, so pruning was stricter;
 ``coarse``
     the latent grammar had no usable marginals, so those of the plain PCFG were used;
 ``tags``
     some tags of the input or of the tagger were ignored in the search (the tree still has them),
     or, without a tagger, words got tags that they do not have in the training data;
 ``flat``
-    there is no tree: the tagged words are directly under a root;
+    there is no tree, or the sentence has more than 50,000 words: the tagged words are directly
+    under a root;
 ``split``
     the sentence is longer than ``max_words``, or than memory allows, and was parsed in parts,
-    which are joined under a root;
+    which are joined under a root; the longer the sentence, the shorter the parts;
 ``constraints``
     not all constraints could be satisfied, see `ParseResult.dropped_constraints`.
 """
@@ -557,7 +560,7 @@ class ConstituencyParser(SentenceParser[ParseResult]):
             return to_result(derivation, kbest if part is sentence else None, minimum)
 
         join = partial(concatenate, sentence.words, root=self.root_label)
-        result = parse_split(sentence, self.options.max_words, parse_part, join)
+        result = parse_split(sentence, self.options.max_words, parse_part, join, self.flat)
         return result if kbest is None else with_alternative(result)
 
     def prunings(self, sentence: PreparedSentence) -> Iterator[PrunedForest]:

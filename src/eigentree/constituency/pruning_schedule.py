@@ -127,6 +127,8 @@ def relaxed_prunings(
             if pruned is None:
                 continue
             relaxed: Fallback | None = "threshold" if number else None
+            if pruned.is_strict:
+                relaxed = "memory"
             yield PrunedForest(pruned, fallback or relaxed, given)
 
 

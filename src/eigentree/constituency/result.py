@@ -20,7 +20,7 @@ from eigentree.treebank.io.brackets import format_tree
 from eigentree.treebank.tree import Tree, spans_of_nodes
 
 # Restrictions that may be relaxed to get a tree, see `eigentree.constituency.parser`.
-Fallback = Literal["threshold", "coarse", "tags", "flat", "split", "empty", "constraints"]
+Fallback = Literal["threshold", "memory", "coarse", "tags", "flat", "split", "empty", "constraints"]
 
 
 class Bracket(NamedTuple):

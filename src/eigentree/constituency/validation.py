@@ -100,8 +100,11 @@ class ValidationSet:
             )
 
         max_words, root = self._options.max_words, self._backbone.root_label
+        flat = partial(flat_result, backbone=self._backbone)
         return [
-            parse_split(each, max_words, parse_part, partial(concatenate, each.words, root=root))
+            parse_split(
+                each, max_words, parse_part, partial(concatenate, each.words, root=root), flat
+            )
             for each in self._sentences
         ]
 

@@ -11,11 +11,13 @@ A `DependencyParser` is immutable, so threads and processes can share it.  It al
     the automata gave no usable value, which is possible with signed ones; the counted automata
     that they are mixed with were used instead;
 ``flat``
-    these gave none either; every word is attached to the preceding one;
+    these gave none either, or the sentence has more than 50,000 words; every word is attached to
+    the preceding one, and words of such a sentence have no relations;
 ``split``
-    the sentence is longer than ``max_words``, or too long for memory, and was parsed in segments,
-    split after punctuation where possible; their roots are attached to that of the first piece,
-    unless several roots are allowed;
+    the sentence is longer than ``max_words``, or its chart would be larger than
+    `eigentree._core.memory.MAX_CHART_BYTES`, and was parsed in segments, split after punctuation
+    where possible, which are shorter the longer it is; their roots are attached to that of the
+    first piece, unless several roots are allowed;
 ``empty``
     there are no words.
 """
@@ -30,6 +32,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from eigentree._core.arguments import listed
+from eigentree._core.memory import check_chart_bytes
 from eigentree._core.printable import shown
 from eigentree._core.read_only import ReadOnlyMapping
 from eigentree.base import SentenceParser, training_module
@@ -46,7 +49,13 @@ from eigentree.dependency.lexical_modifiers import LexicalModifiers
 from eigentree.dependency.options import DependencyOptions
 from eigentree.dependency.result import Arc, DependencyFallback, DependencyResult
 from eigentree.errors import GrammarError, SettingsError, counted
-from eigentree.sentence_input import PreparedSentence, Words, normalise, parse_split
+from eigentree.sentence_input import (
+    MAX_PARSED,
+    PreparedSentence,
+    Words,
+    normalise,
+    parse_split,
+)
 from eigentree.treebank.io.conllu import ROOT
 from eigentree.treebank.io.sentences import check_text, check_words
 from eigentree.treebank.tag_schemes import column_part
@@ -202,9 +211,9 @@ class DependencyParser(SentenceParser[DependencyResult]):
             sentence = PreparedSentence(checked, self.tagger.tag(checked))
         else:
             raise SettingsError("the sentence has no tags, and the parser has no tagger")
-        tree = parse_split(sentence, self.options.max_words, self._derivation, self._joined)
+        tree = parse_split(sentence, self.options.max_words, self._derivation, self._joined, _flat)
         relations: Sequence[str | None] = [None] * len(checked)
-        if self.relations is not None:
+        if self.relations is not None and len(checked) <= MAX_PARSED:
             relations = self.relations.predict(checked, sentence.tags or [], tree.heads)
         arcs = zip(tree.heads, relations, tree.confidences, strict=True)
         return DependencyResult(
@@ -324,12 +333,24 @@ class DependencyParser(SentenceParser[DependencyResult]):
             (self.back_off, "coarse"),
         )
         for automata, fallback in steps:
+            check_chart_bytes(self._chart_bytes(automata, len(words)))
             chart = self._sentence(automata, words, tags)
             tree = self._by_viterbi(chart, fallback) or self._by_marginals(chart, fallback)
             if tree is not None:
                 return tree
-        n = len(words)
-        return _Derivation(list(range(n)), [None] * n, None, 1, 0, "flat")
+        return _flat(sentence)
+
+    def _chart_bytes(self, automata: HeadAutomata, n_words: int) -> int:
+        """Bytes for the chart of a sentence, and for its operators if it has its own."""
+        n_hidden: int = automata.initial.shape[1]
+        n_lexical, n_operators = 1, 0
+        if self.lexical is not None:
+            n_hidden = 1 if self.options.lexical_alone else n_hidden
+            n_lexical = self.lexical.n_states
+            # Viterbi needs their logarithms as well.
+            n_operators = 3 if self.options.objective == "viterbi" else 1
+        n_states = n_hidden * n_lexical
+        return 8 * (n_words + 2) ** 2 * (n_operators * n_hidden * n_states + 5 * n_states)
 
     def _joined(self, pieces: list[_Derivation]) -> _Derivation:
         """One tree from the trees of consecutive pieces of a sentence."""
@@ -381,6 +402,12 @@ class DependencyParser(SentenceParser[DependencyResult]):
         if self.lexical is None:
             return sentence
         return lexical_heads(self.lexical.of_sentence(words, tags), weight, times=sentence)
+
+
+def _flat(sentence: PreparedSentence) -> _Derivation:
+    """Every word attached to the preceding one."""
+    n = len(sentence.words)
+    return _Derivation(list(range(n)), [None] * n, None, 1, 0, "flat")
 
 
 def _with_confidences(

@@ -40,6 +40,8 @@ _SETTINGS = {"c2": 0.01, "max_iterations": _ITERATIONS}
 _MAGIC = {True: b"eigentree tagger 1 chain\n", False: b"eigentree tagger 1 words\n"}
 _CRFSUITE_START = struct.Struct("<4sI4s")  # name, size in bytes, kind of model
 _LONGEST_AFFIX = 4
+# Words of a sentence that are tagged together: features take some kB per word.
+_MAX_SEGMENT = 10_000
 
 IterationProgress = Callable[[int, int], object]
 
@@ -140,18 +142,20 @@ class Tagger:
         ----
         Linear in the words and in their characters.
         """
-        features = _features(words)
-        tags = self._best(features)
-        for place, opening in self._opening_quotes(words, features).items():
-            if tags[place] in (OPENING, CLOSING):
-                tags[place] = OPENING if opening > 0.5 else CLOSING
+        tags: list[str] = []
+        for some, features in _segments(words):
+            best = self._best(features)
+            for place, opening in self._opening_quotes(some, features).items():
+                if best[place] in (OPENING, CLOSING):
+                    best[place] = OPENING if opening > 0.5 else CLOSING
+            tags += best
         return tags
 
     def _best(self, features: list[list[str]]) -> list[str]:
         """The most probable tags by the model alone."""
         with self._lock:
             if self._is_chain:
-                tags: list[str] = self._crf.tag(features) if features else []
+                tags: list[str] = self._crf.tag(features)
                 return tags
             return [self._crf.tag([feature])[0] for feature in features]
 
@@ -184,20 +188,21 @@ class Tagger:
             Tags with a lower probability are left out, except the most probable one.  With 0 the
             probabilities of each word sum to 1.
         """
-        features = _features(words)
-        opening = self._opening_quotes(words, features)
         found: list[list[TagProbability]] = []
-        with self._lock:
-            for piece, _ in _pieces(features, features, self._is_chain):
-                self._crf.set(piece)
-                for position in range(len(piece)):
-                    chances = {tag: self._crf.marginal(tag, position) for tag in self.tagset}
-                    if (share := opening.get(len(found))) is not None:
-                        either = chances[OPENING] + chances[CLOSING]
-                        chances[OPENING], chances[CLOSING] = either * share, either * (1.0 - share)
-                    ordered = sorted((-chance, tag) for tag, chance in chances.items())
-                    least = min(minimum, -ordered[0][0])
-                    found.append([TagProbability(t, -p) for p, t in ordered if -p >= least])
+        for some, features in _segments(words):
+            first, opening = len(found), self._opening_quotes(some, features)
+            with self._lock:
+                for piece, _ in _pieces(features, features, self._is_chain):
+                    self._crf.set(piece)
+                    for position in range(len(piece)):
+                        chances = {tag: self._crf.marginal(tag, position) for tag in self.tagset}
+                        if (share := opening.get(len(found) - first)) is not None:
+                            either = chances[OPENING] + chances[CLOSING]
+                            chances[OPENING] = either * share
+                            chances[CLOSING] = either * (1.0 - share)
+                        ordered = sorted((-chance, tag) for tag, chance in chances.items())
+                        least = min(minimum, -ordered[0][0])
+                        found.append([TagProbability(t, -p) for p, t in ordered if -p >= least])
         return found
 
     def to_bytes(self) -> bytes:
@@ -314,16 +319,30 @@ def _pieces(
             yield [feature], tags[position : position + 1]
 
 
-def _features(words: Sequence[str]) -> list[list[str]]:
-    """The features of each word in its sentence."""
+def _segments(words: Sequence[str]) -> Iterator[tuple[Sequence[str], list[list[str]]]]:
+    """The words of a sentence and their features, in segments if it is very long.
+
+    Features need much more memory than words.
+    """
+    for start in range(0, max(len(words), 1), _MAX_SEGMENT):
+        if features := _features(words, start, start + _MAX_SEGMENT):
+            yield words[start : start + _MAX_SEGMENT], features
+
+
+def _features(words: Sequence[str], start: int = 0, end: int | None = None) -> list[list[str]]:
+    """The features of the words of a sentence from start to end."""
     if isinstance(words, str):
         raise TypeError("words: a list of words is expected, not one string")
-    for word in words:
+    end = len(words) if end is None else min(end, len(words))
+    for word in words[start:end]:
         check_text(word, "word")  # which CRFsuite cannot encode, or would cut
-    lower = ["<<", "<", *(word.lower() for word in words), ">", ">>"]
-    shapes = ["<", *(_shape(word) for word in words), ">"]
+    first, last = max(start - 2, 0), min(end + 2, len(words))
+    lower = [word.lower() for word in words[first:last]]
+    lower = [*("<<", "<")[start - first :], *lower, *(">", ">>")[: end + 2 - last]]
+    shapes = ["<" if start == 0 else _shape(words[start - 1]), *map(_shape, words[start:end])]
+    shapes.append(">" if end == len(words) else _shape(words[end]))
     rows: list[list[str]] = []
-    for position, word in enumerate(words):
+    for position, word in enumerate(words[start:end]):
         before2, before, this, after, after2 = lower[position : position + 5]
         row = [
             *_word_features(word),
@@ -338,7 +357,7 @@ def _features(words: Sequence[str]) -> list[list[str]]:
             f"-1c={shapes[position]}",
             f"+1c={shapes[position + 2]}",
         ]
-        if position == 0:
+        if start + position == 0:
             row.append(f"first={shapes[1]}")
         rows.append(row)
     return rows

@@ -12,5 +12,5 @@ def test_lists_of_live_symbols_hold_any_symbol():
     # round would silently stand for another symbol.
     n_symbols = 40_000
     live = PruningChart.empty(1, n_symbols).live
-    live[0, 0] = np.asarray(n_symbols - 1).astype(live.dtype)
-    assert live[0, 0] == n_symbols - 1
+    live[0] = np.asarray(n_symbols - 1).astype(live.dtype)
+    assert live[0] == n_symbols - 1

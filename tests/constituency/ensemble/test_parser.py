@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import pickle  # noqa: TID251 - for copies in memory, as multiprocessing makes them
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -161,6 +163,13 @@ def test_every_output_is_that_of_each_combination(ensemble):
         assert list(answers) == names
         assert answers["last"].tree == result.tree
         assert [each.confidence for each in result.brackets] == answers["last"].confidences
+
+
+def test_a_copy_of_an_ensemble_parses_alike(ensemble):
+    words = sampled_trees()[0].words()
+    expected = ensemble.parse(words)
+    assert pickle.loads(pickle.dumps(ensemble)).parse(words) == expected
+    assert deepcopy(ensemble).parse(words) == expected
 
 
 def with_last(ensemble: EnsembleParser, name: str) -> EnsembleParser:

@@ -38,7 +38,10 @@ def random_sentence(rng: np.random.Generator, n: int, draw, most: int = 3) -> Se
         for modifier in range(n + 1):
             absent = padded[automaton_of[head, int(modifier > head)]]
             operators[operator_of[head, modifier], absent[:, None] | absent[None, :]] = np.nan
-    return SentenceAutomata(initial, final, operators, n_states, automaton_of, operator_of)
+    one_block = np.zeros(n + 1, dtype=np.int64)
+    return SentenceAutomata(
+        initial, final, operators, n_states, automaton_of, operator_of, one_block
+    )
 
 
 def ones(n: int, size: float = 1.0) -> SentenceAutomata:
@@ -50,6 +53,7 @@ def ones(n: int, size: float = 1.0) -> SentenceAutomata:
         np.ones(1, dtype=np.int64),
         np.zeros((n + 1, 2), dtype=np.int64),
         np.zeros((n + 1, n + 1), dtype=np.int64),
+        np.zeros(n + 1, dtype=np.int64),
     )
 
 

@@ -1,12 +1,16 @@
 """Kernels of the plain PCFG's chart: inside, outside, and the forest of the remaining items.
 
 The chart is laid out for sums over split points.  The inside values of a span from i to j are
-stored twice: at ``left_inside[i, symbol, j]``, where spans with the same start are contiguous, and
-at ``right_inside[j, symbol, i]``, where spans with the same end are.  The sum over the split
+stored twice: in the left row of i and the symbol, where spans with the same start are contiguous,
+and in the right row of j and the symbol, where spans with the same end are.  The sum over the split
 points k of inside(b, i, k) inside(c, k, j) is then a scalar product of two contiguous ranges; the
 outside pass is its transpose.  The range of ends (or starts) with nonzero values is stored for
 each row, so a preterminal on the left, which covers one word only, costs one product;
 preterminals on the right are looked up from the last word.
+
+Rows are created when their first item is stored, one after another in one array of cells, so
+memory is proportional to the rows in use, and the length of the array limits it.  A left row has a
+cell for each end after its start, a right row one for each start before its end.
 
 Sums over split points are computed once for each pair of children (b, c) and then added to the
 rules of the pair; the outside pass does the reverse.  Cost: O(n^3 P) products for P
@@ -75,9 +79,17 @@ def finish_span(
     prior: Floats,
     beam: float,
     permitted: Permitted,
-) -> None:
-    """Scale the values of the symbols listed for a span (zeroed here) and store them."""
+) -> bool:
+    """Scale the values of the symbols listed for a span (zeroed here) and store them.
+
+    Returns false if they may not fit into the chart.
+    """
     largest, best = 0.0, 0.0
+    left_cells, right_cells = n_words - start, end
+    n_cells, n_items = chart.used[0], chart.used[1]
+    most_cells = n_cells + (left_cells + right_cells) * len(listed)
+    if most_cells > len(chart.inside) or n_items + len(listed) > len(chart.live):
+        return False
     span = span_number(n_words, start, end - start)
     row = permitted.row[span]
     for a in listed:
@@ -86,7 +98,7 @@ def finish_span(
         largest = max(largest, value[a])
         best = max(best, value[a] * prior[a])
     if largest == 0.0:
-        return
+        return True
     _, shift = math.frexp(largest)
     scale = math.ldexp(1.0, -shift)
     count = 0
@@ -98,22 +110,30 @@ def finish_span(
             continue
         left, right = chart.left_range[start, a], chart.right_range[end, a]
         if left[0] > left[1]:
-            chart.left_inside[start, a, start:] = 0.0
-            chart.left_outside[start, a, start:] = 0.0
+            # The cell of an end is at the row's number plus the end.
+            chart.left_row[start, a] = n_cells - start - 1
+            chart.inside[n_cells : n_cells + left_cells] = 0.0
+            chart.outside[n_cells : n_cells + left_cells] = 0.0
+            n_cells += left_cells
             if index.pair_start[a] < index.pair_start[a + 1]:
                 chart.starters[start, chart.n_starters[start]] = a
                 chart.n_starters[start] += 1
         if right[0] > right[1]:
-            chart.right_inside[end, a, :end] = 0.0
-            chart.right_outside[end, a, :end] = 0.0
+            chart.right_row[end, a] = n_cells
+            chart.inside[n_cells : n_cells + right_cells] = 0.0
+            chart.outside[n_cells : n_cells + right_cells] = 0.0
+            n_cells += right_cells
         left[0], left[1] = min(left[0], end), max(left[1], end)
         right[0], right[1] = min(right[0], start), max(right[1], start)
-        chart.left_inside[start, a, end] = scaled
-        chart.right_inside[end, a, start] = scaled
-        chart.live[span, count] = a
+        chart.inside[chart.left_row[start, a] + end] = scaled
+        chart.inside[chart.right_row[end, a] + start] = scaled
+        chart.live[n_items + count] = a
         count += 1
+    chart.live_start[span] = n_items
     chart.n_live[span] = count
+    chart.used[0], chart.used[1] = n_cells, n_items + count
     chart.exponent[start, end] = reference + shift
+    return True
 
 
 @kernel
@@ -139,9 +159,12 @@ def inside_pass(
     beam: float,
     permitted: Permitted,
     chart: PruningChart,
-) -> None:
-    """Fill the inside values of a chart, with permitted symbols only."""
-    n_symbols = chart.left_inside.shape[1]
+) -> bool:
+    """Fill the inside values of a chart, with permitted symbols only.
+
+    Returns false, with an incomplete chart, if they do not fit.
+    """
+    n_symbols = chart.left_row.shape[1]
     value = np.zeros(n_symbols)
     listed = np.empty(n_symbols, dtype=np.int32)
     scales = np.zeros(n_words + 1)
@@ -153,9 +176,10 @@ def inside_pass(
             value[listed[leaf]] = leaves.weight[leaves.start[i] + leaf]
         # Sorted, so that the order of candidates does not affect results.
         listed[:n_listed].sort()
-        finish_span(
+        if not finish_span(
             n_words, index, chart, i, i + 1, listed[:n_listed], value, 0, prior, 0.0, permitted
-        )
+        ):
+            return False
     for width in range(2, n_words + 1):
         for i in range(n_words - width + 1):
             j = i + width
@@ -173,8 +197,10 @@ def inside_pass(
             for place in range(chart.n_starters[i]):
                 b = chart.starters[i, place]
                 first, last = chart.left_range[i, b, 0], min(chart.left_range[i, b, 1], j - 1)
-                for k in range(first, last + 1):
-                    scaled_left[k] = scales[k] * chart.left_inside[i, b, k]
+                left_row = chart.left_row[i, b]
+                left_inside = chart.inside[left_row + first : left_row + last + 1]
+                for k in range(len(left_inside)):
+                    scaled_left[first + k] = scales[first + k] * left_inside[k]
                 for p in range(index.pair_start[b], index.pair_middle[b]):
                     c = index.pair_right[p]
                     lowest = max(first, chart.right_range[j, c, 0])
@@ -182,9 +208,11 @@ def inside_pass(
                     if lowest > highest:
                         continue
                     total = 0.0
-                    right_row = chart.right_inside[j, c]
-                    for k in range(lowest, highest + 1):
-                        total += scaled_left[k] * right_row[k]
+                    right_row = chart.right_row[j, c]
+                    right_inside = chart.inside[right_row + lowest : right_row + highest + 1]
+                    factor = scaled_left[lowest : highest + 1]
+                    for k in range(len(right_inside)):
+                        total += factor[k] * right_inside[k]
                     if total > 0.0:
                         n_listed = add_rules(
                             index, parent, probability, p, total, value, listed, n_listed
@@ -193,27 +221,29 @@ def inside_pass(
                     continue
                 # The last word alone: only its own preterminals are possible.
                 for leaf in range(chart.n_live[j - 1]):
-                    c = chart.live[j - 1, leaf]
+                    c = chart.live[chart.live_start[j - 1] + leaf]
                     p = index.pair_of[index.row[b], index.column[c]]
                     if p >= 0:
-                        total = scaled_left[j - 1] * chart.right_inside[j, c, j - 1]
+                        total = scaled_left[j - 1] * chart.inside[chart.right_row[j, c] + j - 1]
                         n_listed = add_rules(
                             index, parent, probability, p, total, value, listed, n_listed
                         )
             listed[:n_listed].sort()
             # No beam over the whole sentence: only some of its symbols can be the root.
             min_merit = beam if width < n_words else 0.0
-            finish_span(
+            if not finish_span(
                 n_words, index, chart, i, j, listed[:n_listed], value, reference, prior, min_merit,
                 permitted,
-            )  # fmt: skip
+            ):  # fmt: skip
+                return False
+    return True
 
 
 @kernel
 def item_marginal(chart: PruningChart, start: int, end: int, symbol: int) -> float:
     """Marginal of a symbol over a span, once both passes are done."""
-    outside = chart.left_outside[start, symbol, end] + chart.right_outside[end, symbol, start]
-    marginal: float = chart.left_inside[start, symbol, end] * outside
+    left, right = chart.left_row[start, symbol] + end, chart.right_row[end, symbol] + start
+    marginal: float = chart.inside[left] * (chart.outside[left] + chart.outside[right])
     return marginal
 
 
@@ -234,14 +264,15 @@ def outside_pass(
     """
     top = span_number(n_words, 0, n_words)
     total = 0.0
-    for place in range(chart.n_live[top]):
-        a = chart.live[top, place]
-        total += chart.left_inside[0, a, n_words] * root[a]
+    first_live = chart.live_start[top]
+    for place in range(first_live, first_live + chart.n_live[top]):
+        a = chart.live[place]
+        total += chart.inside[chart.left_row[0, a] + n_words] * root[a]
     if not total > 0.0:
         return total
-    for place in range(chart.n_live[top]):
-        a = chart.live[top, place]
-        chart.left_outside[0, a, n_words] = root[a] / total
+    for place in range(first_live, first_live + chart.n_live[top]):
+        a = chart.live[place]
+        chart.outside[chart.left_row[0, a] + n_words] = root[a] / total
     pair_outside = np.zeros(len(index.pair_right))
     pairs = np.empty(len(index.pair_right), dtype=np.int32)
     scales = np.zeros(n_words + 1)
@@ -250,10 +281,12 @@ def outside_pass(
             j = i + width
             span = span_number(n_words, i, width)
             n_pairs = 0
-            for place in range(chart.n_live[span]):
-                a = chart.live[span, place]
-                outside = chart.left_outside[i, a, j] + chart.right_outside[j, a, i]
-                if chart.left_inside[i, a, j] * outside < negligible:
+            first_live = chart.live_start[span]
+            for place in range(first_live, first_live + chart.n_live[span]):
+                a = chart.live[place]
+                cell = chart.left_row[i, a] + j
+                outside = chart.outside[cell] + chart.outside[chart.right_row[j, a] + i]
+                if chart.inside[cell] * outside < negligible:
                     continue
                 for at in range(index.parent_start[a], index.parent_start[a + 1]):
                     rule = index.parent_rules[at]
@@ -274,12 +307,17 @@ def outside_pass(
                 b, c = index.pair_left[p], index.pair_right[p]
                 lowest = max(chart.left_range[i, b, 0], chart.right_range[j, c, 0])
                 highest = min(chart.left_range[i, b, 1], chart.right_range[j, c, 1])
-                left_inside, left_outside = chart.left_inside[i, b], chart.left_outside[i, b]
-                right_inside, right_outside = chart.right_inside[j, c], chart.right_outside[j, c]
+                left, right = chart.left_row[i, b] + lowest, chart.right_row[j, c] + lowest
+                n_splits = highest - lowest + 1
+                left_inside = chart.inside[left : left + n_splits]
+                left_outside = chart.outside[left : left + n_splits]
+                right_inside = chart.inside[right : right + n_splits]
+                right_outside = chart.outside[right : right + n_splits]
+                scale = scales[lowest : lowest + n_splits]
                 value = pair_outside[p]
                 pair_outside[p] = 0.0
-                for k in range(lowest, highest + 1):
-                    scaled = value * scales[k]
+                for k in range(n_splits):
+                    scaled = value * scale[k]
                     left_outside[k] += scaled * right_inside[k]
                     right_outside[k] += scaled * left_inside[k]
     return total
@@ -304,8 +342,9 @@ def list_items(
         for i in range(n_words - width + 1):
             span = span_number(n_words, i, width)
             span_items[span] = count
-            for place in range(chart.n_live[span]):
-                a = chart.live[span, place]
+            first_live = chart.live_start[span]
+            for place in range(first_live, first_live + chart.n_live[span]):
+                a = chart.live[place]
                 marginal = item_marginal(chart, i, i + width, a)
                 if marginal >= threshold:
                     symbols[count] = a

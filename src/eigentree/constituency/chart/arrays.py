@@ -15,59 +15,83 @@ from eigentree.types import Flags, Floats, Ints, Longs
 EMPTY = -(1 << 30)
 
 
+# Cells (16 bytes each) and items of one sentence's chart: enough for ordinary sentences of a few
+# hundred words.
+MAX_CELLS = 1 << 24
+MAX_ITEMS = 1 << 22
+
+
 class PruningChart(NamedTuple):
     """The arrays of one sentence's chart.
 
+    Values over spans are in rows, one for each start and symbol and one for each end and symbol
+    that has a value.
+
     Attributes
     ----------
-    left_inside, left_outside : float64, axes (n, N, n + 1)
-        Indexed by span start, symbol, span end.  A row is set only once a span uses it.
-    right_inside, right_outside : float64, axes (n + 1, N, n)
-        Indexed by span end, symbol, span start.  A span's outside value is the sum of the two.
+    inside, outside : float64, axes (cells)
+        A span's inside value is in its left and in its right row, and its outside value is the
+        sum of the two cells.
+    left_row, right_row : int32, axes (n, N), (n + 1, N)
+        The cell of a symbol over a span is ``left_row[start, symbol] + end`` and
+        ``right_row[end, symbol] + start``; set only if there is a row.
     left_range, right_range : int32, axes (n, N, 2), (n + 1, N, 2)
-        First and last end (start) with a value in each row; first > last if there is none.
+        First and last end (start) with a value in each row; first > last if there is no row.
     starters : int32, axes (n, N)
         Symbols over some span from this start that are the left child of a rule.
     n_starters : int32, axes (n)
     exponent : int32, axes (n, n + 1)
-    live : int32, axes (spans, N)
-        Symbols of each span, in the order of `span_number`.
-    n_live : int32, axes (spans)
+    live : int32, axes (items)
+        Symbols of all spans, in the order of `span_number`.
+    live_start, n_live : int32, axes (spans)
+        The symbols of a span are ``live[live_start[span] : live_start[span] + n_live[span]]``.
+    used : int32, axes (2)
+        Number of cells and of items in use.
     """
 
-    left_inside: Floats
-    left_outside: Floats
-    right_inside: Floats
-    right_outside: Floats
+    inside: Floats
+    outside: Floats
+    left_row: Ints
+    right_row: Ints
     left_range: Ints
     right_range: Ints
     starters: Ints
     n_starters: Ints
     exponent: Ints
     live: Ints
+    live_start: Ints
     n_live: Ints
+    used: Ints
 
     @classmethod
     def empty(cls, n_words: int, n_symbols: int) -> PruningChart:
-        left, right = (n_words, n_symbols, n_words + 1), (n_words + 1, n_symbols, n_words)
+        """A chart with room for all items, or as many as `MAX_CELLS` and `MAX_ITEMS` allow.
+
+        Unused cells and items cost address space, not memory.
+        """
         n_spans = n_words * (n_words + 1) // 2
+        # Kernels check that all symbols of a span would fit before they store any.
+        n_cells = min((n_words + 3) * (n_words + 1) * n_symbols, MAX_CELLS)
+        n_items = min((n_spans + 1) * n_symbols, MAX_ITEMS)
         left_range = np.empty((n_words, n_symbols, 2), dtype=np.int32)
         right_range = np.empty((n_words + 1, n_symbols, 2), dtype=np.int32)
         for ranges in (left_range, right_range):
             ranges[..., 0] = n_words + 1
             ranges[..., 1] = -1
         return cls(
-            np.empty(left),
-            np.empty(left),
-            np.empty(right),
-            np.empty(right),
+            np.empty(n_cells),
+            np.empty(n_cells),
+            np.empty((n_words, n_symbols), dtype=np.int32),
+            np.empty((n_words + 1, n_symbols), dtype=np.int32),
             left_range,
             right_range,
             np.empty((n_words, n_symbols), dtype=np.int32),
             np.zeros(n_words, dtype=np.int32),
             np.full((n_words, n_words + 1), EMPTY, dtype=np.int32),
-            np.empty((n_spans, n_symbols), dtype=np.int32),
+            np.empty(n_items, dtype=np.int32),
             np.zeros(n_spans, dtype=np.int32),
+            np.zeros(n_spans, dtype=np.int32),
+            np.zeros(2, dtype=np.int32),
         )
 
 

@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 
+from eigentree._core.memory import check_chart_bytes
 from eigentree.constituency.chart import _kernels_dense as kernels
 from eigentree.constituency.chart._kernels_spans import first_span
 from eigentree.constituency.chart.arrays import Leaves, Permitted
@@ -36,6 +37,11 @@ def exhaustive_marginals(
     FullMarginals or None
         None when the grammar has no tree for the sentence.
 
+    Raises
+    ------
+    MemoryError
+        When the chart would exceed `eigentree._core.memory.MAX_CHART_BYTES`.
+
     Cost
     ----
     O(R N^3) for R rules; memory for two vectors over all symbols per span.
@@ -45,6 +51,7 @@ def exhaustive_marginals(
     cohen-satta-2013, figure 2; baker-1979.
     """
     n, n_symbols = leaves.n_words, len(grammar.symbols)
+    check_chart_bytes(16 * first_span(n, n + 1) * n_symbols)
     inside, outside = np.zeros((2, first_span(n, n + 1), n_symbols))
     exponent, outer_exponent = np.zeros((2, len(inside)), dtype=np.int64)
     inside[leaves.word, leaves.symbol] = leaves.weight

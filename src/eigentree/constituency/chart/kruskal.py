@@ -28,6 +28,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from eigentree._core.memory import check_chart_bytes
 from eigentree.constituency.chart import _kernels_dense as kernels
 from eigentree.constituency.chart._kernels_spans import first_span
 from eigentree.constituency.chart.arrays import Leaves, Matrix, Permitted
@@ -159,6 +160,11 @@ def kruskal_marginals(
     FullMarginals or None
         None when the value of the sentence is zero or not finite.
 
+    Raises
+    ------
+    MemoryError
+        When the chart would exceed `eigentree._core.memory.MAX_CHART_BYTES`.
+
     Cost
     ----
     O(r N^3) for split points and O(r m N^2), or less where factors are sparse, for matrix
@@ -171,6 +177,7 @@ def kruskal_marginals(
     f = factors or KruskalFactors.of(grammar)
     n, rank, inner_states = leaves.n_words, grammar.rank, grammar.n_inner_states
     spans, kind = first_span(n, n + 1), f.child.dtype
+    check_chart_bytes(spans * (6 * rank + 2 * inner_states) * kind.itemsize)
     sums, outer = np.empty((2, spans, rank), dtype=kind)
     child, outer_sums = np.empty((2, spans, 2 * rank), dtype=kind)
     inside, outside = np.empty((2, spans, inner_states), dtype=kind)

@@ -25,6 +25,14 @@ DEFAULT_THRESHOLD = 5e-5
 NEGLIGIBLE = 5e-2
 # Nor, almost always, do items whose merit is below this fraction of the best of their span.
 DEFAULT_BEAM = 5e-4
+# If a chart is too large, its beam or threshold is multiplied by STEP until it fits.
+STEP = 10.0
+MIN_LIMIT = 1e-6
+MAX_BEAM = 0.5
+MAX_THRESHOLD = 0.05
+TOO_LARGE = "the chart of the sentence is too large"
+# Edges of a forest; they need about 50 bytes each.
+MAX_EDGES = 1 << 23
 
 
 class Pruned(NamedTuple):
@@ -41,12 +49,15 @@ class Pruned(NamedTuple):
         or of the absolute value if the grammar is in Kruskal form.
     sign : int
         Sign of the value.
+    is_strict : bool
+        Whether pruning was stricter than required by the caller, because the chart was too large.
     """
 
     forest: Forest
     marginal: NDArray[np.float64]
     log_value: float
     sign: int = 1
+    is_strict: bool = False
 
     def marginals(self) -> Marginals:
         """The items' marginals, for decoding without a finer grammar.
@@ -115,47 +126,79 @@ def prune(
     Pruned or None
         None when the grammar has no tree for the sentence.
 
+    Raises
+    ------
+    MemoryError
+        When even the strictest pruning needs too much memory.
+
     Cost
     ----
-    Time as in `_kernels_pruning`; memory 32 bytes per start, end and symbol.
+    Time as in `_kernels_pruning`; memory for rows of the chart as limited in
+    `eigentree.constituency.chart.arrays`, and for at most `MAX_EDGES` edges.
     """
-    n_words = leaves.n_words
-    chart = PruningChart.empty(n_words, len(grammar.symbols))
-    index, probability = grammar.index, grammar.probability
+    index = grammar.index
     if beam is None:
         beam = DEFAULT_BEAM if threshold > 0.0 else 0.0
-    if permitted is None:
-        permitted = Permitted.everything(n_words, len(grammar.symbols))
-    kernels.inside_pass(
-        n_words, leaves, index, grammar.parent, probability, grammar.uses, beam, permitted, chart
-    )
+    chart, is_strict = _inside_chart(grammar, leaves, permitted, beam)
+    n_words = leaves.n_words
     total = kernels.outside_pass(
-        n_words, index, probability, grammar.root, chart, threshold * NEGLIGIBLE
+        n_words, index, grammar.probability, grammar.root, chart, threshold * NEGLIGIBLE
     )
     if not total > 0.0:
         return None
     # With threshold 0, items outside every tree have marginal 0 and are still dropped.
     min_marginal = max(threshold, float(np.finfo(np.float64).tiny))
-    max_items = int(chart.n_live.sum())
+    max_items = int(chart.used[1])
     span_items = np.empty(len(chart.n_live) + 1, dtype=np.int32)
     symbols, marginals = np.empty(max_items, dtype=np.int32), np.empty(max_items)
     n_items = kernels.list_items(n_words, chart, min_marginal, span_items, symbols, marginals)
-    forest = link(grammar, leaves, span_items, symbols[:n_items])
+    symbols, marginals = symbols[:n_items].copy(), marginals[:n_items].copy()
     exponent = int(chart.exponent[0, n_words])
     log_value = float(np.log(total) + exponent * np.log(2.0))
-    return Pruned(forest, marginals[:n_items].copy(), log_value)
+    del chart  # a large one would not leave enough memory for the forest
+    while True:
+        try:
+            forest = link(grammar, leaves, span_items, symbols)
+        except MemoryError:
+            is_strict, min_marginal = True, _stricter(min_marginal, MAX_THRESHOLD)
+            selected = marginals >= min_marginal
+            span_items = np.concatenate(([0], np.cumsum(selected)))[span_items].astype(np.int32)
+            symbols, marginals = symbols[selected], marginals[selected]
+        else:
+            return Pruned(forest, marginals, log_value, is_strict=is_strict)
 
 
 def has_tree(grammar: PCFG, leaves: Leaves, permitted: Permitted) -> bool:
     """Whether the plain PCFG has a tree of permitted items; the inside half of `prune`."""
-    n_words = leaves.n_words
-    chart = PruningChart.empty(n_words, len(grammar.symbols))
-    kernels.inside_pass(
-        n_words, leaves, grammar.index, grammar.parent, grammar.probability, grammar.uses, 0.0,
-        permitted, chart,
-    )  # fmt: skip
-    whole = chart.live[-1, : chart.n_live[-1]]
+    chart, _ = _inside_chart(grammar, leaves, permitted, 0.0)
+    whole = chart.live[chart.live_start[-1] :][: chart.n_live[-1]]
     return bool(np.any(grammar.root[whole] > 0.0))
+
+
+def _inside_chart(
+    grammar: PCFG, leaves: Leaves, permitted: Permitted | None, beam: float
+) -> tuple[PruningChart, bool]:
+    """The inside half of a chart, and whether it needed a stricter beam."""
+    n_words, n_symbols = leaves.n_words, len(grammar.symbols)
+    if permitted is None:
+        permitted = Permitted.everything(n_words, n_symbols)
+    is_strict = False
+    while True:
+        chart = PruningChart.empty(n_words, n_symbols)
+        fits = kernels.inside_pass(
+            n_words, leaves, grammar.index, grammar.parent, grammar.probability, grammar.uses, beam,
+            permitted, chart,
+        )  # fmt: skip
+        if fits:
+            return chart, is_strict
+        is_strict, beam = True, _stricter(beam, MAX_BEAM)
+
+
+def _stricter(limit: float, largest: float) -> float:
+    """The next limit to try when a chart is too large."""
+    if limit >= largest:
+        raise MemoryError(TOO_LARGE)
+    return min(max(limit * STEP, MIN_LIMIT), largest)
 
 
 def likely_forest(
@@ -197,13 +240,20 @@ def link(grammar: PCFG, leaves: Leaves, span_items: Ints, symbol: Ints) -> Fores
         Items of each span, spans by width, then by start.
     symbol : int32, axes (items)
         Increasing within each span; at single words, among the candidates.
+
+    Raises
+    ------
+    MemoryError
+        When there are more than `MAX_EDGES` edges.
     """
     n_words, n_items = leaves.n_words, len(symbol)
     item_groups = np.zeros(n_items + 1, dtype=np.int32)
     capacity = 16 * n_items
     n_edges = -1
     while n_edges < 0:
-        capacity *= 4
+        if capacity == MAX_EDGES:
+            raise MemoryError(TOO_LARGE)
+        capacity = min(4 * capacity, MAX_EDGES)
         group_rule, group_edges, edge_left, edge_right = (
             np.empty(capacity + 1, dtype=np.int32) for _ in range(4)
         )

@@ -91,14 +91,14 @@ def normalise(vector: Floats, n: int) -> int:
 
 
 @kernel
-def is_zero_anyway(matrix: Floats, before: Floats, after: Floats, n: int) -> bool:
+def is_zero_anyway(matrix: Floats, before: Floats, after: Floats, n_to: int, n: int) -> bool:
     """Whether a product is zero because each term is, not because terms cancel."""
     is_empty = True
     for s in range(n):
         if after[s] != 0.0:
             return False
         is_empty = is_empty and before[s] == 0.0
-    for i in range(n):
+    for i in range(n_to):
         for j in range(n):
             # Vectors that are zero throughout were excluded earlier, so this one cancelled.
             if matrix[i, j] != 0.0 and (is_empty or before[j] != 0.0):
@@ -151,6 +151,7 @@ def inside_halves(
     initial, final, operators = sentence.initial, sentence.final, sentence.operators
     n_states, automaton_of = sentence.n_states, sentence.automaton_of
     operator_of = sentence.operator_of
+    block_of, n_blocks = sentence.block_of, sentence.n_blocks
     half, half_exponent = chart.half, chart.half_exponent
     closed, closed_at = chart.closed, chart.closed_at
     closed_exponent, closed_exponent_at = chart.closed_exponent, chart.closed_exponent_at
@@ -183,12 +184,15 @@ def inside_halves(
                         for s in range(n):
                             before[s] = dot(scale, half[head, s, begin:end])
                         operator = operators[operator_of[head, modifier]]
-                        for i in range(n):
+                        n_to = n // n_blocks
+                        first_to = block_of[modifier] * n_to
+                        after[:n] = 0.0
+                        for i in range(n_to):
                             total = 0.0
                             for j in range(n):
                                 total += operator[i, j] * before[j]
-                            after[i] = total
-                        if not is_zero_anyway(operator, before, after, n):
+                            after[first_to + i] = total
+                        if not is_zero_anyway(operator, before, after, n_to, n):
                             arc_exponent[head, modifier] = exponent + normalise(after, n)
                             for s in range(n):
                                 arc[head, s, modifier] = after[s]
@@ -217,10 +221,12 @@ def root_weight(sentence: SentenceAutomata, modifier: int) -> float:
     """The weight of one modifier as the root's only one."""
     automaton = sentence.automaton_of[0, 1]
     operator = sentence.operators[sentence.operator_of[0, modifier]]
+    n_to = sentence.n_states[automaton] // sentence.n_blocks
+    final = sentence.final[automaton, sentence.block_of[modifier] * n_to :]
     total = 0.0
-    for i in range(sentence.n_states[automaton]):
+    for i in range(n_to):
         for j in range(sentence.n_states[automaton]):
-            total += sentence.final[automaton, i] * operator[i, j] * sentence.initial[automaton, j]
+            total += final[i] * operator[i, j] * sentence.initial[automaton, j]
     return total
 
 
@@ -248,6 +254,7 @@ def outside_halves(
     final, operators = sentence.final, sentence.operators
     n_states, automaton_of = sentence.n_states, sentence.automaton_of
     operator_of = sentence.operator_of
+    block_of, n_blocks = sentence.block_of, sentence.n_blocks
     half, half_exponent = chart.half, chart.half_exponent
     closed, closed_at = chart.closed, chart.closed_at
     closed_exponent, closed_exponent_at = chart.closed_exponent, chart.closed_exponent_at
@@ -286,10 +293,12 @@ def outside_halves(
                 )
                 factor = STEP ** (arc_exponent[head, modifier] - exponent)
                 operator = operators[operator_of[head, modifier]]
+                n_to = n // n_blocks
+                first_to = block_of[modifier] * n_to
                 for s in range(n):
                     above = 0.0
-                    for i in range(n):
-                        above += operator[i, s] * to_arc[head, i, modifier]
+                    for i in range(n_to):
+                        above += operator[i, s] * to_arc[head, first_to + i, modifier]
                     share(
                         factor * above, scale,
                         half[head, s, begin:end], closed[modifier, begin:end],
@@ -382,13 +391,16 @@ def attach_best(
                 before[s] = value
                 meeting[s] = first + k
     operator = sentence.operators[sentence.operator_of[head, modifier]]
-    for i in range(n):
+    n_to = n // sentence.n_blocks
+    first_to = sentence.block_of[modifier] * n_to
+    for i in range(n_to):
+        to = first_to + i
         for j in range(n):
             value = operator[i, j] + before[j]
-            if value > best.arc[head, i, modifier]:
-                best.arc[head, i, modifier] = value
-                best.state_before[head, i, modifier] = j
-                best.meeting[head, i, modifier] = meeting[j]
+            if value > best.arc[head, to, modifier]:
+                best.arc[head, to, modifier] = value
+                best.state_before[head, to, modifier] = j
+                best.meeting[head, to, modifier] = meeting[j]
 
 
 @kernel
@@ -465,9 +477,11 @@ def best_heads(
                 continue
             operator = sentence.operators[sentence.operator_of[0, modifier]]
             halves = best.closed[modifier, 1] + best.closed[modifier, last]
-            for i in range(sentence.n_states[automaton]):
+            n_to = sentence.n_states[automaton] // sentence.n_blocks
+            first_to = sentence.block_of[modifier] * n_to
+            for i in range(n_to):
                 for j in range(sentence.n_states[automaton]):
-                    step = sentence.final[automaton, i] + operator[i, j]
+                    step = sentence.final[automaton, first_to + i] + operator[i, j]
                     total = step + sentence.initial[automaton, j] + halves
                     if total > value:
                         value, root = total, modifier

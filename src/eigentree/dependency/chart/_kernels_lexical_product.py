@@ -13,10 +13,9 @@ def fill_products(
     automaton_of: Longs,
     operator_of: Longs,
     step: Floats,
-    after: Longs,
     products: Floats,
 ) -> None:
-    """Fill the operators of products; zero entries are not written.
+    """Fill the operators of products, one block of rows each.
 
     Cost: O(N^2 S K^2).
 
@@ -26,21 +25,18 @@ def fill_products(
         Of a sentence's automata.
     step : float64, axes (N + 1, N + 1, S)
         Values of the deterministic automata for head, modifier and state.
-    after : int64, axes (N + 1)
-        State after each modifier.
-    products : float64, axes (N + 1, N + 1, S K, S K)
+    products : float64, axes (N + 1, N + 1, K, S K)
         Receives values for head, modifier, states to and from.
     """
-    for head in range(len(after)):
-        for modifier in range(1, len(after)):
+    for head in range(len(step)):
+        for modifier in range(1, len(step)):
             if modifier == head:
                 continue
             operator = operators[operator_of[head, modifier]]
             product = products[head, modifier]
             n = n_states[automaton_of[head, 1 if modifier > head else 0]]
-            to = after[modifier] * n
             for s in range(step.shape[2]):
                 weight = step[head, modifier, s]
                 for i in range(n):
                     for j in range(n):
-                        product[to + i, s * n + j] = weight * operator[i, j]
+                        product[i, s * n + j] = weight * operator[i, j]

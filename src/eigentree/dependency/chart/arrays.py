@@ -16,13 +16,18 @@ class SentenceAutomata(NamedTuple):
     Attributes
     ----------
     initial, final : float64, axes (A, K)
-    operators : float64, axes (O, K, K)
-        ``operators[o, i, j]``: to state i from state j.
+    operators : float64, axes (O, K / B, K)
+        ``operators[o, i, j]``: to state i of the modifier's block from state j.  States of all
+        other blocks are not reached.
     n_states : int64, axes (A)
     automaton_of : int64, axes (N + 1, 2)
         Numbers of a head's automata to the left and to the right.
     operator_of : int64, axes (N + 1, N + 1)
         Number of the operator with which the automaton of a head reads a modifier.
+    block_of : int64, axes (N + 1)
+        The block of states that are reached by reading each modifier.
+    n_blocks : int
+        B: the states of each automaton are divided into so many blocks of equal size.
     """
 
     initial: Floats
@@ -31,6 +36,8 @@ class SentenceAutomata(NamedTuple):
     n_states: Longs
     automaton_of: Longs
     operator_of: Longs
+    block_of: Longs
+    n_blocks: int = 1
 
 
 class HeadChart(NamedTuple):

@@ -112,6 +112,7 @@ def best_tree(
         n_states=np.ones(1, dtype=np.int64),
         automaton_of=np.zeros((size, 2), dtype=np.int64),
         operator_of=np.arange(size * size).reshape(size, size),
+        block_of=np.zeros(size, dtype=np.int64),
     )
     return _best(sentence, multi_root, arcs_allowed, *check_sentence("best_tree", sentence))
 
@@ -164,6 +165,8 @@ def viterbi(
         n_states=sentence.n_states[automata],
         automaton_of=automaton_of.reshape(n + 1, 2),
         operator_of=operator_of.reshape(n + 1, n + 1),
+        block_of=sentence.block_of,
+        n_blocks=sentence.n_blocks,
     )
     return _best(in_logarithms, multi_root, arcs_allowed, n, size)
 

@@ -101,6 +101,7 @@ def of_sentence(automata: HeadAutomata, symbols: Longs) -> SentenceAutomata:
         automata.n_states,
         automaton_of,
         operator_of,
+        np.zeros(len(heads), dtype=np.int64),
     )
 
 
@@ -115,17 +116,28 @@ def check_sentence(where: str, sentence: SentenceAutomata) -> tuple[int, int]:
     axes = {
         "initial": "A K",
         "final": "A K",
-        "operators": "O K K",
+        "operators": "O to K",
         "n_states": "A",
         "automaton_of": "positions directions",
         "operator_of": "positions positions",
+        "block_of": "positions",
     }
     arrays = {name: (getattr(sentence, name), letters) for name, letters in axes.items()}
     size = check_shapes(where, arrays, directions=2)
     for name, (array, _) in arrays.items():
         is_number = name in ("initial", "final", "operators")
         check_types(where, {name: (array, np.float64 if is_number else np.int64)})
-    limits = {"n_states": size["K"] + 1, "automaton_of": size["A"], "operator_of": size["O"]}
+    if size["to"] * sentence.n_blocks != size["K"] or np.any(sentence.n_states % sentence.n_blocks):
+        raise ShapeError(
+            f"{where}: states do not form {sentence.n_blocks} equal blocks: operators have "
+            f"{size['to']} rows and {size['K']} columns"
+        )
+    limits = {
+        "n_states": size["K"] + 1,
+        "automaton_of": size["A"],
+        "operator_of": size["O"],
+        "block_of": sentence.n_blocks,
+    }
     for name, limit in limits.items():
         array = getattr(sentence, name)
         if array.min(initial=0) < 0 or array.max(initial=0) >= limit:

@@ -17,9 +17,10 @@ import { wait } from "./waiting.js";
 
 const FALLBACKS = {
   threshold: "Found after relaxing the pruning.",
+  memory: "The chart was too large, so pruning was stricter than usual.",
   coarse: "The model with latent states gave no usable values; a simpler one gave this tree.",
   tags: "Some of the given tags were ignored to obtain a tree.",
-  flat: "The model has no tree for this sentence; its words are shown with their tags.",
+  flat: "There is no tree for this sentence, or it is too long; its words are shown with their tags.",
   split: "The sentence is too long to be parsed whole; its parts were parsed.",
 };
 
