@@ -6,8 +6,8 @@ call and keeps the result on disk for the next process.  Two environment variabl
 ``NUMBA_CACHE_DIR`` moves the cache.
 
 The cache is only a saving of time.  If no folder for it is writable, a temporary one serves this
-process and its workers; if it cannot be written or read, kernels are compiled again.  One line on
-the logger ``eigentree.kernels`` reports it.
+process and its workers; if it cannot be written, kernels are compiled in each process.  One line
+on the logger ``eigentree.kernels`` reports it.  Damaged files are replaced.
 
 Sums may be reordered (to use vector registers), products and sums contracted, and the sign of a
 zero ignored; NaN and infinity keep their meaning.  Results on one machine are the same to the
@@ -22,15 +22,18 @@ import os
 import shutil
 import tempfile
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar, cast
 
-import numba
 from numba import njit
-from numba.core.caching import FunctionCache, NullCache
 
 Function = TypeVar("Function", bound=Callable[..., object])
+
+# Parts of numba whose types are incomplete.
+_config: Any = import_module("numba").config
+_caching: Any = import_module("numba.core.caching")
 
 log = logging.getLogger("eigentree.kernels")
 # Set once a process has reported a problem, so that its worker processes do not repeat it.
@@ -44,12 +47,12 @@ def _has_folder() -> bool:
     """
     home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~")
     here = Path(__file__).parent
-    return bool(numba.config.CACHE_DIR) or os.path.isabs(home) or os.access(here, os.W_OK)
+    return bool(_config.CACHE_DIR) or os.path.isabs(home) or os.access(here, os.W_OK)
 
 
 def kernel(function: Function) -> Function:
     """Compile a kernel; its body must also be valid as plain Python."""
-    compiled = njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})(
+    compiled: Any = njit(nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})(
         function
     )
     if not isinstance(compiled, FunctionType):
@@ -67,19 +70,22 @@ def needs_compiling(function: Any) -> bool:
     return next(Path(folder).glob(f"*.{function.__name__}-*.nbi"), None) is None
 
 
-class _KernelCache(FunctionCache):  # type: ignore[misc]  # the base class has no types
+class _KernelCache(_caching.FunctionCache):  # type: ignore[misc]  # the base class has no types
     """numba's cache of a function on disk, whose failures do not stop the computation."""
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         try:
             return super().load_overload(sig, target_context)
-        except Exception as error:  # whatever a damaged file or a full disk causes
-            _report(f"compiled code in {self.cache_path} can't be read ({error})")
+        except Exception:  # whatever a damaged file causes; it is written anew
+            self._attempt(self.flush)
             return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
+        self._attempt(super().save_overload, sig, data)
+
+    def _attempt(self, write: Callable[..., object], *arguments: object) -> None:
         try:
-            super().save_overload(sig, data)
+            write(*arguments)
         except OSError as error:
             _report(f"compiled code can't be stored in {self.cache_path} ({error.strerror})")
             self.disable()
@@ -93,7 +99,7 @@ def _cache_of(function: Callable[..., object]) -> Any:
         except (RuntimeError, OSError):  # no folder is writable
             if not _use_temporary_folder():
                 break
-    return NullCache()
+    return _caching.NullCache()
 
 
 def _use_temporary_folder() -> bool:
@@ -106,7 +112,7 @@ def _use_temporary_folder() -> bool:
     _report("no folder for compiled code is writable, so a temporary one is used")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     # Worker processes inherit the variable; numba has read it already.
-    os.environ["NUMBA_CACHE_DIR"] = numba.config.CACHE_DIR = folder
+    os.environ["NUMBA_CACHE_DIR"] = _config.CACHE_DIR = folder
     return True
 
 
