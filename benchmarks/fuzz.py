@@ -410,9 +410,11 @@ READERS: dict[str, Reader] = {
     "json": Reader(_texts(inputs.JSON_LINES), read_words("json"), 2, changed_json),
     "plain brackets": Reader(_texts(inputs.PLAIN), read_unlabelled("plain")),
     "spans": Reader(_texts(inputs.SPANS), read_unlabelled("spans")),
-    "raw text": Reader(_texts(inputs.TEXT), read_raw_text),
+    "raw text": Reader(_texts(inputs.TEXT), read_raw_text, 0.7),
     "constraints": Reader(_texts(inputs.CONSTRAINTS), read_constraints, 1, changed_json),
-    "study": Reader(_texts(inputs.STUDY, inputs.DEPENDENCY_STUDY), read_study_file),
+    "study": Reader(
+        _texts(inputs.STUDY, inputs.DEPENDENCY_STUDY, inputs.BRACKETING_STUDY), read_study_file
+    ),
     "ensemble": Reader(_texts(inputs.ENSEMBLE), read_ensemble_file),
     "vectors": Reader(vector_seeds, read_word_vectors, 2),
     "clusters": Reader(cluster_seeds, read_brown_clusters, 2, changed_clusters),
@@ -599,7 +601,7 @@ def main() -> None:
     total: Counter[str] = Counter()
     cpu = 0.0
     print(
-        "| reader | inputs | faults | CPU seconds | slowest, s | memory at start, MB | peak, MB |"
+        "| reader | inputs | refused | faults | CPU, s | slowest, s (input) | start, MB | peak, MB |"
     )
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for name in names:

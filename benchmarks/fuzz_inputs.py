@@ -113,7 +113,7 @@ STUDY = """\
 title = "A study"
 train = "train.mrg"
 dev = "dev.mrg"
-tests = { other = "other.mrg" }
+test = "test.mrg"
 tags = "gold"
 states = [2, 4]
 seeds = [0]
@@ -146,6 +146,18 @@ dev = "dev.conllu"
 method = "spectral"
 lexical = "lex+fcp"
 states = [2, 6]
+"""
+BRACKETING_STUDY = """\
+kind = "bracketing"
+title = "A third"
+text = "text.tagged"
+tests = { short = "short.mrg", long = "long.mrg" }
+longest = 10
+[[model]]
+method = "metric"
+[[model]]
+name = "branching"
+method = "right"
 """
 ENSEMBLE = """\
 title = "Ensemble"
