@@ -601,7 +601,7 @@ def main() -> None:
     total: Counter[str] = Counter()
     cpu = 0.0
     print(
-        "| reader | inputs | refused | faults | CPU, s | slowest, s (input) | start, MB | peak, MB |"
+        "| reader | inputs | refused | faults | CPU, s | slowest (input) | start, MB | peak, MB |"
     )
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
     for name in names:
