@@ -17,6 +17,7 @@ import subprocess
 import sys
 import types
 import xml.etree.ElementTree
+from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,6 +25,7 @@ import pytest
 
 import eigentree
 from eigentree.cli.app import COMMANDS
+from tests.command_server import CommandServer
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = sorted(
@@ -81,10 +83,12 @@ def commands_of(block: Block) -> list[Command]:
     return commands
 
 
-def run_command(command: Command, folder: Path) -> str:
+def run_command(command: Command, folder: Path, programs: Path | None = None) -> str:
+    """Standard output of a command, with the programs of a folder before all others."""
+    folders = [*([programs] if programs else []), Path(sys.executable).parent]
     environment = {
         **os.environ,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PATH": os.pathsep.join([*map(str, folders), os.environ["PATH"]]),
         "COLUMNS": "100",
         "NO_COLOR": "1",
         "PYTHONIOENCODING": "utf-8",
@@ -103,8 +107,8 @@ def run_command(command: Command, folder: Path) -> str:
     return done.stdout
 
 
-def check_command(command: Command, folder: Path) -> None:
-    printed = run_command(command, folder)
+def check_command(command: Command, folder: Path, programs: Path | None = None) -> None:
+    printed = run_command(command, folder, programs)
     matches = doctest.OutputChecker().check_output(command.expected, printed, FLAGS)
     if command.expected.strip() and not matches:
         pytest.fail(f"$ {command.text}\n{printed}is not\n{command.expected}")
@@ -119,10 +123,19 @@ def check_session(block: Block, page: Path, names: dict[str, object]) -> None:
     assert report == [], "".join(report)
 
 
+@pytest.fixture(scope="module")
+def programs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    server = CommandServer(tmp_path_factory.mktemp("programs"))
+    yield server.folder
+    server.close()
+
+
 @pytest.mark.slow
 @named
-def test_examples_of_a_page_run(page, tmp_path, monkeypatch):
+def test_examples_of_a_page_run(page, programs, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    # Those of the README are run as a user runs them, each in a process of its own.
+    prepared = None if page.name == "README.md" else programs
     names: dict[str, object] = {}
     for block in blocks_of(page):
         if block.language == "console":
@@ -130,7 +143,7 @@ def test_examples_of_a_page_run(page, tmp_path, monkeypatch):
                 if command.text.startswith("cd "):
                     monkeypatch.chdir(command.text.removeprefix("cd "))
                 else:
-                    check_command(command, Path.cwd())
+                    check_command(command, Path.cwd(), prepared)
         elif block.language == "pycon":
             check_session(block, page, names)
 
@@ -197,7 +210,7 @@ def test_the_bibliography_has_every_work():
 
 
 @pytest.mark.slow
-def test_reference_has_every_option():
+def test_reference_has_every_option(programs):
     # By another way than the page is made: the words of the help itself.
     told = (ROOT / "docs/reference.md").read_text("utf-8")
     groups = [verb for verb in COMMANDS if f"\n#### eigentree {verb} " in told]
@@ -207,7 +220,7 @@ def test_reference_has_every_option():
     for verb in verbs:
         section = re.split(r"\n#{2,4} ", told.split(f"### eigentree {verb}\n")[1])[0]
         done = subprocess.run(
-            [Path(sys.executable).with_name("eigentree"), *verb.split(), "--help"],
+            [programs / "eigentree", *verb.split(), "--help"],
             capture_output=True,
             encoding="utf-8",
             env={**os.environ, "COLUMNS": "200"},
