@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 from pathlib import Path
+from threading import Thread
 
 # It runs without site-packages, in 20 ms.
 _CLIENT = """#!{python} -SE
@@ -94,6 +95,7 @@ def _answer(connection: socket.socket) -> int:
     os.environ.clear()
     os.environ.update(environment)
     sys.argv = ["eigentree", *arguments]
+    Thread(target=_end_with, args=(connection,), daemon=True).start()
     code = 0
     try:
         main()
@@ -102,3 +104,9 @@ def _answer(connection: socket.socket) -> int:
     sys.stdout.flush()
     connection.sendall(bytes([code]))
     return code
+
+
+def _end_with(client: socket.socket) -> None:
+    """End this process as its client was ended, which sends nothing more after the request."""
+    client.recv(1)
+    os.kill(os.getpid(), signal.SIGTERM)
