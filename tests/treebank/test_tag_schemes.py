@@ -6,7 +6,13 @@ import pytest
 
 from eigentree.errors import SettingsError
 from eigentree.treebank.io.conllu import Sentence, Word
-from eigentree.treebank.tag_schemes import column_part, parts_of_scheme, scheme_of, tags_of
+from eigentree.treebank.tag_schemes import (
+    column_part,
+    parts_of_scheme,
+    scheme_of,
+    tags_of,
+    with_features,
+)
 
 SENTENCE = Sentence(
     (
@@ -48,3 +54,20 @@ def test_the_treebank_decides():
     assert scheme_of([Sentence((bare._replace(upos="_"),))]) == "xpos"
     # One word is enough.
     assert scheme_of([Sentence((bare._replace(upos="_"), bare._replace(id=2)))]) == "upos"
+
+
+@pytest.mark.parametrize(
+    ("feats", "tag", "expected"),
+    [
+        ("_", "PRON|Case=Nom", "Case=Nom"),
+        ("_", "VERB", "_"),
+        ("_", "AUX|Case=Acc|VerbForm=Inf", "Case=Acc|VerbForm=Inf"),
+        ("Gender=Fem", "PRON|Case=Nom", "Case=Nom|Gender=Fem"),
+        ("Case=Acc|Gender=Fem", "PRON|Case=Nom", "Case=Acc|Gender=Fem"),
+        ("Number=Sing|Gender=Fem", "PRON", "Number=Sing|Gender=Fem"),
+        ("odd", "PRON|Case=Nom", "Case=Nom|odd"),
+        ("_", "|", "_"),
+    ],
+)
+def test_features_of_tags_join_those_of_words(feats, tag, expected):
+    assert with_features(feats, tag) == expected

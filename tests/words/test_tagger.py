@@ -283,3 +283,14 @@ def test_a_real_treebank(treebanks: Path) -> None:
         n_words += len(words)
         n_right += sum(map(str.__eq__, tagger.tag(words), tags))
     assert n_right / n_words > 0.91
+
+
+def test_features_do_not_depend_on_the_segments(monkeypatch):
+    words = ["A", "dog", "--", "3.5", "sees", "it", "."]
+    for length in range(len(words) + 1):
+        whole = tagger_module._features(words[:length])
+        for longest in (1, 2, 3, 10):
+            monkeypatch.setattr(tagger_module, "_MAX_SEGMENT", longest)
+            segments = list(tagger_module._segments(words[:length]))
+            assert [row for _, rows in segments for row in rows] == whole
+            assert [word for some, _ in segments for word in some] == words[:length]

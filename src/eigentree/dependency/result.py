@@ -15,7 +15,7 @@ from eigentree.treebank.io.conllu import (
     Sentence,
     Word,
 )
-from eigentree.treebank.tag_schemes import Column, column_part
+from eigentree.treebank.tag_schemes import Column, column_part, with_features
 
 # Kinds of fall-back, see `eigentree.dependency.parser`.
 DependencyFallback = Literal["coarse", "flat", "split", "empty"]
@@ -119,7 +119,7 @@ def with_tree(
     Parameters
     ----------
     sentence
-        Its tags are kept; untagged words get the tagger's.
+        Its tags are kept; untagged words get the tagger's, with the features that these have.
     result
         The result for the same words.
     column
@@ -128,7 +128,7 @@ def with_tree(
         Whether to add the confidence of each arc to the column MISC.
     """
     tagged = tuple(
-        _tagged(word, column, column_part(tag)) if getattr(word, column) == EMPTY else word
+        _tagged(word, column, tag) if getattr(word, column) == EMPTY else word
         for word, tag in zip(sentence.words, result.tags, strict=True)
     )
     relations = result.relations or [
@@ -151,6 +151,8 @@ def with_tree(
 
 
 def _tagged(word: Word, column: Column, tag: str) -> Word:
+    word = word._replace(feats=with_features(word.feats, tag))
+    tag = column_part(tag)
     return word._replace(upos=tag) if column == "upos" else word._replace(xpos=tag)
 
 

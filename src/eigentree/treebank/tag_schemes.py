@@ -57,6 +57,15 @@ def column_part(tag: str) -> str:
     return tag.partition(_BETWEEN)[0] or tag
 
 
+def with_features(feats: str, tag: str) -> str:
+    """A cell of FEATS with the features of a tag of any scheme that it lacks, sorted by name."""
+    parts = [] if feats == EMPTY else feats.split("|")
+    names = {part.partition("=")[0] for part in parts}
+    _, _, features = tag.partition(_BETWEEN)
+    added = [f"{name}={value}" for name, value in _pairs(features) if name not in names]
+    return "|".join(sorted([*parts, *added], key=str.lower)) if added else feats
+
+
 def scheme_of(sentences: Sequence[Sentence]) -> str:
     """The scheme that a treebank allows: upos with those of `INFORMATIVE` that words have.
 

@@ -145,6 +145,10 @@ def test_sentences_without_features_are_tagged_where_tags_have_some(folder):
         (parsed,) = read(parse("--input-format", form, model="case.egt", input=given).stdout)
         assert "|" not in "".join(parsed.tags("upos"))
         assert kept is None or parsed.tags("upos") == kept
+        # Cells of CoNLL-U input are kept, whatever tags the parser used.
+        predicted = [tag.partition("|")[2] or "_" for tag in record["tags"]]
+        feats = [word.feats for word in parsed.words]
+        assert feats == (predicted if kept is None else ["_"] * len(predicted))
 
 
 BAD = RICH + "1\tx\ttoo few columns\n\n" + RICH + "1\ty\t_\tNOUN\t_\t_\t_\t_\t_\t_\n3\tz\n\n" + RICH
