@@ -134,7 +134,13 @@ def test_several_roots_and_unattached_words_are_under_vroot():
     nodes = '<nt id="n" cat="NP"><edge idref="a"/></nt><nt id="m" cat="VP"><edge idref="b"/></nt>'
     (record,) = read(sentence(words, nodes))
     assert format_tree(record.tree) == "(VROOT (NP (X a)) (VP (Y b)) ($, ,))"
-    assert read("<corpus><body><s id='e'/><s/></body></corpus>")[0][:3] == (None, 1, None)
+    assert read("<corpus><body><s id='e'><graph/></s></body></corpus>")[0][:3] == (None, 1, None)
+
+
+def test_a_secondary_edge_to_nothing_costs_no_tree():
+    word = A.replace("/>", '><secedge label="SB" idref="gone"/><secedge idref="a"/></t>')
+    (record,) = read(sentence(word))
+    assert (format_tree(record.tree), record.n_secondary) == ("(VROOT (X a))", 1)
 
 
 def test_spaces_brackets_and_references_in_values():
@@ -154,6 +160,8 @@ BAD = {
         '<s id="s9"><graph>\n  </terminals></graph></s>\n',
         "malformed XML: mismatched tag (sentence s9)",
     ),
+    "no graph": ('<s id="s9"/>', "<s> has no <graph> (sentence s9)"),
+    "text": ('<s id="s9">Tee wird kalt</s>', "<s> has no <graph> (sentence s9)"),
     "no word": (
         sentence('\n<t id="a" pos="X"/>', name="s9"),
         "<t> a has no word (sentence s9)",
@@ -221,6 +229,8 @@ def test_places_are_of_the_file():
     [
         (START + GOOD, "4:1: the text ends before the </corpus> of this line; it may be cut off"),
         (START + GOOD[:-6], "the text ends before </s>"),
+        (START + "<!-- " + GOOD + END, "10:1: the text ends within the <!-- of this line"),
+        (f"<corpus>{PLAIN[:20]}<![CDATA[", "1:1: the text ends within the <!.CDATA. of this line"),
     ],
 )
 def test_a_text_that_is_cut_off_is_reported(text, problem):

@@ -148,6 +148,7 @@ class _Cutter:
         self._text: list[str] = []
         self._begun: tuple[int, int] | None = None  # where a sentence begins
         self._spoiled: Problem | None = None
+        self._skipping = "", 0  # how a comment or the like begins, and its line
         self._open: list[tuple[str, int]] = []  # corpora that have begun, with their lines
 
     def parts(self) -> Iterator[_Cutting]:
@@ -182,10 +183,15 @@ class _Cutter:
                     if skipped := found["skip"]:
                         self._take(found.end())
                         awaited = _ENDS.get(skipped) or _REST_OF_TYPE
+                        self._skipping = skipped, number
                         continue
                     in_tag = found["tag"]
                     yield from self._start_of_tag(in_tag)
                     tag_text.append(self._take(found.end()))
+        if awaited:
+            start, line_number = self._skipping
+            what = f"the text ends within the {start} of this line; what follows it is not read"
+            yield _Cutting("", line_number, 1, Problem(self._name, line_number, 1, what, ""))
         if self._begun is not None:
             yield self._unfinished("the text ends before </s>")
         if self._open:
@@ -306,6 +312,7 @@ class _Sentence:
         self._nonterminals: dict[str, _Element] = {}
         self._edges: list[_Edge] = []
         self._current: _Element | None = None
+        self._has_graph = False
         self._parser = expat.ParserCreate()
         self._parser.StartElementHandler = self._start
 
@@ -344,6 +351,8 @@ class _Sentence:
                 self._edges.append(_Edge(len(self._nonterminals) - 1, target, label, line))
         elif tag == "s":
             self.name = attributes.get("id", "")
+        elif tag == "graph":
+            self._has_graph = True
 
     def _add(self, known: dict[str, _Element], element: _Element, needed: tuple[str, ...]) -> None:
         tag = "t" if known is self._terminals else "nt"
@@ -362,6 +371,8 @@ class _Sentence:
         known[key] = self._current = element
 
     def _graph(self) -> SyntaxGraph:
+        if not self._has_graph:
+            raise _SentenceError("<s> has no <graph>", 1)
         keys = list(self._nonterminals)
         parents: dict[str, tuple[str, str]] = {}
         for edge in self._edges:
