@@ -8,8 +8,8 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing import get_context, parent_process
-from typing import Any
+from multiprocessing import active_children, get_context, parent_process
+from typing import Any, NoReturn
 
 WORKER_EXITED = "a worker process exited unexpectedly (possibly out of memory); use fewer jobs"
 
@@ -20,7 +20,7 @@ def worker_pool(
 ) -> Iterator[ProcessPoolExecutor]:
     """Worker processes that exit with their parent process, and at the end of the block.
 
-    Work that has not started by then is cancelled.
+    Work that has not started by then is cancelled.  SIGTERM ends the block with `SystemExit`.
 
     Parameters
     ----------
@@ -36,9 +36,33 @@ def worker_pool(
         initargs=(start, arguments),
     )
     try:
-        yield pool
+        with _exit_at_sigterm():
+            yield pool
+    except SystemExit:
+        for worker in active_children():
+            worker.terminate()
+        raise
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _exit_at_sigterm() -> Iterator[None]:
+    """Leave Python in order at SIGTERM, which would leave the semaphores of the workers behind."""
+    is_default = threading.current_thread() is threading.main_thread() and (
+        signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+    )
+    if is_default:
+        signal.signal(signal.SIGTERM, _exit)
+    try:
+        yield
+    finally:
+        if is_default:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _exit(number: int, _: object) -> NoReturn:
+    raise SystemExit(128 + number)
 
 
 def begin(start: Callable[..., object], arguments: tuple[object, ...]) -> None:

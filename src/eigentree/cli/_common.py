@@ -77,7 +77,10 @@ def error_boundary(work: Callable[[], object], *, debug: bool) -> object:
         raise typer.Exit(FAILED) from None
     except OSError as error:
         summary = f"{type(error).__name__}: {error} (add --debug for a traceback)"
-        if _lacks_room(error):
+        if error.errno == errno.EBADF:
+            _discard_output()
+            summary = "the output can't be written: standard output is closed"
+        elif _lacks_room(error):
             _discard_output()  # what is left in it would fail again
             summary = f"the output can't be written: {error.strerror}"
         _report(summary, debug)

@@ -11,13 +11,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from io import TextIOWrapper
 from typing import Annotated, Any, NamedTuple
 
 import typer
 
 from eigentree.cli._commands import Command, Group
 from eigentree.cli._common import error_boundary
+from eigentree.cli._streams import prepare_streams
 
 
 class Row(NamedTuple):
@@ -146,10 +146,7 @@ def eigentree(
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave Python with the exit code."""
-    stream = sys.stdout
-    if isinstance(stream, TextIOWrapper) and stream.encoding.lower() not in ("utf-8", "utf8"):
-        # Input is UTF-8, and so is output, whatever the terminal's locale.
-        stream.reconfigure(encoding="utf-8")
+    prepare_streams()
     app(_debug_first(sys.argv[1:] if arguments is None else arguments), prog_name="eigentree")
 
 

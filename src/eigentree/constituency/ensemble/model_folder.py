@@ -19,6 +19,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from eigentree._core.part_files import remove_abandoned
 from eigentree.constituency.calibration import Calibrations, from_arrays, to_arrays
 from eigentree.constituency.ensemble.config import EnsembleConfig, make_config
 from eigentree.constituency.ensemble.parser import BATCH, LOW_MEMORY_BATCH, EnsembleParser
@@ -138,9 +139,7 @@ def tidy(folder: Path, members: Iterable[str], rerankers: Iterable[str]) -> None
         for path in example.parent.glob(f"*{example.suffix}"):
             if path not in kept:
                 path.unlink()
-    # Temporary files of processes that were killed.
-    for path in folder.rglob(f".*{index_path(folder).suffix}.*.part"):
-        path.unlink()
+    remove_abandoned(folder, f"**/.*{index_path(folder).suffix}.*.part")
 
 
 def save_index(

@@ -14,7 +14,6 @@ import io
 import lzma
 import os
 import re
-import secrets
 import shutil
 import sys
 import zlib
@@ -23,6 +22,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, Literal, NamedTuple, TextIO, cast, overload
 
 from eigentree._core.arguments import check_type, listed
+from eigentree._core.part_files import new_part_file
 from eigentree._core.printable import visible
 from eigentree.errors import EigentreeError, TreebankFormatError
 
@@ -394,14 +394,16 @@ def _write_whole(path: str | Path, binary: bool) -> Iterator[IO[Any]]:
     # A link keeps pointing where it points: its target is what gets replaced.
     target = Path(os.path.realpath(path))
     replaces = not target.exists() or target.is_file()
-    written = (
-        target.with_name(f".{target.name}.{secrets.token_hex(4)}.part") if replaces else target
-    )
     if target.is_file() and not os.access(target, os.W_OK):
         # Renaming would replace it, since that is a matter of the folder.
         raise EigentreeError(f"{path}: can't be written: it is write-protected")
+    options: dict[str, Any] = {} if binary else {"encoding": "utf-8", "newline": "\n"}
+    written, mode = target, "b" if binary else ""
     try:
-        stream = _open_new(written, binary, exclusive=replaces)
+        if replaces:
+            written, stream = new_part_file(target, mode, **options)
+        else:
+            stream = target.open("w" + mode, **options)
     except OSError as error:
         raise EigentreeError(f"{path}: can't be written: {error.strerror or error}") from error
     try:
@@ -415,10 +417,3 @@ def _write_whole(path: str | Path, binary: bool) -> Iterator[IO[Any]]:
         if replaces:
             written.unlink(missing_ok=True)
         raise
-
-
-def _open_new(path: Path, binary: bool, *, exclusive: bool) -> IO[Any]:
-    mode = "x" if exclusive else "w"
-    if binary:
-        return path.open(mode + "b")
-    return path.open(mode, encoding="utf-8", newline="\n")
