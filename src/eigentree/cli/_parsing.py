@@ -312,6 +312,16 @@ def model_path(given: str | None, usual: str) -> str:
     return str(bundled_path(usual) if given is None else resolve_model(given))
 
 
+def model_files(model: str) -> list[str]:
+    """The file of a model, or all files of an ensemble."""
+    from eigentree.model_file import ENSEMBLE_INDEX
+
+    folder = Path(model)
+    if not (folder / ENSEMBLE_INDEX).is_file():
+        return [model]
+    return [str(path) for path in folder.rglob("*.egt")]
+
+
 def open_parser(model: str) -> ConstituencyParser | EnsembleParser:
     """The constituency parser of a model file, or of the folder of an ensemble."""
     if Path(model).is_dir():

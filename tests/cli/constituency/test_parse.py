@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 
 import pytest
 
@@ -173,6 +174,13 @@ def test_options_that_do_not_fit(model, sentences, options, message):
     code, out, err = run_verb("parse", "-m", model, sentences, *options)
     assert (code, out) == (2, "")
     assert message in err
+
+
+def test_a_folder_that_is_no_ensemble_is_not_searched(sentences, tmp_path, monkeypatch):
+    monkeypatch.setattr(Path, "rglob", lambda *_: pytest.fail("a folder was searched"))
+    code, out, err = run_verb("parse", "-m", tmp_path, sentences, "-o", tmp_path / "new")
+    assert (code, out) == (2, "")
+    assert err.startswith(f"eigentree: {tmp_path}: has no ensemble.egt; it is not an ensemble")
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ from eigentree.cli._parsing import (
     Rendered,
     Sink,
     format_of_input,
+    model_files,
     model_path,
     read_input,
     reported,
@@ -188,7 +189,7 @@ def parse(
     inputs = [*(files or []), *([constraints] if constraints else [])]
     check_inputs(inputs)
     for written in (output_file, *([] if marginals is None else [marginals])):
-        check_output(written, [model, *map(str, Path(model).rglob("*.egt")), *inputs])
+        check_output(written, [*model_files(model), *inputs])
     if marginals is not None and Path(marginals).resolve() == Path(output_file).resolve():
         raise SettingsError(f"{marginals}: can't hold both trees and marginals; name another file")
     if kbest is not None and output_format not in ("brackets", "json"):
