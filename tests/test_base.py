@@ -22,7 +22,7 @@ def test_bundled_models_are_opened_by_name():
 def test_files_that_are_no_parsers_are_refused(tmp_path):
     save_model(tmp_path / "a.egt", {"kind": "automaton"}, {"a": np.zeros(2)})
     assert kind_of(tmp_path / "a.egt") == "automaton"
-    with pytest.raises(ModelFileError, match="kind 'automaton'; expected one of parser, "):
+    with pytest.raises(ModelFileError, match="kind 'automaton'; expected 'parser' or "):
         load(tmp_path / "a.egt")
     with pytest.raises(ModelFileError, match="can't be read"):
         load(tmp_path / "missing.egt")

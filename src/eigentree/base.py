@@ -13,14 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from importlib import import_module
-from numbers import Integral
 from pathlib import Path
 from typing import Any, ClassVar, Generic, NamedTuple, Protocol, Self, TypeVar
 
-from eigentree._core.arguments import check_type
+from eigentree._core.arguments import check_jobs
 from eigentree._core.batching import batches, map_batches
 from eigentree.data.catalogue import bundled_path, model_names, resolve_model
-from eigentree.errors import ModelFileError, SettingsError, check_range
+from eigentree.errors import ModelFileError, SettingsError
 from eigentree.model_file import open_model, wrong_kind
 from eigentree.sentence_input import SentenceLike, Words, checked_sentences, unpack
 from eigentree.tokenisation.scheme import TokenisationScheme, scheme_of_parser
@@ -174,7 +173,7 @@ class SentenceParser(ABC, Generic[R]):
         TypeError
             When `sentences` is a string, or one of them neither text nor a list nor a pair.
         SettingsError
-            When `jobs` is less than 1, and as of `parse`.  A note names the sentence.
+            When `jobs` is less than 1 or above 1024, and as of `parse`.  A note names the sentence.
         WorkerError
             When a worker process exits unexpectedly.
 
@@ -182,8 +181,7 @@ class SentenceParser(ABC, Generic[R]):
         ----
         Processes take a second or so to start, so they pay off from some hundred sentences on.
         """
-        check_type(jobs, Integral, "jobs", "an integer")
-        check_range(1, jobs=jobs)
+        check_jobs(jobs)
         waiting = checked_sentences(sentences)
         n_parsed = 0
         try:

@@ -63,6 +63,11 @@ class Other:
         (lambda: binarise("(S a)"), r"tree must be a Tree \(got str '\(S a\)'\)"),
         (lambda: format_tree(None), r"a result without a parse has None \(got NoneType\)"),
         (lambda: Constraints(["a"]), r"constraints must be a list of .* \(item 1 is str 'a'\)"),
+        (
+            lambda: demo_parser().parse(["dog"], kbest=10**30),
+            "kbest is .*; it must be at least 1 and",
+        ),
+        (lambda: list(demo_parser().parse_many([], jobs=10**30)), "jobs is .* and below 1025"),
         (lambda: Constraints.of(None), "required is None; expected a list of"),
         (lambda: Constraints((("a",),)), "a constraint is .*; expected its kind, start, end"),
     ],

@@ -96,7 +96,7 @@ def test_words_that_mean_nothing_end_with_two(verb, capsys, wrong):
         ),
         (
             "parse -j x",
-            "--jobs must be a whole number, 1 or more (got x); see eigentree parse --help",
+            "--jobs must be between 1 and 1024 (got x); see eigentree parse --help",
         ),
         (
             "parse --threshold x",

@@ -96,6 +96,17 @@ def test_good_lines_before_a_prefix_without_a_value_are_told(text, tmp_path):
     assert "asked.txt:2: the prefix has value zero, so no symbol can follow it" in err
 
 
+def test_a_byte_that_is_no_text_costs_one_sequence(text, tmp_path):
+    path, given = tmp_path / "model.egt", tmp_path / "given.txt"
+    run_verb("automaton", "train", text, "-o", path, "--states", "1")
+    given.write_bytes(b"a\na \0 b\n\xff\nb\n")
+    code, out, err = run_verb("automaton", "score", given, "--model", path)
+    assert code == 2
+    assert [row.split("\t")[0] for row in out.splitlines()[1:]] == ["1", "4"]
+    assert "given.txt:2:3: NUL byte" in err
+    assert "given.txt:3:1: byte 0xff is not UTF-8" in err
+
+
 @pytest.mark.parametrize("options", [(), ("--rank", "3"), ("--order", "2")])
 def test_hidden_markov_models_are_counted_from_tagged_sentences(options, tmp_path):
     tagged, path, words = (tmp_path / name for name in ("tagged.txt", "tags.egt", "words.txt"))

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Integral
 from typing import Any, TypeVar
 
 from eigentree._core.printable import shown
+from eigentree.errors import check_range
+
+MAX_JOBS = 1024  # processes or threads
 
 Item = TypeVar("Item")
 _PLAIN = (str, bytes, int, float, type(None))
@@ -31,6 +35,17 @@ def check_type(value: object, expected: type | tuple[type, ...], name: str, what
     """
     if not isinstance(value, expected):
         raise TypeError(f"{name} must be {what} (got {_type_of(value)})")
+
+
+def check_jobs(jobs: int) -> None:
+    """Refuse a number of processes that isn't one from 1 to `MAX_JOBS`.
+
+    Raises
+    ------
+    TypeError, SettingsError
+    """
+    check_type(jobs, Integral, "jobs", "an integer")
+    check_range(1, MAX_JOBS + 1, jobs=jobs)
 
 
 def listed(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 
 MAX_SHOWN = 60
+_LINE_BREAK = re.compile("[\t-\r\x1c-\x1f\x85\u2028\u2029]")
 _ISOLATE, _POP_ISOLATE = "\u2068", "\u2069"
 _RIGHT_TO_LEFT = {"R", "AL", "AN"}  # Unicode's bidirectional classes
 _MAX_CODE_POINTS = 6
@@ -33,6 +35,11 @@ def _symbol(character: str) -> str:
         if reorders or is_control or code & 0xFFFE == 0xFFFE
         else character
     )
+
+
+def one_line(text: str) -> str:
+    """A text with blanks for tabs and line ends, by whatever characters a reader splits lines."""
+    return text if text.isprintable() else _LINE_BREAK.sub(" ", text)
 
 
 def shown(value: object) -> str:

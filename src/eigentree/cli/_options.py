@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
+from eigentree._core.arguments import MAX_JOBS
 from eigentree.errors import SettingsError
 
 OnError = Literal["raise", "skip"]
@@ -50,10 +51,16 @@ SeedOption = Annotated[
     int, typer.Option("--seed", min=0, help="Random seed; the same seed gives the same bytes.")
 ]
 JobsOption = Annotated[
-    int, typer.Option("--jobs", "-j", min=1, help="Number of processes; the result is the same.")
+    int,
+    typer.Option(
+        "--jobs", "-j", min=1, max=MAX_JOBS, help="Number of processes; the result is the same."
+    ),
 ]
 ThreadsOption = Annotated[
-    int, typer.Option("--jobs", "-j", min=1, help="Number of threads; the result is the same.")
+    int,
+    typer.Option(
+        "--jobs", "-j", min=1, max=MAX_JOBS, help="Number of threads; the result is the same."
+    ),
 ]
 QuietOption = Annotated[bool, typer.Option("--quiet", "-q", help="Print errors only.")]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]

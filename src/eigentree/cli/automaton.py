@@ -29,6 +29,7 @@ from eigentree.errors import GrammarError, SettingsError, counted
 
 if TYPE_CHECKING:
     from eigentree.automata.model import OperatorModel
+    from eigentree.treebank.io.brackets import OnError
     from eigentree.treebank.io.sentences import InputFormat, TaggedSentence
 
 END = "<end>"
@@ -178,8 +179,8 @@ def train(
     if method == "hmm":
         _train_hidden_markov(inputs, output, order, rank, seed, quiet)
         return
-    given = [sequence for _, sequence in read(inputs)]
-    held_out = None if dev is None else [sequence for _, sequence in read([dev])]
+    given = [sentence.words for _, sentence in _read(inputs, "tokens")]
+    held_out = None if dev is None else [each.words for _, each in _read([dev], "tokens")]
     # Held-out sequences may have other symbols, to which the back-off gives a value.
     symbols = sorted(
         {symbol for part in (given, held_out or []) for each in part for symbol in each}
@@ -262,7 +263,8 @@ def score(
 
     The output is a tab-separated table with a header.  Each sequence has the logarithm of its
     absolute value in nats, and the sign.  With --next, a sequence is a prefix, and the most
-    probable next symbols are printed with their probabilities; <end> is the end.
+    probable next symbols are printed with their probabilities; <end> is the end.  An unreadable
+    sequence has a number but no row and is reported, and the exit code is 2.
     """
     from eigentree.automata.hidden_markov import HiddenMarkovModel
     from eigentree.automata.model_file import load_automaton
@@ -280,7 +282,9 @@ def score(
     errors = InputErrors()
     with write_whole(output_file) as out:
         out.write("sequence\tnext\tprobability\n" if following else "sequence\tlog_value\tsign\n")
-        for number, (place, sequence) in enumerate(read(inputs), start=1):
+        for number, (place, sequence) in enumerate(_readable(inputs, errors), start=1):
+            if sequence is None:
+                continue
             if not following or isinstance(trained, HiddenMarkovModel):
                 log_value, sign = trained.value(sequence)
                 out.write(f"{number}\t{log_value:.6f}\t{sign}\n")
@@ -302,23 +306,29 @@ def _following(
         yield names[at], float(probability[at])
 
 
-def read(files: list[str]) -> Iterator[tuple[str, list[str]]]:
-    """The sequences of files, each with its file and line."""
-    for place, sentence in _read(files, "tokens"):
-        yield place, sentence.words
+def _readable(files: list[str], errors: InputErrors) -> Iterator[tuple[str, list[str] | None]]:
+    """The sequences of files, each with its file and line; None for one that can't be read."""
+    for place, sentence in _read(files, "tokens", skip=True):
+        if sentence.problem is not None:
+            errors.report(str(sentence.problem))
+        yield place, sentence.words if sentence.problem is None else None
 
 
-def _read(files: list[str], form: InputFormat) -> Iterator[tuple[str, TaggedSentence]]:
+def _read(
+    files: list[str], form: InputFormat, *, skip: bool = False
+) -> Iterator[tuple[str, TaggedSentence]]:
     from eigentree.treebank.io.recognition import recognise_trees_in_text
     from eigentree.treebank.io.sentences import read_sentences
     from eigentree.treebank.io.text_files import displayed_name, open_text
 
     for file in files:
         name = displayed_name(file)
-        with open_text(file, notice=notice) as lines:
+        with open_text(file, keep_bad_bytes=skip, notice=notice) as lines:
             found = recognise_trees_in_text(lines) if form == "tagged" else None
             text: Iterable[str] = lines if found is None else found.lines
+            form_of_file = form
             if found is not None and found.format is not None:
-                form = "conllu" if found.format == "conllu" else "trees"
-            for sentence in read_sentences(text, form, name=name):
+                form_of_file = "conllu" if found.format == "conllu" else "trees"
+            on_error: OnError = "skip" if skip else "raise"
+            for sentence in read_sentences(text, form_of_file, name=name, on_error=on_error):
                 yield f"{name}:{sentence.line}", sentence

@@ -22,6 +22,8 @@ from eigentree.treebank.tree import Tree, spans_of_nodes
 # Restrictions that may be relaxed to get a tree, see `eigentree.constituency.parser`.
 Fallback = Literal["threshold", "memory", "coarse", "tags", "flat", "split", "empty", "constraints"]
 
+KBEST_LIMIT = 2**31  # kernels count in 64 bits and multiply
+
 
 class Bracket(NamedTuple):
     """A labelled span of a parse and its confidence.
@@ -296,7 +298,7 @@ def check_kbest(kbest: int | None) -> None:
     """Check that a number of trees is valid."""
     check_type(kbest, (Integral, type(None)), "kbest", "an integer or None")
     if kbest is not None:
-        check_range(1, kbest=kbest)
+        check_range(1, KBEST_LIMIT, kbest=kbest)
 
 
 def check_minimum(minimum: float | None) -> None:

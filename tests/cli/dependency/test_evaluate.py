@@ -125,6 +125,15 @@ def test_punctuation_alone_has_no_score_and_no_interval(files):
     assert tests["uas"]["interval"] == [0.0, 0.0]
 
 
+def test_a_row_of_the_table_is_one_line(files):
+    name = "a\tb\u2028c\x1cd"
+    names = files(gold=GOLD.replace("= one", f"= {name}"), parsed=PARSED)
+    done = evaluate(*names, "--per-sentence", "-")
+    rows = done.stdout.splitlines()
+    assert len({row.count("\t") for row in rows}) == 1
+    assert rows[1].split("\t")[2] == "a b c d"
+
+
 def test_without_gold_trees_there_is_nothing_to_score(files):
     names = files(gold="", parsed=PARSED)
     done = evaluate(*names)

@@ -13,6 +13,7 @@ from eigentree.evaluation.tables.table import (
     first_problems,
     interval_in_percent,
     percent,
+    tab_separated,
 )
 
 BARE = "without punctuation"
@@ -122,14 +123,14 @@ _SENTENCE_COLUMNS = (
 
 def attachment_rows(systems: Sequence[ScoredAttachment]) -> Iterator[str]:
     """A line of tab-separated values for each sentence of each system, after a header."""
-    yield "\t".join(_SENTENCE_COLUMNS)
+    yield tab_separated(_SENTENCE_COLUMNS)
     for system in systems:
         for one, place in zip(system.result.sentences, system.places, strict=True):
             cells = [system.name, one.number, one.sent_id or "", place, one.status]
             for tally in (one.all, one.bare):
                 shares = ("" if each is None else f"{each:.6g}" for each in (tally.uas, tally.las))
                 cells += [tally.words, tally.heads, tally.arcs, *shares]
-            yield "\t".join(map(str, (*cells, one.reason)))
+            yield tab_separated((*cells, one.reason))
 
 
 def attachment_json(

@@ -16,6 +16,7 @@ from eigentree.evaluation.tables.table import (
     first_problems,
     interval_in_percent,
     percent,
+    tab_separated,
 )
 
 
@@ -163,7 +164,7 @@ _SENTENCE_COLUMNS = (
 
 def sentence_rows(systems: Sequence[Scored]) -> Iterator[str]:
     """A line of tab-separated values for each sentence of each system, after a header."""
-    yield "\t".join(_SENTENCE_COLUMNS)
+    yield tab_separated(_SENTENCE_COLUMNS)
     for system in systems:
         for one, place in zip(system.result.sentences, system.places, strict=True):
             figures = (
@@ -172,7 +173,7 @@ def sentence_rows(systems: Sequence[Scored]) -> Iterator[str]:
             )
             cells = (system.name, one.number, place, one.status, one.length, one.words, one.gold)
             rest = (one.crossing, one.tags, int(one.exact), int(one.flat), one.reason)
-            yield "\t".join(map(str, (*cells, one.parsed, one.matched, *figures, *rest)))
+            yield tab_separated((*cells, one.parsed, one.matched, *figures, *rest))
 
 
 def as_json(gold: str, systems: Sequence[Scored], test: PairedTest | None) -> dict[str, Any]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from eigentree._core.printable import columns, isolated
+from eigentree._core.printable import columns, isolated, one_line
 
 NOT_DEFINED = "n/a"
 LISTED_PROBLEMS = 20
@@ -42,6 +42,11 @@ def percent(fraction: float | None) -> str:
 def interval_in_percent(ends: Sequence[float] | None) -> str:
     """The ends of an interval in percent; ``n/a`` for None."""
     return NOT_DEFINED if ends is None else " to ".join(map(percent, ends))
+
+
+def tab_separated(cells: Iterable[object]) -> str:
+    """A row of tab-separated values, which is one line whatever names and messages hold."""
+    return "\t".join(one_line(str(cell)) for cell in cells)
 
 
 def first_problems(lines: Sequence[str], max_lines: int = LISTED_PROBLEMS) -> Iterator[str]:

@@ -11,6 +11,7 @@ from eigentree.evaluation.tables.table import (
     first_problems,
     format_table,
     percent,
+    tab_separated,
 )
 from eigentree.evaluation.unlabelled import (
     CONVENTIONS,
@@ -118,8 +119,8 @@ def sentence_rows(result: UnlabelledResult, places: Sequence[str]) -> Iterator[s
 
     Counts of spans include the whole sentence; F1 excludes it and is empty for one word.
     """
-    yield "\t".join(_COLUMNS)
+    yield tab_separated(_COLUMNS)
     for one, place in zip(result.sentences, places, strict=True):
         f1 = f"{one.f1:.6g}" if one.length > 1 else ""
         cells = (one.number, place, one.status, one.length, one.matched, one.gold, one.parsed)
-        yield "\t".join(map(str, (*cells, f1, one.reason)))
+        yield tab_separated((*cells, f1, one.reason))

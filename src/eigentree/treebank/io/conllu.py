@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
+from eigentree._core.printable import one_line
 from eigentree.errors import SettingsError, TreebankFormatError, counted
 from eigentree.treebank.io.brackets import OnError
 from eigentree.treebank.io.recognition import recognise, wrong_kind
@@ -52,8 +53,6 @@ _COUNT = r"[1-9][0-9]{0,8}"  # Python refuses to read numbers of thousands of di
 _NUMBER = re.compile(rf"-?(?:0|{_COUNT})")
 _RANGE = re.compile(rf"({_COUNT})-({_COUNT})")
 _EMPTY_NODE = re.compile(rf"(0|{_COUNT})\.({_COUNT})")
-# What can't be in a comment of one line, by whatever characters its reader splits lines; and tabs.
-_LINE_BREAK = re.compile("[\t-\r\x1c-\x1f\x85\u2028\u2029]")
 _COMMENT = re.compile(r"#\s*(sent_id|text)\s*=\s*(.*)")
 _SHOWN_OF_CYCLE = 10  # words of a cycle that a message names
 
@@ -284,7 +283,7 @@ def new_sentence(
 
 
 def _text_comment(text: str) -> str:
-    return f"# text = {_LINE_BREAK.sub(' ', text)}"
+    return f"# text = {one_line(text)}"
 
 
 class ConlluRecord(NamedTuple):
