@@ -266,7 +266,16 @@ def test_the_demonstration_runs(tmp_path):
     f1 = re.search(r"^F1, % +([\d.]+)", printed, re.MULTILINE)
     assert f1 is not None, printed
     assert 80 < float(f1[1]) < 100
-    assert len(re.findall(r"^confidence \d+ %$", printed, re.MULTILINE)) == 3
+    assert (
+        len(
+            re.findall(
+                r"^confidence \d+ % \(whole tree\), \d+ % \(mean of brackets\)$",
+                printed,
+                re.MULTILINE,
+            )
+        )
+        == 3
+    )
     drawing = xml.etree.ElementTree.parse(tmp_path / "text.svg")
     words = {text.text for text in drawing.iter("{http://www.w3.org/2000/svg}text")}
     assert words >= {"S", "NP", "VP", "children"}

@@ -112,7 +112,14 @@ def test_json_tells_unreadable_from_empty(model, tmp_path):
 def test_drawings(model, sentences):
     code, out, _ = run_verb("parse", "-m", model, sentences, "--output-format", "drawing")
     assert code == 0
-    assert len(re.findall(r"^confidence \d+ %$", out, re.MULTILINE)) >= 1
+    assert (
+        len(
+            re.findall(
+                r"^confidence \d+ % \(whole tree\), \d+ % \(mean of brackets\)$", out, re.MULTILINE
+            )
+        )
+        >= 1
+    )
     assert "confidence unknown, fall-back: flat" in out
     for word in ("dog", "????", "😀"):
         assert word in out

@@ -26,7 +26,10 @@ def test_a_tree_appears_while_one_types(page):
     words = page.locator("#frame .word text").all_text_contents()
     assert words == ["She", "said", "that", "the", "children", "were", "sleeping", "."]
     assert labels(page)[0] == "S"
-    assert re.match(r"8 words · confidence \d+", page.locator("#facts").text_content())
+    assert re.match(
+        r"8 words · whole tree \d+ % · mean of brackets \d+ %",
+        page.locator("#facts").text_content(),
+    )
     page.click("#clear")
     page.wait_for_selector("#welcome", state="visible")
     assert page.locator("#work").is_hidden()

@@ -121,12 +121,16 @@ def in_graph(
 
 
 def in_drawing(result: ParseResult) -> str:
-    """A parse as a drawing with its confidence."""
+    """A parse as a drawing with the confidence of the whole tree and the mean of its brackets."""
     from eigentree.drawing.tree_text import draw_text
 
     if result.tree is None:
         return ""
-    confidence, _ = confidences(result)
-    percent = "unknown" if confidence is None else f"{100 * confidence:.0f} %"
+    mean, whole = confidences(result)
+    known = [
+        f"{100 * value:.0f} % ({what})"
+        for what, value in (("whole tree", whole), ("mean of brackets", mean))
+        if value is not None
+    ]
     mark = f", fall-back: {result.fallback}" if result.fallback else ""
-    return f"{draw_text(result.tree)}\nconfidence {percent}{mark}\n"
+    return f"{draw_text(result.tree)}\nconfidence {', '.join(known) or 'unknown'}{mark}\n"

@@ -268,7 +268,8 @@ export class ParsePage {
 
   #option({ record, error, surface }, i) {
     const isChosen = i === this.state.sentence;
-    const mark = error ? "!" : percent(confidencesOf(record).confidence);
+    const { exact } = confidencesOf(record);
+    const mark = error ? "!" : exact === null ? "" : percent(exact);
     return html(
       "li",
       {

@@ -179,8 +179,8 @@ export class Views {
     this.drawing = this.#tree;
     const { confidence, exact, isCalibrated } = confidencesOf(record);
     const facts = [counted(words.length)];
-    if (confidence !== null) facts.push(`confidence ${percent(confidence)}`);
-    if (exact !== null) facts.push(`whole tree correct: ${percent(exact)}`);
+    if (exact !== null) facts.push(`whole tree ${percent(exact)}`);
+    if (confidence !== null) facts.push(`mean of brackets ${percent(confidence)}`);
     if (confidence !== null) facts.push(isCalibrated ? "calibrated" : "not calibrated");
     this.#summarise(facts.join(" · "), record.fallback);
   }
@@ -238,7 +238,7 @@ export class Views {
       });
       this.#put(drawing, words);
       const facts = [counted(words.length)];
-      if (confidence != null) facts.push(`confidence ${percent(confidence)}`);
+      if (confidence != null) facts.push(`mean confidence of arcs ${percent(confidence)}`);
       this.#summarise(facts.join(" · "), record.fallback);
     };
   }
