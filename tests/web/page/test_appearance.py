@@ -136,6 +136,8 @@ def test_the_choice_of_a_model_looks_like_one(open_page, service, scheme):
 def test_every_view_opens_whole(open_page, width):
     """Nothing is cut off at the side, of a sentence of common length."""
     page = open_page(size={"width": width, "height": 740})
+    tops = [page.locator(name).bounding_box()["y"] for name in ("#theme", "#help")]
+    assert tops[0] == tops[1]
     write(page, OLD_MAN)
     frame = "() => { const f = document.querySelector('#frame');"
     frame += " return f.scrollWidth - f.clientWidth; }"

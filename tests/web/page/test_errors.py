@@ -12,6 +12,7 @@ def test_errors_are_shown_and_recovered_from(open_page):
     page.wait_for_selector("#error", state="visible")
     told = page.locator("#error-message").text_content()
     assert told == "At most 250 tokens per sentence are allowed (got 300)."
+    assert page.locator("#retry").is_hidden()
     write(page, SLEEPING)
     page.wait_for_selector("#error", state="hidden")
     page.route("**/api/parse", lambda route: route.abort())

@@ -32,7 +32,8 @@ function showError(error, again = null) {
   byId("error-message").textContent =
     error instanceof api.ServiceError ? error.message : `Internal error of the page: ${error.message}`;
   const retry = byId("retry");
-  retry.hidden = again === null;
+  const isRefused = error.status >= 400 && error.status < 500; // it would be refused again
+  retry.hidden = again === null || isRefused;
   retry.onclick = () => {
     showError(null);
     document.querySelector("main").focus(); // the button is hidden
