@@ -10,7 +10,7 @@ import pytest
 
 from eigentree.cli import _common
 from eigentree.cli._files import note_waiting
-from eigentree.cli._parsing import DelayedErrors, InputSentence, count_sentences, text_lines
+from eigentree.cli._parsing import DelayedErrors, InputSentence, _text_lines, count_sentences
 
 
 def sentence(number):
@@ -77,9 +77,9 @@ def test_waiting_for_a_terminal_is_noted(monkeypatch, capsys, inputs, is_termina
 
 def test_a_note_on_the_format_is_no_error(capsys):
     lines = ["1\tThe\tthe\tDET\tDT\t_\t0\troot\t_\t_\n"]
-    assert list(text_lines(lines, "in", quiet=True)) == lines
+    assert list(_text_lines(lines, "in", quiet=True)) == lines
     assert capsys.readouterr().err == ""
-    assert list(text_lines(lines, "in")) == lines
+    assert list(_text_lines(lines, "in", quiet=False)) == lines
     assert "in looks like CoNLL-U, but is read as raw text" in capsys.readouterr().err
 
 
