@@ -1,4 +1,4 @@
-"""Closed standard streams, and names of files that the locale has no characters for."""
+"""Closed standard streams, names of files outside the locale, and limits of memory."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from tests.demo import run_verb
 
 CLOSED = "eigentree: the output can't be written: standard output is closed\n"
 TREE = "(S (NP (DT The) (NN dog)) (VP (VB slept)))\n"
@@ -54,3 +56,17 @@ def test_names_of_files_in_the_locale_c(tmp_path):
     assert run("", "check", "日.mrg", folder=tmp_path, **locale) == (
         2, "", "eigentree: 日.mrg: can't be read: No such file or directory\n"
     )  # fmt: skip
+
+
+@pytest.mark.parametrize(("limit", "code"), [(500 << 20, 1), (640 << 20, 0), (-1, 0)])
+def test_too_little_address_space(limit, code, monkeypatch):
+    resource = pytest.importorskip("resource")
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (limit, limit))
+    found = run_verb("models")
+    assert found[0] == code
+    if code:
+        assert found[1:] == (
+            "",
+            "eigentree: the address space is limited to 500 MB (ulimit -v); "
+            "at least 640 MB are required\n",
+        )

@@ -15,6 +15,7 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
+from eigentree.cli._address_space import check_address_space
 from eigentree.cli._commands import Command, Group
 from eigentree.cli._common import error_boundary
 from eigentree.cli._streams import prepare_streams
@@ -97,7 +98,11 @@ class _Root(Group):
         return error_boundary(make, debug=False)
 
     def invoke(self, ctx: Any) -> Any:
-        return error_boundary(lambda: Group.invoke(self, ctx), debug=ctx.params["debug"])
+        def run() -> Any:
+            check_address_space()
+            return Group.invoke(self, ctx)
+
+        return error_boundary(run, debug=ctx.params["debug"])
 
 
 def load_command(name: str) -> Any:
