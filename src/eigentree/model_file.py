@@ -129,7 +129,8 @@ def header_problem(error: ValidationError) -> str:
     """What is wrong with a header, from the first of pydantic's complaints."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
-    return f"header's {where}: {first['msg'].removeprefix('Value error, ')}"
+    problem = f": {first['msg'].removeprefix('Value error, ')}".replace(": Input ", " ")
+    return f"header's {where}{problem}"
 
 
 class Parts(NamedTuple):

@@ -13,7 +13,7 @@ from eigentree.cli._common import FAILED, WorkFailedError, message
 from eigentree.cli._options import QuietOption
 from eigentree.data.catalogue import CONSTITUENTS, DEPENDENCIES, bundled_path
 from eigentree.errors import SettingsError
-from eigentree.web.limits import Limits
+from eigentree.web.limits import Limits, option_of
 
 _NEEDED = ("fastapi", "uvicorn")
 _MAX_WORKERS = 4
@@ -24,7 +24,7 @@ def _limit(name: str) -> Any:
     field = Limits.model_fields[name]
     description = str(field.description)
     return typer.Option(
-        f"--max-{name.replace('_', '-')}",
+        option_of(name),
         help=f"{description[0].upper()}{description[1:]}.",
         show_default=f"{field.default:g}"
         if isinstance(field.default, float)

@@ -75,9 +75,11 @@ class Limits(BaseModel):
             )
         except ValidationError as error:
             first = error.errors()[0]
-            right = first["msg"].removeprefix("Input should be ")
+            name = str(first["loc"][0])
+            is_count = cls.model_fields[name].annotation is int
+            right = "a whole number, 1 or more" if is_count else "a finite number above 0"
             raise SettingsError(
-                f"the limit {first['loc'][0]} is {first['input']}; it must be {right}"
+                f"{option_of(name)} must be {right} (got {first['input']})"
             ) from None
 
     def table(self) -> list[dict[str, Any]]:
@@ -114,6 +116,11 @@ class Limits(BaseModel):
         """
         if seen > getattr(self, name):
             raise self.exceeded(name, seen, where)
+
+
+def option_of(name: str) -> str:
+    """The command-line option of a limit."""
+    return f"--max-{name.replace('_', '-')}"
 
 
 def refusal_of(name: str) -> _Refusal:
