@@ -295,16 +295,17 @@ def renumber(rng: random.Random, content: bytes) -> bytes:
 def nest(rng: random.Random, content: bytes) -> bytes:
     start, end = _part(rng, content)
     opening, closing = rng.choice(NESTS)
-    times = rng.choice((3, 100, 1000, 5000))
+    times = rng.choice((3, 30, 300, 3000))
     closed = times + rng.choice((0, 0, 0, -1, 1, -times))
     return content[:start] + opening * times + content[start:end] + closing * closed + content[end:]
 
 
 def lengthen(rng: random.Random, content: bytes) -> bytes:
-    """A line, word or file of up to 100 KB, and rarely of 1 MB."""
+    """A line, word or file of up to 10 KB, and more rarely of 100 KB or 1 MB."""
     start, end = _part(rng, content, rng.choice((2, 10, 1000)))
-    size = rng.choice((1000, 10_000, 10_000, 10_000, 100_000))
-    size = 1_000_000 if rng.random() < 0.002 else size
+    size = rng.choice((300, 1000, 1000, 10_000))
+    if rng.random() < 0.02:
+        size = 1_000_000 if rng.random() < 0.02 else 100_000
     piece = content[start:end] or b"a"
     if rng.random() < 0.7:
         piece = piece.replace(b"\n", b" ")

@@ -39,9 +39,11 @@ TEXTS = {
         f"\n# x\n1-2\tam\t_\t_\t_\t_\t_\t_\t_\t_\n{CONLLU}",
         f"0.1\tgo\t_\t_\t_\t_\t_\t_\t0:root\t_\n{CONLLU}",
         CONLLU.rstrip("\n"),
+        "1\tGo\tgo\tVB\tO\t0\tROOT\n",  # as CoreNLP writes it
+        "1\tGo" + "\t_" * 13 + "\n",  # as of 2009
     ],
     "xml": ['<?xml version="1.0"?>\n<TEI><text/></TEI>\n', "<!DOCTYPE html>\n<html>\n(a)</html>\n"],
-    None: ["", "\n\n", "% nothing\n", "Go home.\n", "1\tGo\tgo\n"],
+    None: ["", "\n\n", "% nothing\n", "Go home.\n", "1\tGo\tgo\n", "1\tGo home\t2 p.m.\ta\tb\tc\n"],
 }
 EACH = [(form, text) for form, texts in TEXTS.items() for text in texts]
 

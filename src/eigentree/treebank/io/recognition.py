@@ -16,8 +16,9 @@ from eigentree.treebank.io.text_files import Problem, snippet_at, without_marks
 TextFormat = Literal["brackets", "export", "tiger", "conllu", "xml"]
 Kind = Literal["constituents", "dependencies"]
 
-# The first row of a sentence in CoNLL-U; no line of the other formats matches.
-_CONLLU_ROW = re.compile(r"(0\.1|1|1-[0-9]+)(\t[^\t]*){9}")
+# The first row of a sentence in CoNLL-U; no line of the other formats matches.  A row with another
+# number of columns, as programs for other shared tasks write them, is for its reader to refuse.
+_CONLLU_ROW = re.compile(r"(0\.1|1|1-[0-9]+)(\t[^\t]*){9}|1(\t[^\s]+){5,}")
 _EXPORT_MARK = re.compile(r"#(?:FORMAT|BOS|BOT)(?=\s|$)")
 _COMMENT = re.compile(r"#(?!\t)|%|;|//|\*x\*")
 _XML_START = re.compile(r"<(?:\?xml|!DOCTYPE|(?:corpus|subcorpus)[\s/>])")
