@@ -53,6 +53,18 @@ def test_devices_are_written_where_their_folder_is_not_writable(monkeypatch):
     check_output("/dev/null", model=True)
 
 
+def test_a_link_is_written_where_it_points(text, tmp_path, monkeypatch):
+    folder = tmp_path / "protected"
+    folder.mkdir()
+    (folder / "link").symlink_to(text)
+    protected = {str(folder)}
+    monkeypatch.setattr(os, "access", lambda path, _: os.fspath(path) not in protected)
+    check_output(str(folder / "link"))
+    protected.add(str(tmp_path))
+    with pytest.raises(SettingsError, match="link: can't be written"):
+        check_output(str(folder / "link"))
+
+
 def test_a_file_that_is_write_protected_stays(text, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, _mode: os.fspath(path) != str(text))
     with pytest.raises(SettingsError, match=r"text\.txt: can't be written"):

@@ -12,6 +12,7 @@ from eigentree.base import load
 from eigentree.errors import ModelFileError, SettingsError
 from eigentree.model_file import open_model, save_model
 from tests.contracts.products import PRODUCTS, Product, ensemble_folder
+from tests.demo import run_verb
 
 pytestmark = pytest.mark.parametrize("product", PRODUCTS.values(), ids=PRODUCTS)
 LONG = 300
@@ -110,6 +111,21 @@ def test_results_and_summaries_are_json(product):
     told = json.loads(json.dumps(result.to_dict()))
     assert (told["words"], told["fallback"]) == (result.words, result.fallback)
     assert json.loads(json.dumps(parser.summary()))
+
+
+def test_summaries_are_what_inspect_prints(product, tmp_path):
+    parser = product.make()
+    path = tmp_path / "model.egt"
+    parser.save(path)
+    code, out, err = run_verb("inspect", path, "--json")
+    assert (code, err) == (0, "")
+    report = json.loads(out)
+    sizes = {"file", "bytes", "bytes_of_work"}
+    assert {name: value for name, value in report.items() if name not in sizes} == json.loads(
+        json.dumps(parser.summary())
+    )
+    assert report["file"] == str(path)
+    assert report["bytes"] > 0
 
 
 def test_texts_need_a_tagger(product):

@@ -82,11 +82,11 @@ def _check_place(path: Path, inputs: Iterable[str]) -> None:
     """Refuse to write an input file, or where nothing can be written."""
     if any(_is_same(path, file) for file in inputs):
         raise SettingsError(f"{path}: is an input file, so it can't be written; name another")
-    # A file is replaced by a new one in its folder; a device or a pipe is opened.
-    is_file = path.is_file() or not path.exists()
+    # A file, or that behind a link, is replaced in its folder; a device or a pipe is opened.
     is_writable = not path.exists() or os.access(path, os.W_OK)
-    if is_file:
-        is_writable &= path.parent.is_dir() and os.access(path.parent, os.W_OK)
+    if path.is_file() or not path.exists():
+        folder = Path(os.path.realpath(path)).parent
+        is_writable &= folder.is_dir() and os.access(folder, os.W_OK)
     if path.is_dir() or not is_writable:
         raise SettingsError(f"{path}: can't be written; name a file in a writable folder")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -53,6 +53,8 @@ def inspect(
     """
     from eigentree.base import kind_of, load
     from eigentree.cli.constituency.inspect import NO_KRUSKAL_FORM, add_measured
+    from eigentree.constituency.ensemble.model_folder import sizes_of
+    from eigentree.constituency.ensemble.parser import EnsembleParser
     from eigentree.data.catalogue import displayed_model, resolve_model
     from eigentree.model_file import wrong_kind
 
@@ -64,13 +66,20 @@ def inspect(
     if measure and kind != "parser":
         raise SettingsError(NO_KRUSKAL_FORM)
     module = import_module(_SHOWN_BY[kind])
+    parser: Any
     if kind == "ensemble":
-        report = module.describe(str(path))
+        parser = EnsembleParser.load(path, low_memory=True, verify=False)
     else:
         parser = load(path)
-        report = {"file": displayed_model(path), "bytes": path.stat().st_size, **parser.summary()}
-        if measure:
-            add_measured(parser, report["kruskal"])
+    summary = parser.summary()
+    if measure:
+        add_measured(parser, summary["kruskal"])
+    if kind == "ensemble":
+        n_bytes, n_bytes_of_work = sizes_of(path, parser.stacking.config)
+        sizes = {"bytes": n_bytes, "bytes_of_work": n_bytes_of_work}
+    else:
+        sizes = {"bytes": path.stat().st_size}
+    report = {"file": displayed_model(path), **sizes, **summary}
     if as_json:
         typer.echo(json.dumps(report, ensure_ascii=False, indent=2))
     else:

@@ -36,9 +36,8 @@ from eigentree.cli.constituency._training import cleaning_settings, dev_trees_of
 from eigentree.errors import SettingsError, TreebankFormatError, counted
 
 if TYPE_CHECKING:
-    from eigentree.constituency.ensemble.config import Combination, EnsembleConfig
+    from eigentree.constituency.ensemble.config import EnsembleConfig
     from eigentree.constituency.ensemble.parser import EnsembleParser
-    from eigentree.constituency.ensemble.reranker import Reranker
     from eigentree.treebank.cleaning import CleaningOptions
     from eigentree.treebank.tree import Tree
 
@@ -195,7 +194,9 @@ def _interruptible(folder: Path, quiet: bool) -> Iterator[None]:
 
 
 def _report_folder(folder: Path, described: EnsembleConfig, quiet: bool) -> None:
-    size, work = _sizes(folder, described)
+    from eigentree.constituency.ensemble.model_folder import sizes_of
+
+    size, work = sizes_of(folder, described)
     parts = [
         counted(len(described.members()), "member"),
         counted(len(described.combination), "combination"),
@@ -207,18 +208,6 @@ def _report_folder(folder: Path, described: EnsembleConfig, quiet: bool) -> None
             f"{folder / 'work'} ({work / 1e6:.1f} MB) is needed for further training only",
             quiet=quiet,
         )
-
-
-def _sizes(folder: Path, described: EnsembleConfig) -> tuple[int, int]:
-    """Bytes of the ensemble's own files, and of those in ``work``."""
-    from eigentree.constituency.ensemble.model_folder import index_path, member_path, reranker_path
-
-    # The folder may contain parts of another ensemble, whose training began later.
-    parts = [index_path(folder)]
-    parts += [member_path(folder, member.name) for member in described.members()]
-    parts += [reranker_path(folder, each.name) for each in described.combination if each.is_trained]
-    work = (folder / "work").rglob("*.egt")
-    return sum(path.stat().st_size for path in parts), sum(path.stat().st_size for path in work)
 
 
 def _score(
@@ -308,78 +297,6 @@ def _is_last(name: str, described: EnsembleConfig) -> str:
 # info, and inspect ------------------------------------------------------------------------
 
 
-def describe(path: str) -> dict[str, Any]:
-    """What is in an ensemble, as JSON has it."""
-    from eigentree.constituency.ensemble.parser import EnsembleParser
-
-    folder = Path(path)
-    parser = EnsembleParser.load(folder, low_memory=True, verify=False)
-    described = parser.stacking.config
-    about = dict(parser.description)
-    about.pop("members")
-    members = _members(parser, folder)
-    size, work = _sizes(folder, described)
-    return {
-        "folder": str(folder),
-        "title": described.title,
-        "bytes": size,
-        "bytes_of_work": work,
-        "trained": about,
-        "wrapper": parser.wrapper,
-        "tagger": None if parser.tagger is None else {"tags": len(parser.tagger.tagset)},
-        "members": members,
-        "combinations": [
-            _combination(each, parser.stacking.rerankers.get(each.name))
-            for each in described.combination
-        ],
-    }
-
-
-def _members(parser: EnsembleParser, folder: Path) -> list[dict[str, Any]]:
-    from eigentree.constituency.ensemble.model_folder import member_path
-
-    # Opened by the parser, which detects those of another ensemble.
-    sizes_of: dict[str, list[tuple[int, int]]] = {}
-    for number in range(len(parser.backbones)):
-        for family, grammar in parser.members(number):
-            sizes = int(grammar.n_states.max()), grammar.n_parameters
-            sizes_of.setdefault(family, []).append(sizes)
-    waiting = {family: iter(sizes) for family, sizes in sizes_of.items()}
-    members = []
-    for member in parser.stacking.config.members():
-        states, parameters = next(waiting[member.family])
-        members.append(
-            {
-                "name": member.name,
-                "family": member.family,
-                "method": member.options.method,
-                "noise": member.options.noise.scheme,
-                "sigma": member.options.noise.sigma,
-                "states": states,
-                "parameters": parameters,
-                "bytes": member_path(folder, member.name).stat().st_size,
-            }
-        )
-    return members
-
-
-def _combination(combination: Combination, reranker: Reranker | None) -> dict[str, Any]:
-    record: dict[str, Any] = {
-        "name": combination.name,
-        "how": combination.how,
-        "inputs": combination.inputs,
-    }
-    if reranker is None:
-        return record | {"price": combination.price}
-    weights = zip(reranker.column_names, reranker.model.dense_weights.tolist(), strict=True)
-    return record | {
-        "features": len(reranker.table),
-        "schemata": list(reranker.table.options.schemata),
-        "converged": reranker.model.converged,
-        "weights": dict(weights),
-    }
-
-
 def show(report: dict[str, Any], limit: int = 0, *, ascii_only: bool = False) -> None:  # noqa: ARG001
     """Print it; there is nothing that is limited, or beyond ASCII."""
     from rich.table import Table
@@ -388,7 +305,7 @@ def show(report: dict[str, Any], limit: int = 0, *, ascii_only: bool = False) ->
     trained, tagger, members = report["trained"], report["tagger"], report["members"]
     work = report["bytes_of_work"]
     console.print(
-        f"{report['folder']}: {report['title']}, {counted(len(members), 'member')}, "
+        f"{report['file']}: {report['title']}, {counted(len(members), 'member')}, "
         f"{report['bytes'] / 1e6:.2f} MB" + (f" and {work / 1e6:.2f} MB of work" if work else "")
     )
     console.print(

@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from eigentree._core.part_files import remove_abandoned
 from eigentree.constituency.calibration import Calibrations, from_arrays, to_arrays
-from eigentree.constituency.ensemble.config import EnsembleConfig, make_config
+from eigentree.constituency.ensemble.config import Combination, EnsembleConfig, make_config
 from eigentree.constituency.ensemble.parser import BATCH, LOW_MEMORY_BATCH, EnsembleParser
 from eigentree.constituency.ensemble.reranker import Reranker, from_parts, to_parts
 from eigentree.constituency.ensemble.stacking import Stacking
@@ -309,6 +309,78 @@ def save_ensemble(ensemble: EnsembleParser, path: str | Path) -> None:
         save_calibrations(folder, ensemble.calibrations)
     else:
         calibration_path(folder).unlink(missing_ok=True)
+
+
+def sizes_of(folder: Path, described: EnsembleConfig) -> tuple[int, int]:
+    """Bytes of an ensemble's own files, and of those in ``work``."""
+    # The folder may contain parts of another ensemble, whose training began later.
+    parts = [index_path(folder)]
+    parts += [member_path(folder, member.name) for member in described.members()]
+    parts += [reranker_path(folder, each.name) for each in described.combination if each.is_trained]
+    work = predictions_path(folder, 0, "any").parent.parent.rglob("*.egt")
+    return sum(path.stat().st_size for path in parts), sum(path.stat().st_size for path in work)
+
+
+def summarise(ensemble: EnsembleParser) -> dict[str, Any]:
+    """What is in an ensemble; see `EnsembleParser.summary`."""
+    described, trained = ensemble.stacking.config, dict(ensemble.description)
+    trained.pop("members", None)
+    return {
+        "title": described.title,
+        "trained": trained,
+        "wrapper": ensemble.wrapper,
+        "signed": ensemble.signed,
+        "tagger": None if ensemble.tagger is None else {"tags": len(ensemble.tagger.tagset)},
+        "members": _describe_members(ensemble),
+        "combinations": [
+            _describe_combination(each, ensemble.stacking.rerankers.get(each.name))
+            for each in described.combination
+        ],
+    }
+
+
+def _describe_members(ensemble: EnsembleParser) -> list[dict[str, Any]]:
+    # By the parser, which may open them one at a time.
+    sizes_by_family: dict[str, list[tuple[int, int]]] = {}
+    for number in range(len(ensemble.backbones)):
+        for family, grammar in ensemble.members(number):
+            sizes = int(grammar.n_states.max()), grammar.n_parameters
+            sizes_by_family.setdefault(family, []).append(sizes)
+    waiting = {family: iter(sizes) for family, sizes in sizes_by_family.items()}
+    members = []
+    for member in ensemble.stacking.config.members():
+        states, parameters = next(waiting[member.family])
+        path = None if ensemble.folder is None else member_path(ensemble.folder, member.name)
+        members.append(
+            {
+                "name": member.name,
+                "family": member.family,
+                "method": member.options.method,
+                "noise": member.options.noise.scheme,
+                "sigma": member.options.noise.sigma,
+                "states": states,
+                "parameters": parameters,
+                "bytes": None if path is None else path.stat().st_size,
+            }
+        )
+    return members
+
+
+def _describe_combination(combination: Combination, reranker: Reranker | None) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "name": combination.name,
+        "how": combination.how,
+        "inputs": combination.inputs,
+    }
+    if reranker is None:
+        return record | {"price": combination.price}
+    weights = zip(reranker.column_names, reranker.model.dense_weights.tolist(), strict=True)
+    return record | {
+        "features": len(reranker.table),
+        "schemata": list(reranker.table.options.schemata),
+        "converged": reranker.model.converged,
+        "weights": dict(weights),
+    }
 
 
 def _check_parts(folder: Path, description: EnsembleConfig, index: _Index) -> None:

@@ -230,14 +230,8 @@ class EnsembleParser(SentenceParser[ParseResult]):
 
     def summary(self) -> dict[str, Any]:
         """Members, combinations and settings, in JSON types."""
-        return {
-            "trained": dict(self.description),
-            "members": list(self.description.get("members", ())),
-            "combinations": [each.name for each in self.stacking.config.combination],
-            "wrapper": self.wrapper,
-            "tagger": None if self.tagger is None else {"tags": len(self.tagger.tagset)},
-            "signed": self.signed,
-        }
+        summary: dict[str, Any] = model_file_module(self.kind).summarise(self)
+        return summary
 
     def evaluate(
         self,
