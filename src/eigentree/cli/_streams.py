@@ -12,7 +12,7 @@ from typing import Any
 def prepare_streams() -> None:
     """Make the standard streams usable, before anything else is opened.
 
-    In place of a closed one, which Python sets to None, the null device is opened, so that no file
+    Instead of a closed one, which Python sets to None, the null device is opened, so that no file
     gets its number: standard input for writing and standard output for reading, which fail when
     they are used, and standard error for writing, as messages are not worth a failure.
     """
