@@ -249,6 +249,7 @@ class DependencyParser(SentenceParser[DependencyResult]):
             Number of processes.
         """
         from eigentree.evaluation.attachment import AttachmentOptions, score_attachment
+        from eigentree.treebank.io.conllu import Sentence
         from eigentree.treebank.tag_schemes import tags_of
 
         gold = listed(gold, Sentence, "gold", "sentences, as read_dependencies gives")

@@ -421,7 +421,7 @@ def test_bad_input_is_refused_as_a_parser_refuses_it(words, tags):
     assert str(found.value) == str(expected.value)
 
 
-@pytest.mark.parametrize("sentence", [["a", "b"], ("a",), None, 3, ("a", "b", "c")])
+@pytest.mark.parametrize("sentence", [["a", 3], ("a",), None, 3, ("a", "b", "c")])
 def test_what_is_no_sentence_is_refused_as_a_parser_refuses_it(sentence):
     with pytest.raises((TypeError, SettingsError)) as expected:
         list(any_length_parser().parse_many([sentence]))
