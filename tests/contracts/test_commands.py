@@ -14,7 +14,10 @@ from typing import NamedTuple
 import pytest
 import typer
 
+from eigentree.bracketing.options import BracketingTrainingOptions
 from eigentree.cli import app
+from eigentree.constituency.training_options import TrainingOptions
+from eigentree.dependency.options import DependencyTrainingOptions
 from eigentree.model_file import save_model
 from tests.contracts.products import PRODUCTS
 from tests.demo import HELD_OUT, demo_trees, run_verb
@@ -253,3 +256,33 @@ def test_a_damaged_treebank_is_reported_without_a_traceback(name, content, tmp_p
     assert code in (1, 2)
     assert "bad.mrg" in out + err
     assert "Traceback" not in out + err
+
+
+def options_of(words: tuple[str, ...]) -> dict[str, typer.core.TyperOption]:
+    command = app.load_command(words[0])
+    for word in words[1:]:
+        command = command.commands[word]
+    return {name: each for each in getattr(command, "params", []) for name in each.opts}
+
+
+@pytest.mark.parametrize(
+    ("words", "method"),
+    [
+        (("train",), TrainingOptions().method),
+        (("dependencies", "train"), DependencyTrainingOptions().automata.method),
+        (("induce", "train"), BracketingTrainingOptions().method),
+    ],
+    ids=("train", "dependencies train", "induce train"),
+)
+def test_the_default_method_is_that_of_python(words, method):
+    assert options_of(words)["--method"].default == method
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_shared_options_are_spelt_alike(words):
+    options = options_of(words)
+    short = {"-m": "--model", "-q": "--quiet", "-j": "--jobs"}
+    for letter, name in short.items():
+        assert (letter in options) is (name in options)
+    if "-o" in options:
+        assert {"--output-file", "--output-folder"} & set(options["-o"].opts)
