@@ -409,6 +409,7 @@ def test_noun_chunks_are_complete():
     assert chunks_of(nlp, "Her brother's car hit two trees and a wall.") == [
         "Her brother's car", "two trees", "a wall",
     ]  # fmt: skip
+    assert chunks_of(nlp, "\n  The cat  slept .")[0] == "The cat"
     doc = nlp("She is only a doctor.")
     again = Doc(nlp.vocab).from_bytes(doc.to_bytes())
     for each in (doc, again, doc[:].as_doc()):

@@ -76,6 +76,8 @@ def _start(word: Token) -> int:
         if not is_modifier or child.right_edge.i + 1 != start:
             break
         start = child.left_edge.i
+    while word.doc[start].is_space:  # white space hangs on the words beside it
+        start += 1
     return start
 
 
