@@ -38,7 +38,9 @@ def inside(folder: Path, demo: Path) -> Iterator[Inside]:
             ("brackets", str(models.save_brackets(folder))),
         ]
     )
-    service = Service(served, 1, Limits(body_bytes=20_000, characters=4000, sentences=5))
+    service = Service(
+        served, 1, Limits(body_bytes=20_000, characters=4000, run_characters=900, sentences=5)
+    )
     with asyncio.Runner() as runner:
         running = service.running()
         runner.run(running.__aenter__())

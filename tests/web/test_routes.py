@@ -432,6 +432,8 @@ def long_sentence(**given: object) -> dict:
         ("body_bytes", {"text": "a" * 300_000}),
         ("characters", {"text": "a " * 2001}),
         ("characters", {"sentences": [{"words": ["a" * 4001]}]}),
+        ("run_characters", {"text": "a " + "ก" * 901}),
+        ("run_characters", {"sentences": ["a", {"words": ["a" * 901]}]}),
         ("sentences", {"sentences": ["a"] * 6}),
         ("sentences", {"text": "She slept.\n" * 6}),
         ("tokens", {"sentences": [{"words": ["a"] * 201}]}),

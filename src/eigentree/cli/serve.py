@@ -80,6 +80,7 @@ def serve(
     body_bytes: Annotated[int | None, _limit("body_bytes")] = None,
     body_seconds: Annotated[float | None, _limit("body_seconds")] = None,
     characters: Annotated[int | None, _limit("characters")] = None,
+    run_characters: Annotated[int | None, _limit("run_characters")] = None,
     sentences: Annotated[int | None, _limit("sentences")] = None,
     tokens: Annotated[int | None, _limit("tokens")] = None,
     best: Annotated[int | None, _limit("best")] = None,
@@ -106,6 +107,7 @@ def serve(
 
     limits = Limits.given(
         body_bytes=body_bytes, body_seconds=body_seconds, characters=characters,
+        run_characters=run_characters,
         sentences=sentences, tokens=tokens, best=best, constraints=constraints,
         sentence_seconds=sentence_seconds, request_seconds=request_seconds, waiting=waiting,
         stop_seconds=stop_seconds,

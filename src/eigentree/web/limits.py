@@ -35,6 +35,9 @@ class Limits(BaseModel):
     characters: Annotated[_Count, _Refusal(422, "too_many_characters")] = Field(
         100_000, description="characters per request"
     )
+    run_characters: Annotated[_Count, _Refusal(422, "run_too_long")] = Field(
+        20_000, description="characters without white space between them"
+    )
     sentences: Annotated[_Count, _Refusal(422, "too_many_sentences")] = Field(
         200, description="sentences per request"
     )

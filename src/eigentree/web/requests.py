@@ -227,13 +227,20 @@ def requested_sentences(request: SentencesRequest, limits: Limits) -> str | list
                 "constraints",
             )
     if text is not None or request.sentences is None:
-        limits.check("characters", len(text or ""))
+        _check_characters([text or ""], limits)
         return text or ""
     limits.check("sentences", len(request.sentences))
     requests = [_sentence_request(each, number) for number, each in enumerate(request.sentences)]
-    n_characters = sum(len(each.raw or "") + sum(map(len, each.words)) for each in requests)
-    limits.check("characters", n_characters)
+    _check_characters([part for each in requests for part in (each.raw or "", *each.words)], limits)
     return requests
+
+
+def _check_characters(texts: Sequence[str], limits: Limits) -> None:
+    """Check the characters of a request, before any work."""
+    limits.check("characters", sum(map(len, texts)))
+    if any(len(text) > limits.run_characters for text in texts):
+        runs = (len(run) for text in texts for run in text.split())
+        limits.check("run_characters", max(runs, default=0))
 
 
 def _sentence_request(
