@@ -174,16 +174,6 @@ def test_a_bare_group_prints_its_help(capsys, words):
     assert "Commands:" in err
 
 
-def test_help_names_no_type_of_python(capsys):
-    for name in app.COMMANDS:
-        command = app.load_command(name)
-        inner = getattr(command, "commands", {})
-        for words in [[name], *([name, each] for each in inner)]:
-            assert run(*words, "--help") == 0
-            text = capsys.readouterr().out
-            assert re.findall(r"<(?:str|int|float|list|path|bool)|range>|<class", text) == [], words
-
-
 def test_american_spellings_of_options_are_accepted(capsys):
     for name in app.COMMANDS:
         command = app.load_command(name)
@@ -220,27 +210,24 @@ def test_help_has_the_arguments_first_and_options_in_groups(capsys):
     assert len(re.findall(r"^  -", ungrouped, re.MULTILINE)) <= 12
 
 
-SPELLINGS = (*_commands._READ, *_commands._WRITTEN, *_commands._FORMATS)
+NEW = {
+    _commands._READ: {"--input-format"},
+    _commands._WRITTEN: {"--output-file", "--output-folder", "--output-format"},
+    _commands._FORMATS: {"--input-format", "--output-format"},
+}
 
 
-@pytest.mark.parametrize("spelling", SPELLINGS)
-def test_likely_names_of_files_and_formats_are_answered_with_the_right_ones(capsys, spelling):
+def test_likely_names_of_files_and_formats_are_answered_with_the_right_ones():
     for words, command in all_commands():
-        options = {each for option in command.params for each in option.opts}
-        if spelling in options:
-            continue
-        assert run(*words.split(), spelling, "x") == 2
-        err = capsys.readouterr().err
-        assert err.startswith(f"eigentree: no such option {spelling}")
-        named = {
-            _commands._READ: {"--input-format"},
-            _commands._WRITTEN: {"--output-file", "--output-folder", "--output-format"},
-            _commands._FORMATS: {"--input-format", "--output-format"},
-        }
-        (successors,) = (new for old, new in named.items() if spelling in old)
-        assert {each for each in successors & options if each not in err} == set(), err
-        if spelling in _commands._READ:
-            assert all(each.metavar in err for each in command.params if each.opts[0][0] != "-")
+        options = {each: option for option in command.params for each in option.opts}
+        arguments = [each.metavar for each in command.params if each.param_type_name == "argument"]
+        for spellings, successors in NEW.items():
+            for spelling in spellings:
+                remedy = _commands._remedy(spelling, options, command)
+                named = [each for each in successors if each in options]
+                named += arguments if spellings is _commands._READ else []
+                assert [each for each in named if each not in remedy] == [], (words, spelling)
+                assert bool(remedy) is bool(named)
 
 
 def test_completion_knows_commands_and_their_options():

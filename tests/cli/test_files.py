@@ -8,13 +8,14 @@ import pytest
 
 from eigentree.cli._files import check_checkpoint, check_inputs, check_output
 from eigentree.errors import SettingsError, TreebankFormatError
-from tests.demo import TREEBANK, demo_parser, run_verb
+from eigentree.model_file import save_model
+from tests.demo import TREEBANK, run_verb
 
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory):
     path = tmp_path_factory.mktemp("model") / "demo.egt"
-    demo_parser().save(path)
+    save_model(path, {"kind": "parser"}, {})
     return path
 
 
