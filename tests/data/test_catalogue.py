@@ -13,6 +13,7 @@ from eigentree.base import available_models
 from eigentree.cli.app import app
 from eigentree.cli.models import in_markdown
 from eigentree.data.catalogue import CONSTITUENTS, DEPENDENCIES, model_names, resolve_model
+from eigentree.tokenisation.sentences import split_text
 
 ROOT = Path(__file__).resolve().parents[2]
 MOST_BYTES = 8_000_000
@@ -106,3 +107,24 @@ def test_a_name_of_none_is_told():
     failed = run("models", "klingon")
     assert failed.exit_code == 2
     assert "english-dependencies" in failed.stderr
+
+
+def test_raw_text_of_the_english_model():
+    scheme = Parser.load(resolve_model(CONSTITUENTS)).tokenisation
+    text = (
+        'He ate 1/2 and 3/4 in Washington D.C. Mr. Lee likes C++ . "Go home," he said.\n\n'
+        "It was 3 p.m. Mr. Smith slept."
+    )
+    assert [" ".join(each.words) for each in split_text(text, scheme)] == [
+        "He ate 1/2 and 3/4 in Washington D.C.",
+        "Mr. Lee likes C++ .",
+        '" Go home , " he said .',
+        "It was 3 p.m.",
+        "Mr. Smith slept .",
+    ]
+
+
+def test_closing_quotes_of_the_english_model():
+    tagger = Parser.load(resolve_model(CONSTITUENTS)).tagger
+    tags = tagger.tag(['"', "Go", "home", ",", '"', "he", "said", "."])
+    assert (tags[0], tags[4]) == ("``", "''")
