@@ -73,7 +73,8 @@ def test_every_text_stands_out(open_page, scheme):
     page.locator("#frame .node.phrase > .label").nth(1).click()
     page.wait_for_selector("#menu .menu-item")
     assert poor_texts(page) == {}
-    parsed_again(page, lambda: page.click("text=Forbid any phrase here"))
+    parsed_again(page, lambda: page.click("text=Force NP here"))
+    assert page.locator(".node.forced").count() == 1
     page.locator("#frame .node.phrase > .label").nth(1).hover()
     assert poor_texts(page) == {}
     drawings = {"alternatives": ".card", "chart": "svg.chart", "dependencies": "svg.arcs"}
