@@ -37,8 +37,8 @@ def folder(tmp_path, monkeypatch) -> Path:
     (tmp_path / "kernels.py").write_text(SOURCE)
     monkeypatch.setattr(jit._config, "CACHE_DIR", str(tmp_path / "cache"))
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "cache"))
-    monkeypatch.setenv(jit._REPORTED, "1")
-    monkeypatch.delenv(jit._REPORTED)
+    monkeypatch.setenv(jit.CACHE_REPORTED, "1")
+    monkeypatch.delenv(jit.CACHE_REPORTED)
     return tmp_path
 
 
@@ -73,7 +73,7 @@ def test_a_full_disk_is_reported_once(folder, caplog, monkeypatch):
     assert "(No space left on device); " in message
     assert message.endswith("set NUMBA_CACHE_DIR to a writable folder")
     # Worker processes inherit the mark.
-    assert jit._REPORTED in os.environ
+    assert jit.CACHE_REPORTED in os.environ
 
 
 @pytest.mark.parametrize("pattern", ["*.nbi", "*.nbc"])

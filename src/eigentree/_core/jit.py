@@ -29,6 +29,8 @@ from typing import Any, TypeVar, cast
 
 from numba import njit
 
+from eigentree._core.processes import CACHE_REPORTED
+
 Function = TypeVar("Function", bound=Callable[..., object])
 
 # Parts of numba whose types are incomplete.
@@ -36,8 +38,6 @@ _config: Any = import_module("numba").config
 _caching: Any = import_module("numba.core.caching")
 
 log = logging.getLogger("eigentree.kernels")
-# Set once a process has reported a problem, so that its worker processes do not repeat it.
-_REPORTED = "EIGENTREE_CACHE_REPORTED"
 
 
 def _has_folder() -> bool:
@@ -118,8 +118,8 @@ def _use_temporary_folder() -> bool:
 
 def _report(what: str) -> None:
     """Log a problem, once for this process and its workers."""
-    if _REPORTED not in os.environ:
-        os.environ[_REPORTED] = "1"
+    if CACHE_REPORTED not in os.environ:
+        os.environ[CACHE_REPORTED] = "1"
         log.warning(
             "eigentree: %s; every start compiles for about 30 s; set NUMBA_CACHE_DIR to a "
             "writable folder",

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
 from typing import Any, NoReturn
 
+# Set in the environment of processes that need not report a kernel cache which cannot be used.
+CACHE_REPORTED = "EIGENTREE_CACHE_REPORTED"
 WORKER_EXITED = "a worker process exited unexpectedly (possibly out of memory); use fewer jobs"
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from eigentree._core.processes import begin
+from eigentree._core.processes import CACHE_REPORTED, begin
 from eigentree.errors import EigentreeError
 from eigentree.web.errors import as_json
 
@@ -91,7 +91,8 @@ def start(connection: Connection, models: Sequence[ServedModel], verify: bool) -
     models
         The models to open.
     verify
-        Whether to check the digests of the files; one worker does so for all.
+        Whether to check the digests of the files and to report a cache of compiled code that cannot
+        be used; one worker does so for all.
     """
     # A signal to all processes of the service must not interrupt running tasks.
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
@@ -100,6 +101,8 @@ def start(connection: Connection, models: Sequence[ServedModel], verify: bool) -
     # There are as many workers as processors, so threads within them would only compete.
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(name, "1")
+    if not verify:
+        os.environ[CACHE_REPORTED] = "1"
     begin(_run, (connection, models, verify))
 
 
