@@ -24,6 +24,9 @@ from eigentree.evaluation.reliability import right_brackets
 from eigentree.treebank.tree import Span, Tree
 from eigentree.types import Floats
 
+# Fewer trees give a curve that is mostly no change, or mostly chance.
+ENOUGH_TREES = 300
+
 AnyParser = TypeVar("AnyParser", ConstituencyParser, EnsembleParser)
 
 
@@ -58,7 +61,8 @@ class ConfidenceSample(NamedTuple):
         for half in (0, 1):
             in_half = self.sentence % 2 == half
             if not np.all(in_half):
-                curve = Curve.fit(self.raw[~in_half], self.right[~in_half])
+                rest = ~in_half
+                curve = Curve.fit(self.raw[rest], self.right[rest], self.sentence[rest])
                 confidences[in_half] = curve(self.raw[in_half])
         return confidences
 
@@ -77,7 +81,7 @@ class ConfidenceSamples(NamedTuple):
         SettingsError
             When there are no brackets or no trees.
         """
-        return Calibration(*(Curve.fit(each.raw, each.right) for each in self))
+        return Calibration(*(Curve.fit(each.raw, each.right, each.sentence) for each in self))
 
 
 def measure_confidence(results: Iterable[ParseResult], gold: Sequence[Tree]) -> ConfidenceSamples:
@@ -131,7 +135,8 @@ def calibrate(parser: AnyParser, trees: Sequence[Tree]) -> AnyParser:
     parser
         A parser by any method, or an ensemble.
     trees
-        A few hundred clean trees, which are neither training nor test data.
+        Clean trees, which are neither training nor test data; `ENOUGH_TREES` or more.  The curves
+        of fewer trees are closer to the raw confidences.
 
     Raises
     ------

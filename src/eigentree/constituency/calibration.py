@@ -7,19 +7,30 @@ accuracy is stored with the model.
 The curve is an isotonic regression.  It never decreases, so calibration does not reorder brackets.
 Fitted to single examples it would jump, and would end at 0 or 1 whenever the last few examples
 agree.  Therefore examples are sorted by raw confidence into `GROUPS` groups of equal size, and each
-group gets one additional example with the overall accuracy:
+group gets `UNCHANGED` additional examples that agree with its mean raw confidence:
 
-    accuracy of a group = (number correct + overall accuracy) / (size + 1)
+    accuracy of a group = (number correct + UNCHANGED mean raw confidence) / (size + UNCHANGED)
 
 The regression is over the groups, each at its mean raw confidence.  The curve is linear between
 groups and constant beyond the first and the last.
+
+Few examples may look wrong by chance.  The curve is therefore shrunk towards no change, as by the
+positive part of the James-Stein estimator.  With residuals r = correct - raw confidence, let u be
+the pair (sum of r, sum of r (raw - mean raw)) of a sentence, t the sum of u and S that of u u' over
+all sentences.  Then
+
+    weight of the curve = max(0, 1 - (2 / t' S^-1 t)^2), or 1 if t' S^-1 t > `CERTAIN`.
+
+If the raw confidences are right, t' S^-1 t is about 2, and nothing or little changes.  The brackets
+of one sentence are one observation, since they are wrong together.
 
 The raw confidence of a bracket is its marginal clipped to 0..1.  That of a tree is the product of
 its brackets' confidences: the probability that all are correct if they were independent.
 
 References
 ----------
-zadrozny-2002 (isotonic regression); niculescu-2005 (comparison of calibration methods).
+zadrozny-2002 (isotonic regression); niculescu-2005 (comparison of calibration methods);
+james-1961 (shrinkage).
 """
 
 from __future__ import annotations
@@ -43,6 +54,10 @@ TAG_CONDITIONS: tuple[TagCondition, ...] = get_args(TagCondition)
 # More groups overfit, fewer underfit.  10 had the lowest log loss, or nearly so, in two-fold
 # cross-validation on held-out trees, both for brackets and for trees.
 GROUPS = 10
+# More hold the curve of few examples closer to no change, at a cost for those that need it.
+UNCHANGED = 2.0
+# Reached by chance once in 20,000 times, if there are many sentences.
+CERTAIN = 20.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +97,9 @@ class Curve:
         return np.asarray(np.interp(np.asarray(raw), self.raw, self.right), dtype=np.float64)
 
     @classmethod
-    def fit(cls, raw: ArrayLike, right: ArrayLike) -> Curve:
+    def fit(
+        cls, raw: ArrayLike, right: ArrayLike, sentence: NDArray[np.int64] | None = None
+    ) -> Curve:
         """Fit a curve to examples.
 
         Parameters
@@ -91,6 +108,8 @@ class Curve:
             Raw confidences, 0..1.
         right : bool, axes (examples)
             Whether each is correct.
+        sentence : int64, axes (examples)
+            Index of the sentence of each, from 0; None if all have different ones.
 
         Raises
         ------
@@ -113,9 +132,31 @@ class Curve:
         knots, same = np.unique(place, return_inverse=True)
         size = np.bincount(same, [len(group) for group in groups])
         n_right = np.bincount(same, [np.sum(right[group]) for group in groups])
-        share = (n_right + np.mean(right)) / (size + 1.0)
+        share = (n_right + UNCHANGED * knots) / (size + UNCHANGED)
         accuracy = isotonic_regression(share, weights=size).x
-        return cls(knots, np.clip(accuracy, 0.0, 1.0).astype(np.float64))
+        curve = cls(knots, np.clip(accuracy, 0.0, 1.0).astype(np.float64))
+        weight = _evidence(raw, right, np.arange(len(raw)) if sentence is None else sentence)
+        if weight == 1.0:
+            return curve
+        # No change is not constant beyond the groups.
+        ends = np.unique(np.concatenate(([0.0], knots, [1.0])))
+        return cls(ends, weight * curve(ends) + (1.0 - weight) * ends)
+
+
+def _evidence(raw: Floats, right: Floats, sentence: NDArray[np.int64]) -> float:
+    """The weight of a curve against no change, 0..1."""
+    residual = right - raw
+    of_sentences = np.stack(
+        [
+            np.bincount(sentence, residual),
+            np.bincount(sentence, residual * (raw - np.mean(raw))),
+        ]
+    )
+    total = of_sentences.sum(axis=1)
+    statistic = float(total @ np.linalg.pinv(of_sentences @ of_sentences.T) @ total)
+    if statistic > CERTAIN:
+        return 1.0
+    return max(0.0, 1.0 - (2.0 / statistic) ** 2) if statistic > 0.0 else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

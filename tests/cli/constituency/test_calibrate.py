@@ -23,10 +23,11 @@ def folder(tmp_path_factory) -> Path:
     held_out = HELD_OUT.read_text("utf-8").splitlines(keepends=True)
     (folder / "dev.mrg").write_text("".join(held_out[:40]), "utf-8")
     (folder / "test.mrg").write_text("".join(held_out[40:70]), "utf-8")
-    code, out, _ = run_verb(
+    code, out, err = run_verb(
         "calibrate", folder / "plain.egt", folder / "dev.mrg", "-o", folder / "model.egt"
     )
     assert code == 0
+    assert "dev.mrg: 40 trees, fewer than 300, so the curves stay close to the raw" in err
     (folder / "table").write_text(out, "utf-8")
     return folder
 

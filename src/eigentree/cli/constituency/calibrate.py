@@ -45,14 +45,19 @@ def calibrate(
 
     The trees are parsed with their tags, and with the model's tagger.  The table compares raw
     confidences with calibrated ones, which are cross-fitted: each half of the trees is calibrated
-    on the other.
+    on the other.  The fewer trees there are, the closer are the curves to the raw confidences.
     """
     from eigentree.cli.constituency.reliability import show
-    from eigentree.constituency.calibrate import inputs, measure_confidence, tag_conditions
+    from eigentree.constituency.calibrate import (
+        ENOUGH_TREES,
+        inputs,
+        measure_confidence,
+        tag_conditions,
+    )
     from eigentree.constituency.calibration import Calibration, TagCondition
     from eigentree.constituency.ensemble.model_folder import save_calibrations
     from eigentree.constituency.ensemble.parser import EnsembleParser
-    from eigentree.errors import SettingsError
+    from eigentree.errors import SettingsError, counted
     from eigentree.evaluation.reliability import measure_reliability
     from eigentree.evaluation.tables.reliability import ReliabilityRow
 
@@ -67,6 +72,12 @@ def calibrate(
     parser = open_parser(model)
     parser = replace(parser, calibrations={})
     gold = [clean for _, clean in dev_trees_of(trees, parser.cleaning, on_error)]
+    if len(gold) < ENOUGH_TREES:
+        message(
+            f"{trees}: {counted(len(gold), 'tree')}, fewer than {ENOUGH_TREES}, so the curves stay "
+            "close to the raw confidences",
+            quiet=quiet,
+        )
     warn_of_compilation("parsing", quiet=quiet)
     calibrations: dict[TagCondition, Calibration] = {}
     rows: list[ReliabilityRow] = []
