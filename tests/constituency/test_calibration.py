@@ -76,7 +76,8 @@ def test_what_is_too_sure_is_brought_down():
 
 
 def test_a_curve_by_hand():
-    # Twenty examples in ten groups of two; each gets two more that agree with its mean.
+    # Twenty examples in ten groups of two; each gets two more that agree with its mean, and one
+    # with the overall accuracy, which is 0.
     raw = np.arange(20) / 20
     right = np.zeros(20, dtype=bool)
     curve = Curve.fit(raw, right)
@@ -87,7 +88,7 @@ def test_a_curve_by_hand():
     weight = 1.0 - (2.0 / (total @ np.linalg.solve(parts @ parts.T, total))) ** 2
     assert 0.5 < weight < 0.99  # below `CERTAIN`
     assert close(curve.raw, [0.0, *knots, 1.0], rtol=1e-12)
-    shrunk = weight * UNCHANGED * knots / (2 + UNCHANGED) + (1.0 - weight) * knots
+    shrunk = weight * UNCHANGED * knots / (3 + UNCHANGED) + (1.0 - weight) * knots
     assert close(curve.right[1:-1], shrunk, rtol=1e-9)
 
 

@@ -7,9 +7,11 @@ accuracy is stored with the model.
 The curve is an isotonic regression.  It never decreases, so calibration does not reorder brackets.
 Fitted to single examples it would jump, and would end at 0 or 1 whenever the last few examples
 agree.  Therefore examples are sorted by raw confidence into `GROUPS` groups of equal size, and each
-group gets `UNCHANGED` additional examples that agree with its mean raw confidence:
+group gets `UNCHANGED` additional examples that agree with its mean raw confidence, and one with
+the overall accuracy:
 
-    accuracy of a group = (number correct + UNCHANGED mean raw confidence) / (size + UNCHANGED)
+    accuracy of a group = (number correct + UNCHANGED mean raw confidence + overall accuracy)
+                          / (size + UNCHANGED + 1)
 
 The regression is over the groups, each at its mean raw confidence.  The curve is linear between
 groups and constant beyond the first and the last.
@@ -132,7 +134,7 @@ class Curve:
         knots, same = np.unique(place, return_inverse=True)
         size = np.bincount(same, [len(group) for group in groups])
         n_right = np.bincount(same, [np.sum(right[group]) for group in groups])
-        share = (n_right + UNCHANGED * knots) / (size + UNCHANGED)
+        share = (n_right + UNCHANGED * knots + np.mean(right)) / (size + UNCHANGED + 1.0)
         accuracy = isotonic_regression(share, weights=size).x
         curve = cls(knots, np.clip(accuracy, 0.0, 1.0).astype(np.float64))
         weight = _evidence(raw, right, np.arange(len(raw)) if sentence is None else sentence)
