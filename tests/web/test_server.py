@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -16,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from eigentree.web import server
+from eigentree.web.models import name_models
 from eigentree.web.worker import Preparing
 from eigentree.web.worker_pool import WorkerDiedError
 from tests.demo import run_verb
@@ -329,6 +331,13 @@ def test_a_slow_start_is_reported(monkeypatch):
 def test_get_tells_by_its_exit_code(demo, monkeypatch):
     monkeypatch.setattr(server, "get_once", lambda _, path: (404, path.encode()))
     assert run_verb("serve", "-m", demo, "--get", "/nothing") == (1, "/nothing\n", "")
+
+
+def test_names_of_models_are_utf_8_in_any_locale(tmp_path):
+    path = tmp_path / os.fsdecode("é日.egt".encode())
+    path.touch()
+    as_in_c = str(tmp_path / "\udcc3\udca9\udce6\udc97\udca5.egt")
+    assert [each.name for each in name_models([("constituents", as_in_c)])] == ["é日"]
 
 
 @pytest.mark.parametrize(

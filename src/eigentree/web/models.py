@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -46,7 +47,8 @@ def name_models(paths: Iterable[tuple[Kind, str]]) -> list[ServedModel]:
         path = resolve_model(model)
         if not path.exists():
             raise ModelFileError(f"{model}: no such model")
-        name = path.name if path.is_dir() else path.stem
+        # In UTF-8 whatever the locale, as requests are.
+        name = os.fsencode(path.name if path.is_dir() else path.stem).decode("utf-8", "replace")
         if name in models:
             raise SettingsError(
                 f"{path} and {models[name].path} would both be named {name}; rename one of them"
