@@ -174,7 +174,7 @@ def test_equal_input_gives_an_equal_graph():
     assert first.states[0].prefixes[0] == ((), 300)
 
 
-def test_what_the_automaton_cannot_read_is_told():
+def test_what_the_automaton_cannot_read_is_reported():
     model = deterministic()
     silent = replace(model, operators=model.operators * np.array([1, 1, 0])[:, None, None])
     graph = state_graph(silent, Sequences.of(sampled(model, 300)), StateGraphOptions(least_count=9))

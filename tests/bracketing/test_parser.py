@@ -140,7 +140,7 @@ def test_long_sentences_are_parsed_in_pieces(monkeypatch):
 
 
 @pytest.mark.parametrize("made", [parser, context_parser, taught_parser])
-def test_the_root_stands_where_it_is_told(made):
+def test_the_root_is_where_the_options_put_it(made):
     words, tags = ["the", "old", "man", "slept"], ["DT", "JJ", "NN", "VBD"]
     for top in (1, 2, 3):
         result = made().parse(words, tags, top=top)
@@ -258,7 +258,7 @@ def test_distances_teach_models_of_short_sentences():
             assert np.array_equal(learned_one.to_arrays()[name], array)
 
 
-def test_punctuation_is_told_to_the_model():
+def test_punctuation_is_passed_to_the_model():
     heavy = BracketingParser(replace(taught_parser().model, charge=100.0))
     tags = ["NN", "NN", "NN", ",", "NN"]
     assert heavy.parse(["w"] * 5, tags, top=0).top == 3
@@ -486,7 +486,7 @@ def test_trees_as_input_give_their_words_and_tags(model, tmp_path):
     assert out_path.read_text("utf-8").startswith("(X (X (DT the) (NN man)) (X (VBD slept) (. .)))")
 
 
-def test_sentences_without_tags_are_told(model, tmp_path):
+def test_sentences_without_tags_are_reported(model, tmp_path):
     path = tmp_path / "text.conllu"
     path.write_text("1\tdogs\t" + "\t".join("_" * 8) + "\n", "utf-8")
     code, out, err = run_verb("induce", "parse", "-m", model, "--input-format", "conllu", path)
@@ -506,7 +506,7 @@ def test_sentences_without_tags_are_told(model, tmp_path):
     assert code == 2
 
 
-def test_untagged_text_is_told_where_no_clusters_can_be_made(tmp_path):
+def test_untagged_text_is_reported_where_no_clusters_can_be_made(tmp_path):
     path, output = tmp_path / "plain.txt", tmp_path / "m.egt"
     path.write_text("the dog slept\n", encoding="utf-8")
     code, _, err = run_verb("induce", "train", path, "-o", output)

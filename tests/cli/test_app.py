@@ -313,7 +313,7 @@ def test_interruption_ends_as_the_shell_expects(verb):
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
-def test_a_full_device_is_told_in_one_line():
+def test_a_full_device_is_reported_in_one_line():
     command = [sys.executable, "-m", "eigentree", "check", "--print-heads", "english"]
     with open("/dev/full", "w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True)
@@ -370,7 +370,7 @@ def test_progress_off_a_terminal_is_silent_when_quick(capsys):
     assert capsys.readouterr() == ("", "")
 
 
-def test_progress_off_a_terminal_tells_now_and_then(capsys, monkeypatch):
+def test_progress_off_a_terminal_reports_now_and_then(capsys, monkeypatch):
     clock = iter([0.0, 4.0, 11.0, 12.0, 21.5, 30.0])
     monkeypatch.setattr(_common.time, "monotonic", lambda: next(clock))
     with _common.progress("parsing", 40) as advance:

@@ -43,7 +43,7 @@ def test_what_is_learned_is_asked(text, tmp_path):
     assert math.isinf(float(rows[3][1]))
 
 
-def test_next_symbols_are_told_from_the_most_probable_down(text, tmp_path):
+def test_next_symbols_are_distinguished_from_the_most_probable_down(text, tmp_path):
     path, asked = tmp_path / "model.egt", tmp_path / "asked.txt"
     options = ("--method", "em", "--states", "2", "--quiet")
     assert run_verb("automaton", "train", text, "-o", path, *options) == (0, "", "")
@@ -86,7 +86,7 @@ def test_what_cannot_be_used_is_refused(text, tmp_path):
         assert not path.exists()
 
 
-def test_good_lines_before_a_prefix_without_a_value_are_told(text, tmp_path):
+def test_good_lines_before_a_prefix_without_a_value_are_reported(text, tmp_path):
     path, asked = tmp_path / "model.egt", tmp_path / "asked.txt"
     run_verb("automaton", "train", text, "-o", path, "--method", "em")
     asked.write_text("a\nnever\nb\n", "utf-8")

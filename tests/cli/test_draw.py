@@ -79,7 +79,7 @@ EXPORT = "#BOS 1\nice\tNN\t--\tSB\t500\nmelts\tVVFIN\t--\tHD\t500\n#500\tS\t--\t
 
 
 @pytest.mark.parametrize("start", ["", "%% a comment\n\n", "#FORMAT 3\n"])
-def test_export_files_are_told_by_their_start(tmp_path, capsys, start):
+def test_export_files_are_recognised_by_their_start(tmp_path, capsys, start):
     path = tmp_path / "trees.export"
     path.write_text(start + EXPORT)
     assert run("draw", str(path), "--style", "indented") == 0

@@ -134,7 +134,7 @@ def test_show_vectors(vectors, tmp_path, text):
     assert run_verb("words", "show", path, "dog", "-n", "3")[1] == out
 
 
-def test_words_that_are_not_there_are_told(clusters, vectors):
+def test_words_that_are_not_there_are_reported(clusters, vectors):
     for path in (clusters, vectors):
         code, out, err = run_verb("words", "show", path, "blick", "dog")
         assert code == 2
@@ -168,7 +168,7 @@ def test_sentences_that_can_not_be_read_leave_the_rest(text, tmp_path):
         (["show", "nowhere.txt"], "nowhere.txt: can't be read"),
     ],
 )
-def test_what_can_not_be_used_is_told(given, why, text):
+def test_what_can_not_be_used_is_reported(given, why, text):
     code, out, err = run_verb(
         "words",
         *(text if each == "TEXT" else each for each in given),

@@ -126,7 +126,7 @@ def test_fall_backs_have_alternatives_too(fallback):
         assert sum(each.probability for each in result.alternatives) <= 1.0
 
 
-def test_no_words_have_no_alternative_and_none_can_t_be_asked_for():
+def test_no_words_have_no_alternative_and_none_can_t_be_requested():
     assert demo_parser().parse([], kbest=4).alternatives == ()
     with pytest.raises(SettingsError, match="kbest is 0; it must be at least 1"):
         demo_parser().parse(SENTENCE, kbest=0)

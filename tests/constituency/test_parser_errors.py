@@ -23,7 +23,7 @@ from tests.demo import demo_parser
         (["the", "dog"], ["DT", None], "tag 2 is None; all tags must be strings"),
     ],
 )
-def test_wrong_types_are_told(words, tags, message):
+def test_wrong_types_are_reported(words, tags, message):
     with pytest.raises(TypeError, match=re.escape(message)):
         demo_parser().parse(words, tags)
 

@@ -120,7 +120,7 @@ def test_older_models_are_read_off_their_lexicon(models):
     assert bare.tokenisation == TokenisationScheme.of_words([])
 
 
-def test_a_damaged_convention_is_told(tmp_path):
+def test_a_damaged_convention_is_reported(tmp_path):
     for parser in (demo_parser(), whole_parser()):
         bad = replace(parser, description={**parser.description, "text": {"mode": "other"}})
         bad.save(tmp_path / "bad.egt")
@@ -157,7 +157,7 @@ def test_wrapped_lines(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_json_tells_where_words_stand(tmp_path, jobs):
+def test_json_reports_where_words_stand(tmp_path, jobs):
     code, out, _ = parse(tmp_path, f"\n{TEXT}\n", "--output-format", "json", "-j", jobs)
     assert code == 0
     records = [json.loads(line) for line in out.split("\n")[:-1]]
@@ -300,7 +300,7 @@ def test_another_tokeniser(tmp_path):
     assert parse_tree(out).words() == ["The", "dog's", "well", "-", "known"]
 
 
-def test_a_spacy_that_is_absent_is_told_at_once(tmp_path, monkeypatch):
+def test_a_spacy_that_is_absent_is_reported_at_once(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy", None)
     code, out, err = parse(tmp_path, "a\n", "--tokeniser", "spacy:xx")
     assert (code, out) == (2, "")

@@ -40,7 +40,7 @@ def test_the_same_seed_gives_the_same_bytes(tmp_path):
     assert (tmp_path / "first").read_bytes() == (tmp_path / "second").read_bytes()
 
 
-def test_the_seed_is_told():
+def test_the_seed_is_reported():
     trees = demo_trees()[:50]
     settings = TrainingOptions(tagger=False)
     parsers = [
@@ -166,7 +166,7 @@ def test_the_best_iteration_on_held_out_trees_is_kept_and_told():
     assert {row["f1"] for row in unjudged["record"]} == {None}
 
 
-def test_times_are_told_but_not_kept(tmp_path):
+def test_times_are_reported_but_not_kept(tmp_path):
     trees = demo_trees()[:80]
     parsers = [training.train(trees, EM, jobs=jobs, seed=3) for jobs in (1, 2)]
     for number, parser in enumerate(parsers):
@@ -360,7 +360,7 @@ def test_the_grammar_may_learn_from_a_tagger_s_tags(monkeypatch):
 # Tuning -----------------------------------------------------------------------------------
 
 
-def test_tuning_tells_how_far_it_is_and_changes_nothing_else():
+def test_tuning_reports_how_far_it_is_and_changes_nothing_else():
     trees = demo_trees()
     settings = TrainingOptions().with_shortcuts(None, 3)
     calls: list[tuple[str, float]] = []
@@ -456,7 +456,7 @@ def test_numbers_of_a_trained_parser_are_finite():
     assert all(np.isfinite(array).all() for array in parameters)
 
 
-def test_what_the_model_tells_of_itself():
+def test_what_the_model_reports_itself():
     description = demo_parser().description
     symbols = demo_parser().grammar.backbone.symbols
     assert description["trees"] == len(demo_trees())

@@ -36,7 +36,7 @@ def test_each_model_has_a_card():
         assert model.n_bytes == model.path.stat().st_size < MOST_BYTES
 
 
-def test_the_page_tells_the_cards():
+def test_the_page_reports_the_cards():
     page = (ROOT / "docs" / "models.md").read_text("utf-8")
     assert page.partition("\n## ")[2] == "\n".join(
         map(in_markdown, available_models())
@@ -52,7 +52,7 @@ def test_a_file_of_the_same_name_goes_first(tmp_path, monkeypatch):
         Parser.load("english")
 
 
-def test_a_slip_in_a_name_is_told_the_names():
+def test_a_slip_in_a_name_is_answered_with_the_names():
     with pytest.raises(ModelFileError, match=r"englsh: .*; english and english-dependencies come"):
         Parser.load("englsh")
     with pytest.raises(ModelFileError, match=r"directory$"):
@@ -103,7 +103,7 @@ def test_verbs_take_names_and_need_none():
     assert run("inspect", "english").exit_code == 0
 
 
-def test_a_name_of_none_is_told():
+def test_a_name_of_none_is_reported():
     failed = run("models", "klingon")
     assert failed.exit_code == 2
     assert "english-dependencies" in failed.stderr

@@ -73,7 +73,7 @@ def test_its_help_is_help(capsys):
 
 
 @pytest.mark.parametrize("folder", ["file", "file/below"])
-def test_a_folder_that_cannot_be_made_is_told(tmp_path, monkeypatch, capsys, folder):
+def test_a_folder_that_cannot_be_made_is_reported(tmp_path, monkeypatch, capsys, folder):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "file").write_text("")
     with pytest.raises(SystemExit, match=r"^2$"):

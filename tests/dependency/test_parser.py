@@ -246,7 +246,7 @@ def test_a_lexical_model_joins_or_replaces_the_automata():
                  rtol=1e-4, atol=1e-6)  # fmt: skip
 
 
-def test_signed_values_are_told():
+def test_signed_values_are_reported():
     parser = plain_parser()
     assert parser.signed
     results = [parser.parse(each.forms(), each.tags("upos")) for each in treebank(40, 3)]

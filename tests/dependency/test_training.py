@@ -179,7 +179,7 @@ def test_the_weight_of_words_is_searched_on_held_out_trees(monkeypatch):
     assert asked == []
 
 
-def test_no_search_takes_longer_than_is_told():
+def test_no_search_takes_longer_than_documented():
     for peak in (1e-6, 0.2, 0.6, 1.0, 1.2, 3.0, 1e6):
         asked = []
 
@@ -191,7 +191,7 @@ def test_no_search_takes_longer_than_is_told():
         assert len(asked) <= MAX_WEIGHTS
 
 
-def test_the_objective_asked_for_is_kept():
+def test_the_objective_requested_is_kept():
     parsing = DependencyOptions("product", several_roots=True)
     parser = train_dependencies(treebank(20), options(parsing=parsing))
     assert parser.options == parsing

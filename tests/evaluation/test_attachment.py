@@ -58,7 +58,7 @@ def test_undirected_scores_count_reversed_arcs():
     assert close(result.all.uuas, 1 / 3, rtol=1e-12)
 
 
-def test_no_punctuation_is_told():
+def test_no_punctuation_is_reported():
     gold = sentence("a X 0 root", "b X 1 x")
     result = score_attachment([gold], [gold], AttachmentOptions("tags"))
     assert "no word was excluded as punctuation" in result.notes[0]

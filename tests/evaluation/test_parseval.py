@@ -268,7 +268,7 @@ def test_missing_parse_is_skipped_by_evalb_and_missed_by_own_settings():
         ("(S (NN ice) (, melts))", "gold has 2 compared words and the parse 1"),
     ],
 )
-def test_sentences_that_differ_in_words_are_told(parsed, reason):
+def test_sentences_that_differ_in_words_are_reported(parsed, reason):
     found = one("(S (NP (NN ice)) (VP (VBZ melts)))", parsed)
     assert found.status == "error"
     assert reason in found.reason

@@ -194,6 +194,6 @@ def test_requests_without_a_meaning_are_refused(parsed, lengths, message):
         score_unlabelled(golds(COOK), parsed, lengths=lengths)
 
 
-def test_figures_that_were_not_asked_for_are_missing():
+def test_figures_that_were_not_requested_are_missing():
     with pytest.raises(KeyError):
         score_unlabelled([], []).figure("sentence", 11)

@@ -106,7 +106,7 @@ def test_scores_are_tables():
     assert unlabelled._repr_html_().count("<table>") == 2
 
 
-def test_nothing_of_it_is_loaded_before_it_is_asked_for():
+def test_nothing_of_it_is_loaded_before_it_is_requested():
     assert jupyter.as_html.__module__ == "eigentree.integrations.jupyter"
     from eigentree._core.display import DRAWN_BY, NotebookDisplay
 

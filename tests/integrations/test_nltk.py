@@ -119,7 +119,7 @@ def test_a_sentence_without_words_has_no_tree_to_give():
         to_nltk(demo_parser().parse([]).tree)
 
 
-def test_nltk_is_asked_for_where_it_is_absent(monkeypatch):
+def test_nltk_is_requested_where_it_is_absent(monkeypatch):
     monkeypatch.setitem(sys.modules, "nltk", None)
     with pytest.raises(SettingsError, match=r"nltk is not installed; run pip install '\.\[nltk\]'"):
         to_nltk(parse_tree("(NN ice)"))

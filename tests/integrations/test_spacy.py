@@ -473,7 +473,7 @@ def test_spacy_finds_the_component_by_its_entry_point(tmp_path, model):
     assert importlib.metadata.version("spacy").startswith("3.")
 
 
-def test_spacy_is_asked_for_where_it_is_absent():
+def test_spacy_is_requested_where_it_is_absent():
     script = (
         "import sys; sys.modules['spacy'] = None\n"
         "from eigentree.errors import SettingsError\n"

@@ -132,7 +132,7 @@ def test_distances_are_scored_as_the_parser_brackets(folder, result):
                 assert found == pytest.approx(expected.figure(convention, limit).f1)
 
 
-def test_each_length_has_its_context_model_unless_one_is_asked_for(folder, result):
+def test_each_length_has_its_context_model_unless_one_is_requested(folder, result):
     text, _ = gold_of(folder, "text")
     is_mark = tag_map("penn").is_punctuation
     sentences = [[tag for tag in tree.tags() if not is_mark(tag)] for tree in text]

@@ -54,7 +54,7 @@ def test_a_model_may_have_seeds_of_its_own():
     ]  # fmt: skip
 
 
-def test_states_by_name_and_a_search_may_be_asked_for():
+def test_states_by_name_and_a_search_may_be_requested():
     made = study(
         {**SPECTRAL, "spectral": {"states_of": {"VP": 3}}},
         {**SPECTRAL, "name": "searched", "state_search": {"beam": 2, "numbers": [4, 8]}},
@@ -221,7 +221,7 @@ def test_files_are_beside_the_study_or_where_told(tmp_path):
         ({"reference": [{"name": "a", "f1": 50, "cpu_seconds": 0}]}, r"\[1\].cpu_seconds is 0; "),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told(given, message):
+def test_what_is_wrong_is_reported(given, message):
     with pytest.raises(SettingsError, match=message):
         make_study({**FILES, "model": [SPECTRAL], **given})
 
@@ -240,14 +240,14 @@ def test_what_can_be_done_is_taken(given):
     assert make_study({**FILES, "model": [SPECTRAL], **given}).model_runs()
 
 
-def test_what_is_missing_is_told():
+def test_what_is_missing_is_reported():
     with pytest.raises(
         SettingsError, match=r"^study: train is missing; it is required in a study$"
     ):
         make_study({"dev": "a", "model": [SPECTRAL]})
 
 
-def test_a_file_that_is_no_toml_is_told(tmp_path):
+def test_a_file_that_is_no_toml_is_reported(tmp_path):
     file = tmp_path / "study.toml"
     file.write_text("train = \n")
     with pytest.raises(SettingsError, match=r"study.toml: isn't TOML: .*line 1"):

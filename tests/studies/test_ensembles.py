@@ -190,12 +190,12 @@ def test_the_first_few_members_are_of_all_kinds(files):
          r"ensemble a: its families differ in treebank.cleaning"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told(files, given, message):
+def test_what_is_wrong_is_reported(files, given, message):
     with pytest.raises(SettingsError, match=message):
         make_study({**files, **given})
 
 
-def test_what_is_wrong_in_a_file_is_told_with_the_file(tmp_path):
+def test_what_is_wrong_in_a_file_is_reported_with_the_file(tmp_path):
     file = tmp_path / "study.toml"
     file.write_text(f'{STUDY}[[ensemble]]\nname = "b"\ndescription = "two.toml"\n')
     with pytest.raises(TreebankFormatError, match=r"two.toml: can't be read"):
@@ -442,7 +442,7 @@ def test_the_report_has_a_section_for_each_ensemble(figures):
     assert "## Ensemble small" in as_markdown(figures)
 
 
-def test_the_summary_tells_of_ensembles_with_and_without_models(figures):
+def test_the_summary_reports_ensembles_with_and_without_models(figures):
     told = summary(figures)
     (ensemble,) = figures["ensembles"]
     best = f"The best combination of ensemble small on dev is {ensemble['best']}: F1 "

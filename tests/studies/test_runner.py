@@ -408,7 +408,7 @@ def test_words_alone_are_parsed_with_a_tagger(files, tmp_path):
     assert "tagger" in row["stages"]
 
 
-def test_a_treebank_without_trees_is_told(files, tmp_path):
+def test_a_treebank_without_trees_is_reported(files, tmp_path):
     empty = tmp_path / "empty.mrg"
     empty.write_text("")
     for part, told in (("train", "no training trees"), ("dev", "no trees to score")):
@@ -478,7 +478,7 @@ def test_a_failed_run_makes_exit_code_1(files, tmp_path, monkeypatch):
         (["--methods", "pcfg", "--train", "no.mrg", "--dev", "no.mrg"], "no.mrg: can't be read"),
     ],
 )
-def test_what_cannot_be_is_told_with_exit_code_2(arguments, message, tmp_path):
+def test_what_cannot_be_is_reported_with_exit_code_2(arguments, message, tmp_path):
     given = {"--train": os.devnull, "--dev": os.devnull}
     if "train is missing" in message or "--train" in arguments:
         given = {}
@@ -489,7 +489,7 @@ def test_what_cannot_be_is_told_with_exit_code_2(arguments, message, tmp_path):
 
 
 @pytest.mark.slow
-def test_the_verb_tells_of_compilation_when_there_is_work(files, tmp_path, monkeypatch):
+def test_the_verb_reports_compilation_when_there_is_work(files, tmp_path, monkeypatch):
     monkeypatch.setattr("eigentree._core.jit.needs_compiling", lambda _: True)
     arguments = ["experiment", "--train", files["train"], "--dev", files["dev"], "-o", tmp_path]
     line = "first run: compiling {} (about 30 s, once per installation)"

@@ -125,7 +125,7 @@ def test_words_of_a_treebank_come_back_from_its_text():
         assert [token.text for token in tokenise(text, scheme)] == tree.words()
 
 
-def test_text_that_is_known_tells_what_was_joined():
+def test_text_that_is_known_reports_what_was_joined():
     spaced = [["a", "-", "b"], ["x-y", "z"]] * 5
     apart = [[True, True, True], [True, True]] * 5
     assert "a-a" not in TokenisationScheme.of_words([["a", "-", "b"]] * 11 + [["x-y"]] * 3).kept

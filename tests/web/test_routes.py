@@ -74,7 +74,7 @@ def test_constraints_beside_text_are_for_its_sentences(inside):
 
 
 @pytest.mark.parametrize("soft", [False, True])
-def test_constraints_in_conflict_are_told(inside, soft):
+def test_constraints_in_conflict_are_reported(inside, soft):
     rows = {"required": [[0, 3], [2, 5]]}
     asked = {"sentences": [{"words": SENTENCE.split(), "constraints": rows}], "soft": soft}
     [result] = results_of(inside.post("/api/parse", asked))
@@ -181,7 +181,7 @@ def test_evaluate_says_what_the_verb_says(inside, tmp_path):
 # What there is -------------------------------------------------------------------------
 
 
-def test_models_are_told(inside):
+def test_models_are_reported(inside):
     told = {each["name"]: each for each in inside.get("/api/models").json()}
     assert {name: each["kind"] for name, each in told.items()} == {
         "demo": "constituents",
@@ -206,7 +206,7 @@ def test_symbols_can_be_looked_at(inside):
     assert code_of(inside.get("/api/models/none/symbols")) == "no_such_model"
 
 
-def test_limits_are_told(inside):
+def test_limits_are_reported(inside):
     told = inside.get("/api/limits").json()
     assert told["workers"] == 1
     rows = {each["name"]: each for each in told["limits"]}
@@ -217,7 +217,7 @@ def test_limits_are_told(inside):
     assert len(set(codes)) == len(codes)
 
 
-def test_health_tells_of_workers(inside):
+def test_health_reports_workers(inside):
     answer = inside.get("/api/health")
     assert answer.status_code in (200, 503)
     assert answer.json()["workers"]["wanted"] == 1

@@ -277,7 +277,7 @@ def test_get_needs_no_port(demo):
     assert json.loads(out)["status"] == "ready"
 
 
-def test_an_open_port_is_told(demo, monkeypatch):
+def test_an_open_port_is_reported(demo, monkeypatch):
     hosts = []
 
     def serve(
@@ -328,7 +328,7 @@ def test_a_slow_start_is_reported(monkeypatch):
     assert len(lines) == 3
 
 
-def test_get_tells_by_its_exit_code(demo, monkeypatch):
+def test_get_reports_by_its_exit_code(demo, monkeypatch):
     monkeypatch.setattr(server, "get_once", lambda _, path: (404, path.encode()))
     assert run_verb("serve", "-m", demo, "--get", "/nothing") == (1, "/nothing\n", "")
 

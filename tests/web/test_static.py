@@ -106,7 +106,7 @@ def test_controls_have_names(elements):
     assert dict(elements)["html"]["lang"] == "en"
 
 
-def test_a_browser_that_is_missing_is_told(monkeypatch):
+def test_a_browser_that_is_missing_is_reported(monkeypatch):
     monkeypatch.setattr(browser, "NAMES", ("no-such-browser",))
     monkeypatch.delenv("EIGENTREE_REQUIRE_CHROMIUM", raising=False)
     with pytest.raises(pytest.skip.Exception, match="neither no-such-browser"):

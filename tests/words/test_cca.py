@@ -161,7 +161,7 @@ def test_unknown_words_have_the_vector_of_words_left_out(rng):
     assert close(renamed.matrix, kept.matrix, rtol=1e-5, atol=1e-6)
 
 
-def test_progress_is_told(rng):
+def test_progress_is_reported(rng):
     told: list[tuple[str, float]] = []
     learn_cca(sample(rng, 50, 4), CCAOptions(2, 1), progress=lambda *each: told.append(each))
     assert [share for _, share in told] == sorted(share for _, share in told)

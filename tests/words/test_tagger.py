@@ -211,7 +211,7 @@ def test_half_of_a_character_is_refused(trained: Tagger) -> None:
         trained.tag(["a", "\ud800"])
 
 
-def test_progress_is_told(sentences: Sentences) -> None:
+def test_progress_is_reported(sentences: Sentences) -> None:
     told: list[tuple[int, int]] = []
     Tagger.train(sentences, progress=lambda done, most: told.append((done, most)))
     assert [done for done, _ in told] == list(range(1, len(told) + 1))

@@ -99,7 +99,7 @@ def test_text_with_and_without_a_first_line():
     assert same(parse_vectors(["3 2\n", *rows]), found)
 
 
-def test_a_first_line_of_two_numbers_is_told_from_a_word():
+def test_a_first_line_of_two_numbers_is_distinguished_from_a_word():
     assert parse_vectors(["2 1", "a 0.5", "b 1"]).words == ("a", "b")
     assert parse_vectors(["7 0.5", "8 1"]).words == ("7", "8")
 

@@ -179,7 +179,7 @@ def test_other_shapes_are_refused():
         minimum_evolution(np.zeros((2, 2))).best(2)
 
 
-def test_joining_tells_of_trees_that_are_not_over_intervals():
+def test_joining_reports_trees_that_are_not_over_intervals():
     # Words 0 and 2 are neighbours, and 1 and 3.
     distances = np.full((4, 4), 3.0)
     for a, b in ((0, 2), (1, 3)):

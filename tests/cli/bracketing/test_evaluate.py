@@ -85,7 +85,7 @@ def test_table_of_sentences(files, capsys):
     ]
 
 
-def test_other_words_are_told_of(files, capsys):
+def test_other_words_are_reported(files, capsys):
     names = files(gold=GOLD, parsed=GOLD.replace("melts", "melted"))
     assert run(*names) == 1
     out = capsys.readouterr().out
@@ -128,7 +128,7 @@ def test_gold_trees_that_cannot_be_used(files, capsys):
     assert "gold: no gold trees to score against" in capsys.readouterr().err
 
 
-def test_punctuation_that_counts_is_told_of(files, capsys):
+def test_punctuation_that_counts_is_reported(files, capsys):
     names = files(gold=GOLD, parsed=GOLD)
     assert run(*names, "--punctuation-tags", "PU") == 0
     assert "3 counted words are Unicode punctuation: ." in capsys.readouterr().out

@@ -41,7 +41,7 @@ def parsed(folder: Path, *options: str | Path) -> tuple[str, str]:
 
 
 @pytest.mark.slow
-def test_the_table_tells_raw_and_calibrated_of_both_ways(folder):
+def test_the_table_reports_raw_and_calibrated_of_both_ways(folder):
     header, *rows = (folder / "table").read_text("utf-8").splitlines()
     assert header.split()[:2] == ["number", "confidence,"]
     names = [row.split("  ")[0] for row in rows]
@@ -102,7 +102,7 @@ def test_the_least_sure_come_first_and_equals_in_their_order(folder, jobs):
     assert told == sorted(told)
 
 
-def test_json_tells_all(folder):
+def test_json_reports_all(folder):
     out, _ = parsed(folder, "-q", "--output-format", "json")
     sorted_out, _ = parsed(folder, "-q", "--output-format", "json", "--sort-by-confidence")
     records = [json.loads(line) for line in out.split("\n")[:-1]]

@@ -82,7 +82,7 @@ def test_single_precision_and_slices(model, tmp_path):
 
 
 @pytest.mark.parametrize("place", ["none/x.egt", "."])
-def test_a_place_that_cannot_be_written_is_told_before_the_work(model, tmp_path, place):
+def test_a_place_that_cannot_be_written_is_reported_before_the_work(model, tmp_path, place):
     path = tmp_path / place
     code, out, err = run_verb("decompose", model, "-o", path)
     assert (code, out) == (2, "")

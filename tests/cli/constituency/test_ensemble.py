@@ -112,7 +112,7 @@ def scores_of(message: str, tags: str) -> dict[str, float]:
 
 
 @pytest.mark.slow
-def test_stages_and_a_summary_are_told(trained):
+def test_stages_and_a_summary_are_reported(trained):
     stages = re.findall(r"^([a-z ]+): \d+\.\d CPU s$", trained.message, re.MULTILINE)
     assert stages == ["members", "reranker parser", "tagger"]
     assert trained.message.startswith("80 trees\n")
@@ -167,7 +167,7 @@ def test_what_is_done_is_not_done_again(trained):
     assert " has " not in trained.message
 
 
-def test_an_interruption_tells_how_to_go_on(trained, tmp_path, monkeypatch):
+def test_an_interruption_reports_how_to_go_on(trained, tmp_path, monkeypatch):
     def stop(*_arguments, **_named):
         raise KeyboardInterrupt
 
@@ -178,7 +178,7 @@ def test_an_interruption_tells_how_to_go_on(trained, tmp_path, monkeypatch):
     assert f"interrupted; the same command resumes from {folder}\n" in err
 
 
-def test_quiet_training_tells_nothing(trained, tmp_path):
+def test_quiet_training_reports_nothing(trained, tmp_path):
     description = tmp_path / "net.toml"
     description.write_text(SMALLEST)
     arguments = (trained.trees, "-o", tmp_path / "net", "--description", description)
@@ -455,7 +455,7 @@ def test_lots_are_as_large_as_can_be():
     assert list(batches(iter(""), 3)) == []
 
 
-def test_input_that_tells_nothing_is_read_on(monkeypatch):
+def test_input_that_reports_nothing_is_read_on(monkeypatch):
     for stream in (io.StringIO("a\n"), None):
         monkeypatch.setattr(sys, "stdin", stream)
         assert _parsing._more_to_read()

@@ -69,7 +69,7 @@ def test_mismatches_are_listed_and_the_rest_is_scored(files, capsys):
     assert ["compared", "2", "2"] in cells(out)
 
 
-def test_missing_parses_are_told_but_no_failure(files, capsys):
+def test_missing_parses_are_reported_but_no_failure(files, capsys):
     first, _, third = FIRST.splitlines(keepends=True)
     for mark in ("(())\n", "\n"):
         names = files(gold=GOLD, parsed=first + mark + third)
@@ -85,7 +85,7 @@ def test_different_numbers_of_trees(files, capsys):
     assert "gold:1: sentence 1: no parse" in capsys.readouterr().out
 
 
-def test_alignment_tells_what_is_left_over(files, capsys):
+def test_alignment_reports_what_is_left_over(files, capsys):
     parsed = "(S (NN hail))\n" + "".join(reversed(FIRST.splitlines(keepends=True)))
     assert run("evaluate", *files(gold=GOLD, parsed=parsed), "--samples", "50", "--align") == 1
     out = capsys.readouterr().out

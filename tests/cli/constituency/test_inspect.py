@@ -47,7 +47,7 @@ def test_inspect_a_pcfg(treebank, tmp_path, method):
     assert {row["states"] for row in report["nonterminals"]} == {1}
 
 
-def test_inspect_a_parser_that_tells_nothing(tmp_path):
+def test_inspect_a_parser_that_reports_nothing(tmp_path):
     model = tmp_path / "bare.egt"
     ConstituencyParser(demo_parser().grammar).save(model)
     for options in ((), ("--json",)):

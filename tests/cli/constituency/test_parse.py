@@ -92,7 +92,7 @@ def test_several_trees_in_json(model, sentences):
             }  # fmt: skip
 
 
-def test_json_tells_unreadable_from_empty(model, tmp_path):
+def test_json_distinguishes_unreadable_from_empty(model, tmp_path):
     path = tmp_path / "tagged"
     path.write_text("\nthe_DT dog\nzorgle_XYZ zorgle_XYZ\nthe_DT dog_NN\n", "utf-8")
     options = ("--input-format", "tagged", "--output-format", "json")

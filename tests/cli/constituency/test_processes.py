@@ -23,7 +23,7 @@ def die(_lot: object) -> None:
 
 
 @pytest.mark.slow
-def test_a_killed_worker_is_told_in_one_sentence(model, sentences, monkeypatch):
+def test_a_killed_worker_is_reported_in_one_sentence(model, sentences, monkeypatch):
     monkeypatch.setattr("eigentree._core.batching._process", die)
     code, out, err = run_verb("parse", "-m", model, "-j", "2", "--quiet", sentences)
     assert (code, out) == (1, "")

@@ -80,7 +80,7 @@ def test_what_cannot_follow_is_marked_and_told(model, tmp_path):
     assert all(math.isfinite(float(row[3])) for row in rows[7:])
 
 
-def test_tags_count_only_when_asked_for(model):
+def test_tags_count_only_when_requested(model):
     asked = ["surprisal", "-m", model, "--input-format", "trees", "-q", HELD_OUT]
     free, tagged = run_verb(*asked), run_verb(*asked, "--use-tags")
     assert free[0] == tagged[0] == 0
@@ -140,7 +140,7 @@ def test_what_makes_no_sense_is_refused(arguments, told):
     assert told in err
 
 
-def test_signed_models_are_told_of(tmp_path):
+def test_signed_models_are_reported(tmp_path):
     path = tmp_path / "signed.egt"
     demo_parser().save(path)
     sentences = tmp_path / "sentences.txt"

@@ -14,7 +14,7 @@ from tests.cli.constituency.samples import TREES
 from tests.demo import run_verb
 
 
-def test_train_tells_what_it_does(treebank, tmp_path):
+def test_train_reports_what_it_does(treebank, tmp_path):
     model = tmp_path / "small.egt"
     code, out, err = run_verb("train", treebank, "-o", model, "--states", "2", "--dev", treebank)
     assert (code, out) == (0, "")
@@ -35,7 +35,7 @@ def test_train_tells_what_it_does(treebank, tmp_path):
         (["--method", "pcfg", "--dev"], "the parser"),
     ],
 )
-def test_compilation_is_told_of(treebank, tmp_path, monkeypatch, options, told):
+def test_compilation_is_reported(treebank, tmp_path, monkeypatch, options, told):
     monkeypatch.setattr("eigentree._core.jit.needs_compiling", lambda _: True)
     more = [treebank] if "--dev" in options else []
     code, _, err = run_verb(
@@ -107,7 +107,7 @@ def test_what_cannot_be_trained(tmp_path, content, options, message):
 
 
 @pytest.mark.parametrize("place", ["missing/model.egt", "file/model.egt", "."])
-def test_a_place_without_room_is_told_before_the_work(treebank, tmp_path, place):
+def test_a_place_without_room_is_reported_before_the_work(treebank, tmp_path, place):
     (tmp_path / "file").write_text("")
     code, out, err = run_verb("train", treebank, "-o", tmp_path / place)
     assert (code, out) == (2, "")

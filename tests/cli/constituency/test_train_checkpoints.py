@@ -13,7 +13,7 @@ from tests.cli.constituency.samples import TREES
 from tests.demo import run_verb
 
 
-def test_expectation_maximisation_tells_of_its_iterations(treebank, tmp_path):
+def test_expectation_maximisation_reports_its_iterations(treebank, tmp_path):
     model, checkpoint = tmp_path / "small.egt", tmp_path / "checkpoint"
     options = ("--method", "em", "--iterations", "3", "--no-tagger", "--dev", treebank)
     more = ("--states", "2", "--jobs", "2", "--checkpoint", checkpoint)
@@ -67,7 +67,7 @@ def test_a_run_says_what_it_goes_on_from(treebank, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("content", [b"", b"nothing of use", b"\x80\x04."])
-def test_a_damaged_checkpoint_is_told_before_the_work(treebank, tmp_path, content):
+def test_a_damaged_checkpoint_is_reported_before_the_work(treebank, tmp_path, content):
     checkpoint = tmp_path / "checkpoint"
     checkpoint.write_bytes(content)
     options = ("--method", "em", "--checkpoint", checkpoint)

@@ -76,7 +76,7 @@ def parts(tmp_path) -> tuple[Path, Path]:
 
 
 @pytest.mark.slow
-def test_states_are_optimised_and_can_be_asked_for_again(parts, tmp_path):
+def test_states_are_optimised_and_can_be_requested_again(parts, tmp_path):
     trees, dev = parts
     model = tmp_path / "model.egt"
     options = ("--states", "3", "--optimise-states", "--beam", "2", "--jobs", "2", "--no-tagger")
@@ -107,7 +107,7 @@ def test_states_are_optimised_and_can_be_asked_for_again(parts, tmp_path):
     assert grammars[0].parameters.dense.tolist() == grammars[1].parameters.dense.tolist()
 
 
-def test_nothing_better_is_told_too(tmp_path, treebank):
+def test_nothing_better_is_reported_too(tmp_path, treebank):
     options = ("--optimise-states", "--dev", treebank, "--no-tagger")
     code, _, err = run_verb("train", treebank, "-o", tmp_path / "model.egt", *options)
     assert code == 0

@@ -241,7 +241,7 @@ def test_check_describes_a_dependency_treebank(files):
     assert report["relations"] == {"root": 6, "dep": 2, "Dep": 1}
 
 
-def test_check_tells_dependencies_by_name_or_by_option(files, tmp_path):
+def test_check_recognises_dependencies_by_name_or_by_option(files, tmp_path):
     (name,) = files(gold=GOLD)
     packed = tmp_path / "gold.conll.gz"
     packed.write_bytes(gzip.compress(GOLD.encode()))

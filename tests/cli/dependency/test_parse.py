@@ -156,7 +156,7 @@ BAD = RICH + "1\tx\ttoo few columns\n\n" + RICH + "1\ty\t_\tNOUN\t_\t_\t_\t_\t_\
 
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_malformed_sentences_are_told_and_the_others_come_out(jobs):
+def test_malformed_sentences_are_reported_and_the_others_come_out(jobs):
     done = parse("--jobs", jobs, input=BAD)
     assert done.exit_code == 2
     assert [each.sent_id for each in read(done.stdout)] == ["rich"] * 3
@@ -228,7 +228,7 @@ def test_output_keeps_the_rules_of_universal_dependencies():
             assert {word.deps for word in parsed.words} == {"_"}
 
 
-def test_fall_backs_are_told_and_written():
+def test_fall_backs_are_reported_and_written():
     done = parse("--max-words", 4, "--input-format", "tokens", input="she saw the old dog .\n")
     assert done.exit_code == 0
     assert done.stderr == "eigentree: <standard input>:1: fall-back: split\n"
@@ -318,7 +318,7 @@ def test_models_of_other_kinds_are_refused(folder):
 # train -----------------------------------------------------------------------------------
 
 
-def test_training_tells_what_it_does():
+def test_training_reports_what_it_does():
     done = train("train.conllu", "--dev", "dev.conllu", "-o", "new.egt", "--lexical", "lex+f")
     assert (done.exit_code, done.stdout) == (0, "")
     told = done.stderr
@@ -345,7 +345,7 @@ def test_a_slip_in_the_name_of_a_model():
 CROSSING = text_of([sentence("a/A b/B c/C d/D", [3, 4, 0, 3]), sentence("a/A c/C", [2, 0])])
 
 
-def test_crossing_arcs_are_told_of(folder):
+def test_crossing_arcs_are_reported(folder):
     (folder / "crossing.conllu").write_text(CROSSING, "utf-8")
     plain = ("--method", "det", "--lexical", "none", "--no-tagger", "--no-relations")
     done = train("crossing.conllu", "-o", "new.egt", *plain)

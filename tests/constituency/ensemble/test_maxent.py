@@ -113,7 +113,7 @@ def test_weights_of_a_known_model_are_recovered():
 
 
 @pytest.mark.parametrize("options", TARGETS)
-def test_training_finds_the_oracle_where_a_feature_tells_it(options):
+def test_training_finds_the_oracle_where_a_feature_reports_it(options):
     # Feature 0 separates good candidates from bad ones; feature 1 is noise in the first sentence.
     rows = [[0, 1], [1, 0], [0, 0], [1, 0], [0, 0], [0, 0], [1, 0]]
     features = sparse.csr_array(np.array(rows, dtype=np.float32))

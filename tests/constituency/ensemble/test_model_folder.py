@@ -238,7 +238,7 @@ def test_forged_indices(tmp_path, ensemble_folder, changes, message):
         EnsembleParser.load(folder)
 
 
-def test_what_is_missing_is_told_when_it_is_needed(tmp_path, ensemble_folder):
+def test_what_is_missing_is_reported_when_it_is_needed(tmp_path, ensemble_folder):
     folder = copytree(ensemble_folder, tmp_path / "copy")
     lean = EnsembleParser.load(folder, low_memory=True)
     drop("members/coarse-2.egt")(folder)

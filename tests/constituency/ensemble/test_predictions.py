@@ -178,7 +178,7 @@ def test_sentences_without_any_tree():
     assert (prediction.trees, prediction.evidence.total) == ([], 0.0)
 
 
-def test_what_is_given_up_is_told_and_tags_that_were_given_stay():
+def test_what_is_given_up_is_reported_and_tags_that_were_given_stay():
     parsers = members()
     tree = HELD_OUT[0]
     tags = ["?", *tree.tags()[1:]]

@@ -431,7 +431,7 @@ def test_settings_that_make_no_sense(wrong):
 
 
 @pytest.mark.slow
-def test_the_verb_tells_what_it_leaves_out_and_writes_a_model(tmp_path):
+def test_the_verb_reports_what_it_leaves_out_and_writes_a_model(tmp_path):
     model, better, partial = (tmp_path / name for name in ("a.egt", "b.egt", "partial.mrg"))
     assert run_verb("train", TREEBANK, "-o", model, "--method", "pcfg", "-q")[0] == 0
     rng = random.Random(3)

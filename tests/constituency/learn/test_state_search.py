@@ -101,7 +101,7 @@ def test_symbols_of_one_turn_change_together():
     assert found.n_states.tolist() == [3, 1, 2]
 
 
-def test_the_record_tells_every_trial():
+def test_the_record_reports_every_trial():
     values = {(2, 2): 0.0, (1, 2): 2.0, (3, 2): 1.0, (1, 1): 0.0, (1, 3): 3.0, (3, 1): 0.0}
     found = search(lambda each: values.get(tuple(each), -1.0), start=(2, 2), largest=(3, 3), beam=2)
     assert found.n_states.tolist() == [1, 3]

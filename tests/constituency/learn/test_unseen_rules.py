@@ -245,7 +245,7 @@ def test_as_many_new_rules_come_as_were_foretold():
     assert close(foretold, share, rtol=0.6)
 
 
-def test_likely_rules_are_told_from_unlikely_ones():
+def test_likely_rules_are_distinguished_from_unlikely_ones():
     # Children independent of one another, as the estimate has it: it must find the true
     # probabilities of those rules that the sample happens to lack.
     n = 12

@@ -72,7 +72,7 @@ def test_small_weights_and_rare_features_are_left_out():
     assert fewest.predict(*trees(1, 1)[0][0])[2] == "root"
 
 
-def test_two_labels_are_told_apart():
+def test_two_labels_are_distinguished():
     headed = [HeadedSentence(["a", "b"], ["X", "Y"], [2, 0])] * 5
     model = train_arc_labels([(each, ["_", "ROOT"]) for each in headed])
     assert model.predict(*headed[0]) == ["_", "ROOT"]

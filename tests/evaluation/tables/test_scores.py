@@ -27,7 +27,7 @@ def test_table_on_a_terminal_has_lines(monkeypatch, capsys):
     assert "[bold]" in out
 
 
-def test_settings_are_told_in_full():
+def test_settings_are_reported_in_full():
     options = replace(EVALB_COLLINS, quote_labels=("POS",), root_labels=(), labelled=False)
     assert dict(describe(options)) == {
         "settings": "EVALB, COLLINS.prm",

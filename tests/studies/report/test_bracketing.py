@@ -66,7 +66,7 @@ def figures(*records: dict[str, Any], **given: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def test_the_best_is_told_of_those_that_do_not_look_at_gold_trees():
+def test_the_best_is_reported_of_those_that_do_not_look_at_gold_trees():
     report = bracketing_report(figures(*ALL))
     assert report.summary == [
         "Klein-Manning F1 on test is best with contexts (70.10 up to 10 words, 60.10 up to 20 "

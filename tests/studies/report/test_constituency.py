@@ -176,7 +176,7 @@ def test_references_are_in_the_plot_and_the_table(figures):
     assert "Hollow references were not parsed from gold tags." in as_html(figures)
 
 
-def test_the_course_of_em_is_told(with_em):
+def test_the_course_of_em_is_reported(with_em):
     page = Page(as_html(with_em))
     assert page.tables["F1 on dev by iteration (the paper's table 1)"] == [
         ["iteration", "em, m = 4"],
@@ -221,7 +221,7 @@ def test_the_paper_is_named_once(with_em):
         assert "m is the maximum number of latent states of a nonterminal." in text
 
 
-def test_the_summary_tells_when_spectral_is_better(with_em):
+def test_the_summary_reports_when_spectral_is_better(with_em):
     # A model of another kind may be the best, and is still no news about the two estimators.
     pcfg = next(row for row in with_em["models"] if row["method"] == "pcfg")
     pcfg["scores"]["dev"]["f1"] = 0.99
@@ -242,7 +242,7 @@ def test_the_summary_tells_when_spectral_is_better(with_em):
     )
 
 
-def test_the_summary_tells_when_em_is_better(with_em):
+def test_the_summary_reports_when_em_is_better(with_em):
     with_em["models"][-1]["scores"]["dev"]["f1"] = 0.99
     with_em["models"][-1]["cpu_seconds"] = 1e-3
     best, against, _ = summary(with_em)
@@ -261,7 +261,7 @@ def test_the_summary_compares_the_two_starts_of_em(with_em):
     assert "training took equally long (40.0 CPU seconds against 40.0)." in (summary(with_em)[1])
 
 
-def test_test_is_told_of_and_decides_nothing(figures):
+def test_test_is_reported_of_and_decides_nothing(figures):
     figures["parts"]["test"] = 7
     for row in (*figures["models"], *figures["ablations"], *figures["learning_curve"]):
         row["scores"]["test"] = {**row["scores"]["dev"], "f1": 0.5}
@@ -311,7 +311,7 @@ def test_the_page_needs_nothing_else(figures):
     assert "@import" not in as_html(figures)
 
 
-def test_plots_are_told_to_those_who_do_not_see_them(figures):
+def test_plots_are_described_to_those_who_do_not_see_them(figures):
     drawn = re.findall(r"<svg.*?</svg>", as_html(figures), re.DOTALL)
     assert len(drawn) == 3
     names = set()
@@ -437,7 +437,7 @@ def test_parsing_times_are_compared_with_the_same_symbols(timed):
 
 
 @pytest.mark.slow
-def test_decompositions_are_told_with_their_errors_and_times(decomposed):
+def test_decompositions_are_reported_with_their_errors_and_times(decomposed):
     rows = {row["name"]: row for row in decomposed.figures["models"]}
     errors = {name: row["decomposition"] for name, row in rows.items() if row["decomposition"]}
     assert list(errors) == ["apr 2", "apr 6", "slices", "markov"]
@@ -483,7 +483,7 @@ def test_the_plot_of_parsing_times_has_a_line_for_each_kind_of_decomposition(tim
     assert of_times(as_html(timed))[1] == ["apr", "slices"]
 
 
-def test_seeds_are_told_of_where_there_are_several(timed):
+def test_seeds_are_reported_of_where_there_are_several(timed):
     text = as_html(timed)
     assert "Models were trained with 1 to 2 seeds; F1 is over the brackets" in text
     header, *rows = Page(text).tables["Every model"]

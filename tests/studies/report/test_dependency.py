@@ -57,7 +57,7 @@ ALL = (
 )
 
 
-def test_the_best_of_each_kind_is_told():
+def test_the_best_of_each_kind_is_reported():
     report = dependency_report(figures(*ALL))
     tags, words = report.summary
     assert "tags only is spectral, 4 states: UAS 74.10 and 73.10 on test" in tags

@@ -287,7 +287,7 @@ def test_depth_is_no_limit():
 
 
 @pytest.mark.parametrize(("text", "seen"), [("(S (NN a))\n(S (NN b))\n", 1), ("\n%% none\n", 0)])
-def test_a_text_of_another_format_is_told(text, seen):
+def test_a_text_of_another_format_is_reported(text, seen):
     records = list(read_export(text.splitlines(), name="t", on_error="skip"))
     assert [str(record.problem) for record in records] == [
         "t:1:1: neither a comment nor a mark of the export format, and no #BOS follows: (S (NN a))"

@@ -185,7 +185,7 @@ def test_json_has_words_tags_weights_and_constraints() -> None:
         ('{"words": ["a"], "constraints": {"required": [[0, 2]]}}', "beyond the sentence"),
     ],
 )
-def test_json_that_is_wrong_is_told(line: str, told: str) -> None:
+def test_json_that_is_wrong_is_reported(line: str, told: str) -> None:
     lines = [line, '{"words": ["a"]}']
     bad, good = read_sentences(lines, "json", name="in", on_error="skip", labels={"N"})
     assert (bad.words, bad.tags, good.words) == ([], None, ["a"])

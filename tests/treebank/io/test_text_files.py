@@ -117,7 +117,7 @@ def test_byte_order_marks_are_dropped_at_the_start_of_any_line(file):
     assert str(notices[0]).endswith("bank:2:1: byte-order mark inside the text dropped")
 
 
-def test_damage_far_into_a_gzip_file_is_told(file):
+def test_damage_far_into_a_gzip_file_is_reported(file):
     packed = gzip.compress(os.urandom(60_000).hex().encode())
     with pytest.raises(TreebankFormatError, match="damaged compressed file"):
         read(file(packed[:40_000]))
@@ -156,7 +156,7 @@ def test_an_open_file_is_not_taken_for_paths(file, read_files):
         read_files(lines)
 
 
-def test_missing_file_and_folder_are_told(tmp_path):
+def test_missing_file_and_folder_are_reported(tmp_path):
     with pytest.raises(TreebankFormatError, match=r"nowhere: can't be read: No such file"):
         read(tmp_path / "nowhere")
     with pytest.raises(TreebankFormatError, match="can't be read: Is a directory"):

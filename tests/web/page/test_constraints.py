@@ -60,7 +60,7 @@ def test_another_label_and_another_tag_are_forced(page):
     assert page.locator("#frame .node.tag > .label").all_text_contents()[1] == "JJ"
 
 
-def test_conflicts_are_told(page):
+def test_conflicts_are_reported(page):
     write(page, OLD_MAN)
     for first, last in ((4, 8), (0, 4)):
         drag(page, first, last)
