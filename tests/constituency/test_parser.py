@@ -188,7 +188,8 @@ word_lists = st.lists(
     st.one_of(
         st.sampled_from(SENTENCE),
         st.text(
-            st.characters(exclude_categories=["Cs"], exclude_characters=SEPARATORS), min_size=1
+            st.characters(exclude_categories=["Cs"], exclude_characters=f"{SEPARATORS}\0"),
+            min_size=1,
         ),
     ),
     max_size=12,

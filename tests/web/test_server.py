@@ -211,8 +211,11 @@ def test_ends(demo: Path, folder: Path):
     """Three ways to end, at the same time, since each takes a start."""
     options = ["-m", demo, "-m", folder / "slow.egt", "--workers", "1", "--max-tokens", "2000"]
     ways: list[Callable[[Running], None]] = [ends_well, ends_in_time, is_killed]
+    # The service ignores SIGHUP if these tests do, as under nohup.
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
     with ThreadPoolExecutor() as threads:
         begun = list(threads.map(lambda _: Running(*options, "--max-stop-seconds", "2"), ways))
+        signal.signal(signal.SIGHUP, before)
         try:
             list(threads.map(lambda way, one: way(one.__enter__()), ways, begun))
         finally:
