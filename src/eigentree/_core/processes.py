@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from multiprocessing import active_children, get_context, parent_process
+from multiprocessing.reduction import ForkingPickler
 from typing import Any, NoReturn
 
 # Set in the environment of processes that need not report a kernel cache which cannot be used.
@@ -31,11 +32,15 @@ def worker_pool(
     start, arguments
         A function of a module, called in each worker before any work, and its arguments.
     """
+    context = get_context("spawn")
+    # A process that dies before it has read what it is started with would leave this one waiting
+    # for ever if that is more than a pipe holds; a queue is filled by a thread.
+    queue = context.Queue()
+    message = bytes(ForkingPickler.dumps(arguments))
+    for _ in range(processes):
+        queue.put(message)
     pool = ProcessPoolExecutor(
-        processes,
-        mp_context=get_context("spawn"),
-        initializer=begin,
-        initargs=(start, arguments),
+        processes, mp_context=context, initializer=_begin_from, initargs=(start, queue)
     )
     try:
         with _exit_at_sigterm():
@@ -46,6 +51,8 @@ def worker_pool(
         raise
     finally:
         pool.shutdown(cancel_futures=True)
+        queue.cancel_join_thread()
+        queue.close()
 
 
 @contextmanager
@@ -65,6 +72,10 @@ def _exit_at_sigterm() -> Iterator[None]:
 
 def _exit(number: int, _: object) -> NoReturn:
     raise SystemExit(128 + number)
+
+
+def _begin_from(start: Callable[..., object], queue: Any) -> None:
+    begin(start, ForkingPickler.loads(queue.get()))
 
 
 def begin(start: Callable[..., object], arguments: tuple[object, ...]) -> None:

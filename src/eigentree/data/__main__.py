@@ -55,7 +55,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parser.parse_args(arguments)
     try:
         for path in copy_demo(given.folder, force=given.force):
-            sys.stdout.write(f"{path}\n")
+            if sys.stdout:  # not closed
+                sys.stdout.write(f"{path}\n")
     except SettingsError as error:
         parser.error(str(error))
     except OSError as error:

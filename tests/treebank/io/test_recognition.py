@@ -162,3 +162,32 @@ def test_other_compression_is_named(tmp_path, content, message):
     (tmp_path / "bank").write_bytes(content)
     with pytest.raises(TreebankFormatError, match=message):
         read_treebank(tmp_path / "bank")
+
+
+TIGER = corpus(PLAIN)
+BRACKETS = "(S (VB Go))\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "n_trees", "message"),
+    [
+        (BRACKETS + EXPORT, 1, "2:1: text outside any tree; NEGRA export must be in a file of its"),
+        (BRACKETS + TIGER, 1, "text outside any tree; TIGER-XML must be in a file of its own"),
+        (EXPORT + BRACKETS + EXPORT, 2, "4:1: text outside any sentence; each format must be in"),
+        (EXPORT + TIGER, 1, "text outside any sentence; each format must be in a file of its own"),
+        (TIGER + BRACKETS, 1, "text after the end of the corpus; each format must be in a file of"),
+        (TIGER + EXPORT, 1, "text after the end of the corpus; each format must be in a file of"),
+        (TIGER + CONLLU, 1, "text after the end of the corpus; each format must be in a file of"),
+    ],
+)
+def test_a_second_format_in_a_file_is_reported(text, n_trees, message):
+    records = list(read_trees(text.splitlines(keepends=True), on_error="skip"))
+    problems = [str(record.problem) for record in records if record.problem]
+    assert sum(record.tree is not None for record in records) == n_trees
+    assert message in problems[0]
+
+
+def test_tables_of_an_export_file_are_passed_over():
+    text = f"%% words\n#FORMAT 3\n#BOT WORDTAG\n1 VB verb\n#EOT WORDTAG\n{EXPORT}%% the end\n"
+    (record,) = read_trees(text.splitlines(keepends=True))
+    assert record.tree is not None

@@ -46,6 +46,8 @@ _PIECE = re.compile(
     rf"|(?P<atom>{_ATOM}+)"
 )
 _COMMENT = re.compile(r"%|;|#|//|<|\*x\*")
+# These begin like comments.
+_OTHER_FORMATS = re.compile(r"(?P<export>^\s*#BOS\s)|<graph\b")
 # A row of CoNLL-U, which some give for trees or text.
 CONLLU_LINE = re.compile(r"[0-9]+(\t[^\t]*){9}$")
 _LINE_START = re.compile(rf"\((?P<label>{_ATOM}*)")
@@ -193,9 +195,13 @@ def read_brackets(
                 if not labels:
                     if kind == "atom" and stray_line == rows.number:
                         continue
+                    other = None
                     if kind == "atom" and _COMMENT.match(piece["atom"]):
-                        tree.remark("comment passed over", _Spot(rows.number, piece.start(), line))
-                        break
+                        other = _OTHER_FORMATS.search(line)
+                        if other is None:
+                            spot = _Spot(rows.number, piece.start(), line)
+                            tree.remark("comment passed over", spot)
+                            break
                     tree.begun_at = _Spot(rows.number, piece.start(), line)
                     rows.forget()
                 if spoiled:
@@ -212,6 +218,9 @@ def read_brackets(
                 else:
                     stray_line = rows.number
                     hint = "; CoNLL-U is for dependencies" if CONLLU_LINE.match(line) else ""
+                    if other is not None:
+                        found = "NEGRA export" if other["export"] else "TIGER-XML"
+                        hint = f"; {found} must be in a file of its own"
                     spot = _Spot(rows.number, piece.start(), line)
                     tree.fail(f"text outside any tree{hint}", spot)
                 if not labels or (tree.problem and on_error == "raise"):

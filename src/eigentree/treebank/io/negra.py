@@ -128,6 +128,7 @@ def read_export_graphs(lines: Iterable[str], *, name: str = "<input>") -> Iterat
     rows: list[_Row] = []
     problem: Problem | None = None
     foreign: Problem | None = None  # the first line, unless it can begin an export file
+    in_table = has_strayed = False
 
     def record(end: str = "") -> GraphRecord:
         found = problem or (Problem(name, begun, 1, end, "") if end else None)
@@ -148,7 +149,7 @@ def read_export_graphs(lines: Iterable[str], *, name: str = "<input>") -> Iterat
         elif mark == "#FORMAT":
             columns = _COLUMNS.get(rest[0] if rest else "", columns)
         elif mark == "#BOS":
-            foreign = None
+            foreign, in_table, has_strayed = None, False, False
             if begun:
                 yield record("this sentence has no #EOS")
             begun, sentence, rows = number, rest[0] if rest else "", []
@@ -162,9 +163,18 @@ def read_export_graphs(lines: Iterable[str], *, name: str = "<input>") -> Iterat
                 lone = Problem(name, number, 1, "#EOS without #BOS", snippet_at(line, 1))
                 yield GraphRecord(None, number, lone)
             begun, sentence, rows, problem = 0, "", [], None
-        elif mark and number == 1 and not mark.startswith(("#", _COMMENT)):
+        elif mark in ("#BOT", "#EOT"):
+            in_table = mark == "#BOT"
+        elif begun or in_table or not mark or mark.startswith(("#", _COMMENT)):
+            continue
+        elif number == 1:
             what = "neither a comment nor a mark of the export format, and no #BOS follows"
             foreign = Problem(name, number, 1, what, snippet_at(line, 1))
+        elif foreign is None and not has_strayed:
+            has_strayed = True
+            what = "text outside any sentence; each format must be in a file of its own"
+            stray = Problem(name, number, 1, what, snippet_at(line, 1))
+            yield GraphRecord(None, number, stray)
     if foreign is not None:
         yield GraphRecord(None, 1, foreign)
     if begun:

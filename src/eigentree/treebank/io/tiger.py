@@ -150,6 +150,7 @@ class _Cutter:
         self._spoiled: Problem | None = None
         self._skipping = "", 0  # how a comment or the like begins, and its line
         self._open: list[tuple[str, int]] = []  # corpora that have begun, with their lines
+        self._has_ended = False
 
     def parts(self) -> Iterator[_Cutting]:
         """The sentences and problems of the text, in order."""
@@ -177,7 +178,8 @@ class _Cutter:
                 else:
                     pattern = _OUTSIDE if self._begun is None else _INSIDE
                     found = pattern.search(self._line, self._at)
-                    self._take(len(self._line) if found is None else found.start())
+                    passed = self._take(len(self._line) if found is None else found.start())
+                    yield from self._outside(passed)
                     if found is None:
                         continue
                     if skipped := found["skip"]:
@@ -206,6 +208,15 @@ class _Cutter:
             self._text.append(passed)
         self._at = stop
         return passed
+
+    def _outside(self, passed: str) -> Iterator[_Cutting]:
+        """Report text after the end of a corpus, once."""
+        if self._has_ended and not self._open and self._begun is None and passed.strip():
+            self._has_ended = False
+            what = "text after the end of the corpus; each format must be in a file of its own"
+            snippet = snippet_at(self._line, 1)
+            problem = Problem(self._name, self._number, 1, what, snippet)
+            yield _Cutting("", self._number, 1, problem)
 
     def _skip(self, awaited: re.Pattern[str] | str) -> re.Pattern[str] | str:
         """Go to the end of a comment or the like; what is still awaited comes back."""
@@ -243,6 +254,7 @@ class _Cutter:
             return
         if tag in ("/corpus", "/subcorpus"):
             del self._open[-1:]
+            self._has_ended = not self._open
             return
         external = _EXTERNAL.search(text) if tag == "subcorpus" else None
         if external is not None:
