@@ -177,7 +177,8 @@ def test_a_byte_that_is_not_utf8_costs_one_tree(tmp_path, content, words, found)
 
 
 def test_a_format_can_be_forced(folder):
-    with pytest.raises(TreebankFormatError, match=r"two\.export:[0-9]+:1: text outside any tree; NEGRA export"):
+    message = r"two\.export:[0-9]+:1: text outside any tree; NEGRA export"
+    with pytest.raises(TreebankFormatError, match=message):
         read_treebank(folder / "two.export", format="brackets")
 
 
