@@ -33,8 +33,8 @@ def worker_pool(
         A function of a module, called in each worker before any work, and its arguments.
     """
     context = get_context("spawn")
-    # A process that dies before it has read what it is started with would leave this one waiting
-    # for ever if that is more than a pipe holds; a queue is filled by a thread.
+    # A worker that exits before it has read its arguments would block this process if they are
+    # larger than a pipe; a queue is filled by a thread.
     queue = context.Queue()
     message = bytes(ForkingPickler.dumps(arguments))
     for _ in range(processes):
