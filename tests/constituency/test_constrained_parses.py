@@ -83,6 +83,7 @@ def test_every_objective_keeps_constraints(objective):
         check_kept(parser.parse(WORDS, constraints=constraints, kbest=20), constraints)
 
 
+@pytest.mark.slow
 def test_an_exhaustive_chart_keeps_constraints():
     parser = parsers()["pcfg"]
     exhaustive = with_options(parser, exhaustive=True)

@@ -25,6 +25,8 @@ from eigentree.treebank.io.brackets import format_tree, parse_tree
 from eigentree.treebank.reader import read_treebank
 from tests.demo import HELD_OUT, TREEBANK, blocks_of, demo_parser, demo_trees, run_verb
 
+pytestmark = pytest.mark.slow
+
 EIGENTREE = [sys.executable, "-c", "from eigentree.cli.app import main; main()"]
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 NET = """

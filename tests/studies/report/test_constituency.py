@@ -19,6 +19,8 @@ from eigentree.studies.report.constituency import constituency_report, summary
 from eigentree.studies.report.tables import percent, seconds
 from tests.demo import HELD_OUT, TREEBANK
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = Path(__file__).resolve().parents[3] / "examples" / "study.toml"
 NASTY = "<b>&\"'|*_`$x$\u202e\x00\x1b"
 
