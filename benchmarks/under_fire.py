@@ -185,9 +185,9 @@ class Flood:
                     self.n_opened += 1
             for key, _ in chosen.select(0.01):
                 chosen.unregister(key.fileobj)
-                key.fileobj.close()  # type: ignore[union-attr]
+                key.fileobj.close()  # type: ignore[union-attr]  # sockets only
         for key in list(chosen.get_map().values()):
-            key.fileobj.close()  # type: ignore[union-attr]
+            key.fileobj.close()  # type: ignore[union-attr]  # sockets only
 
     def end(self) -> None:
         self._ends.set()
@@ -306,7 +306,7 @@ def workers(options: list[str]) -> Iterator[Row]:
         statuses.clear()
         for _ in range(3):
             answers: list[int] = []
-            asking = threading.Thread(target=lambda: answers.append(service.parse(long)))  # noqa: B023
+            asking = threading.Thread(target=lambda: answers.append(service.parse(long)))  # noqa: B023 - joined in this round
             asking.start()
             time.sleep(0.5)
             for each in service.workers():

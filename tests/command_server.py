@@ -92,9 +92,9 @@ def _answer(connection: socket.socket) -> int:
         os.dup2(stream, place)
         os.close(stream)
     # New objects, since those of this process may have been of files, not of pipes.
-    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115
-    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
-    sys.stderr = open(2, "w", encoding="utf-8", buffering=1, closefd=False)  # noqa: SIM115
+    sys.stdin = open(0, encoding="utf-8", closefd=False)  # noqa: SIM115 - stays open
+    sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115 - stays open
+    sys.stderr = open(2, "w", encoding="utf-8", buffering=1, closefd=False)  # noqa: SIM115 - stays open
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)

@@ -16,7 +16,7 @@ from typing import IO, Any
 try:
     import fcntl
 except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None  # type: ignore[assignment]  # not on Windows
 
 
 def new_part_file(target: Path, mode: str, **options: Any) -> tuple[Path, IO[Any]]:

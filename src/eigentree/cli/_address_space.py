@@ -7,7 +7,7 @@ from eigentree.cli._common import WorkFailedError
 try:
     import resource
 except ImportError:  # Windows
-    resource = None  # type: ignore[assignment]
+    resource = None  # type: ignore[assignment]  # not on Windows
 
 # Below this OpenBLAS may wait forever for the memory of its threads.
 MIN_MEGABYTES = 640

@@ -22,7 +22,7 @@ def prepare_streams() -> None:
         if getattr(sys, name) is None:
             if os.open(os.devnull, flags) != number:
                 continue  # it is open, but not for Python
-            stream: Any = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
+            stream: Any = open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115 - stays
             setattr(sys, name, stream)
     # Names of files may have bytes that are no characters in the locale, and get them back.
     codecs.register_error("escape", _escaped)

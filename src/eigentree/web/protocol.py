@@ -15,7 +15,7 @@ from eigentree.web.errors import as_json
 try:
     import resource
 except ImportError:  # Windows, whose sockets are not file descriptors
-    resource = None  # type: ignore[assignment]
+    resource = None  # type: ignore[assignment]  # not on Windows
 
 MAX_CONNECTIONS = 1000
 # Connections accepted at a time: few, since they are open before any can be closed.
