@@ -52,6 +52,11 @@ def shown(value: object) -> str:
         text = repr(value)
     except (RecursionError, ValueError):  # nested too deeply, or an integer that is too long
         return f"a value of type {type(value).__name__} that is too large to print"
+    return clipped(text)
+
+
+def clipped(text: str) -> str:
+    """A text for a message, cut to sixty characters."""
     return text if len(text) <= MAX_SHOWN else f"{text[: MAX_SHOWN - 3]}..."
 
 

@@ -34,6 +34,7 @@ from importlib import resources
 from pathlib import Path
 from typing import NamedTuple
 
+from eigentree._core.printable import shown
 from eigentree.errors import SettingsError
 from eigentree.treebank.io.text_files import check_lines, open_text, without_marks
 
@@ -114,7 +115,7 @@ class HeadRules:
             When there is no child.
         """
         if not children:
-            raise ValueError(f"a phrase {label!r} without children has no head")
+            raise ValueError(f"a phrase {shown(label)} without children has no head")
         if not self.has(label):
             self.missing[label] += 1
         # Treebanks repeat their rules, so most answers are known.
@@ -225,18 +226,18 @@ def read_head_rules(lines: Iterable[str], *, name: str = "<table>") -> HeadRules
             if words[0] not in settings:
                 known = ", ".join(_SETTINGS)
                 raise SettingsError(
-                    f"{name}:{number}: unknown {words[0]!r}; expected one of {known}"
+                    f"{name}:{number}: unknown {shown(words[0])}; expected one of {known}"
                 )
             settings[words[0]].extend(words[1:])
             continue
         label, where, *listed = words if len(words) > 1 else (words[0], "")
         if where not in _WHERE:
             raise SettingsError(
-                f"{name}:{number}: unknown step {where!r} of label {label!r}; "
+                f"{name}:{number}: unknown step {shown(where)} of label {shown(label)}; "
                 f"expected one of {', '.join(_WHERE)}"
             )
         if not listed and where not in ("leftmost", "rightmost"):
-            raise SettingsError(f"{name}:{number}: {where!r} requires a list of labels")
+            raise SettingsError(f"{name}:{number}: {shown(where)} requires a list of labels")
         steps.setdefault(label, []).append(HeadStep(where, tuple(listed)))
     punctuation, coordination, functions = (settings[setting] for setting in _SETTINGS)
     return HeadRules(

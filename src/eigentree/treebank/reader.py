@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -11,7 +11,7 @@ from typing import Literal, NamedTuple
 from eigentree.errors import TreebankFormatError
 from eigentree.treebank.cleaning import CleaningOptions, clean, wrapper_of
 from eigentree.treebank.io.brackets import BracketRecord, OnError, read_brackets
-from eigentree.treebank.io.negra import read_export, read_export_graphs
+from eigentree.treebank.io.negra import read_export_graphs
 from eigentree.treebank.io.recognition import recognise, wrong_kind
 from eigentree.treebank.io.text_files import (
     OpenText,
@@ -21,16 +21,22 @@ from eigentree.treebank.io.text_files import (
     listed_sources,
     opened_text,
 )
-from eigentree.treebank.io.tiger import read_tiger, read_tiger_graphs
+from eigentree.treebank.io.tiger import read_tiger_graphs
 from eigentree.treebank.syntax_graph import (
     ContinuousRecord,
     GraphRecord,
     SyntaxGraph,
+    continuous_records,
     graph_of_tree,
 )
 from eigentree.treebank.tree import Tree, collector_paused
 
 TreeFormat = Literal["auto", "brackets", "export", "tiger"]
+# By format; brackets are read as trees.
+_GRAPH_READERS: dict[str | None, Callable[..., Iterator[GraphRecord]]] = {
+    "export": read_export_graphs,
+    "tiger": read_tiger_graphs,
+}
 
 
 class Place(NamedTuple):
@@ -181,7 +187,13 @@ def read_trees(
     edge_labels
         Write the edge labels of NEGRA export and TIGER-XML into the labels.
     notice
-        Called with remarks on brackets that were read.
+        Called with remarks on what was read.
+
+    Yields
+    ------
+    BracketRecord or ContinuousRecord
+        One for each tree or sentence.  At the top of a graph, a nonterminal ``VROOT`` and a missing
+        one are the same.
 
     Raises
     ------
@@ -201,12 +213,14 @@ def read_trees(
         text = found.lines
         if found.format == "export" or found.format == "tiger":
             format = found.format
-    if format == "export":
-        yield from read_export(text, name=name, on_error=on_error, edge_labels=edge_labels)
-    elif format == "tiger":
-        yield from read_tiger(text, name=name, on_error=on_error, edge_labels=edge_labels)
-    else:
+    read = _GRAPH_READERS.get(format)
+    if read is None:
         yield from read_brackets(text, name=name, on_error=on_error, notice=notice)
+    else:
+        graphs = read(text, name=name)
+        yield from continuous_records(
+            graphs, name, on_error, edge_labels=edge_labels, notice=notice
+        )
 
 
 def read_graphs(lines: Iterable[str], *, name: str = "<input>") -> Iterator[GraphRecord]:
@@ -229,10 +243,8 @@ def read_graphs(lines: Iterable[str], *, name: str = "<input>") -> Iterator[Grap
     problem = wrong_kind(found, "constituents", name)
     if problem is not None:
         yield GraphRecord(None, problem.line, problem)
-    elif found.format == "export":
-        yield from read_export_graphs(found.lines, name=name)
-    elif found.format == "tiger":
-        yield from read_tiger_graphs(found.lines, name=name)
+    elif read := _GRAPH_READERS.get(found.format):
+        yield from read(found.lines, name=name)
     else:
         for record in read_brackets(found.lines, name=name, on_error="skip"):
             tree, graph = record.tree, None

@@ -28,9 +28,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from eigentree._core.printable import shown
 from eigentree.errors import TreebankFormatError
 from eigentree.treebank.io.brackets import OnError
-from eigentree.treebank.io.text_files import Problem
+from eigentree.treebank.io.text_files import Problem, TellNotice, in_sentence
 from eigentree.treebank.tree import FORBIDDEN_IN_LABEL, SEPARATORS, Tree
 
 ROOT_LABEL = "VROOT"
@@ -99,11 +100,24 @@ class SyntaxGraph:
 
 
 class GraphRecord(NamedTuple):
-    """What was read at one place: a graph or a problem, and the line, from 1, where it begins."""
+    """What was read at one place.
+
+    Attributes
+    ----------
+    graph
+        None for a problem.
+    line
+        Line, from 1, on which the sentence begins.
+    problem
+        What was wrong; None for a graph.
+    remarks
+        What in a graph is wrong but concerns no tree, such as a secondary edge to nothing.
+    """
 
     graph: SyntaxGraph | None
     line: int
     problem: Problem | None
+    remarks: tuple[Problem, ...] = ()
 
 
 class ContinuousRecord(NamedTuple):
@@ -155,7 +169,12 @@ class GraphFormat(NamedTuple):
 
 
 def continuous_records(
-    records: Iterable[GraphRecord], name: str, on_error: OnError, *, edge_labels: bool
+    records: Iterable[GraphRecord],
+    name: str,
+    on_error: OnError,
+    *,
+    edge_labels: bool,
+    notice: TellNotice | None = None,
 ) -> Iterator[ContinuousRecord]:
     """The continuous trees of graphs as they are read.
 
@@ -169,21 +188,25 @@ def continuous_records(
         ``"raise"`` stops at the first problem; ``"skip"`` passes problems on.
     edge_labels
         As in `continuous_tree`.
+    notice
+        Called with the remarks of the records.
 
     Raises
     ------
     TreebankFormatError
         Under ``"raise"``, with file, line, sentence and what is wrong.
     """
-    for graph, line, problem in records:
+    for graph, line, problem, remarks in records:
+        if notice is not None:
+            for remark in remarks:
+                notice(remark)
         tree, n_crossing, n_secondary = None, 0, 0
         if graph is not None:
             try:
                 tree, n_crossing = continuous_tree(graph, edge_labels=edge_labels)
                 n_secondary = graph.n_secondary()
             except TreebankFormatError as error:
-                where = f" (sentence {graph.name})" if graph.name else ""
-                problem = Problem(name, line, 1, f"{error}{where}", "")
+                problem = Problem(name, line, 1, f"{error}{in_sentence(graph.name)}", "")
         if problem is not None and on_error == "raise":
             raise TreebankFormatError(str(problem))
         yield ContinuousRecord(tree, line, problem, n_crossing, n_secondary)
@@ -252,6 +275,18 @@ def graph_of_tree(tree: Tree, *, edge_labels: bool = False, name: str = "") -> S
     return SyntaxGraph(tuple(reversed(words)), tuple(reversed(nodes)), name)
 
 
+def nodes_with_words(graph: SyntaxGraph) -> list[GraphNode]:
+    """The nodes with at least one word below them, in order.
+
+    Raises
+    ------
+    TreebankFormatError
+        As in `continuous_tree`.
+    """
+    linked = _linked(graph)
+    return [node for node in graph.nodes if linked[node.number].size]
+
+
 def first_words(graph: SyntaxGraph) -> tuple[dict[int, int], bool]:
     """The position of the first word of each node, and whether a node is discontinuous.
 
@@ -302,7 +337,7 @@ def _linked(graph: SyntaxGraph) -> _Linked:
     for place, each in enumerate(graph.words):
         word = each.word.replace(" ", "\u00a0") if " " in each.word else each.word
         if not word or not set(SEPARATORS).isdisjoint(word):
-            raise TreebankFormatError(f"word {each.word!r} is empty or contains white space")
+            raise TreebankFormatError(f"word {shown(each.word)} is empty or contains white space")
         label, edge = _in_brackets(each.tag), _in_brackets(each.edge)
         linked[-1 - place] = _Node(label, edge, each.parent, word, [], place, place + 1, 1)
     for node in graph.nodes:
@@ -313,15 +348,15 @@ def _linked(graph: SyntaxGraph) -> _Linked:
     for key, child in linked.items():
         if child.parent not in linked or child.parent < 0:
             of = child.word or f"#{key}"
-            raise TreebankFormatError(f"parent #{child.parent} of {of!r} is missing")
+            raise TreebankFormatError(f"parent #{child.parent} of {shown(of)} is missing")
         if key != _ROOT:
             linked[child.parent].children.append(key)
     order = _bottom_up(linked)
     if len(order) < len(linked):
         lost = sorted(key for key in linked.keys() - set(order) if key > 0)
-        shown = ", ".join(f"#{key}" for key in lost[:_SHOWN_OF_CYCLE])
+        first = ", ".join(f"#{key}" for key in lost[:_SHOWN_OF_CYCLE])
         more = f" ({len(lost) - _SHOWN_OF_CYCLE} more)" if len(lost) > _SHOWN_OF_CYCLE else ""
-        raise TreebankFormatError(f"nodes {shown}{more} form a cycle")
+        raise TreebankFormatError(f"nodes {first}{more} form a cycle")
     for key in order:
         above = linked[key]
         if above.word is None:
@@ -338,7 +373,7 @@ def _in_brackets(label: str) -> str:
     if FORBIDDEN_IN_LABEL.isdisjoint(label):
         return label
     if not set(SEPARATORS).isdisjoint(label):
-        raise TreebankFormatError(f"label {label!r} contains white space")
+        raise TreebankFormatError(f"label {shown(label)} contains white space")
     return label.translate(_LABEL_BRACKETS)
 
 

@@ -17,6 +17,7 @@ from typing import NamedTuple, TypeVar
 
 from eigentree._core.arguments import check_type
 from eigentree._core.display import NotebookDisplay
+from eigentree._core.printable import shown
 from eigentree.treebank.escaping import format_leaf
 
 Value = TypeVar("Value")
@@ -68,11 +69,13 @@ class Tree(NotebookDisplay):
             check_type(label, str, "label", "a string")
             check_type(word, (str, type(None)), "word", "a string or None")
         if not FORBIDDEN_IN_LABEL.isdisjoint(label):
-            raise ValueError(f"label {label!r} holds white space, a bracket or NUL")
+            raise ValueError(f"label {shown(label)} holds white space, a bracket or NUL")
         if (word is None) != bool(children):
-            raise ValueError(f"node {label!r} must have either children or a word")
+            raise ValueError(f"node {shown(label)} must have either children or a word")
         if word is not None and not (word and FORBIDDEN_IN_WORD.isdisjoint(word)):
-            raise ValueError(f"word {word!r} under {label!r} is empty or holds white space or NUL")
+            raise ValueError(
+                f"word {shown(word)} under {shown(label)} is empty or holds white space or NUL"
+            )
         _set_label(self, label)
         _set_children(self, tuple(children))
         _set_word(self, word)

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 
+from eigentree._core.printable import shown
 from eigentree.errors import SettingsError, TreebankFormatError
 from eigentree.treebank.io.text_files import check_lines, open_text, without_marks
 
@@ -64,12 +65,12 @@ class TagMap:
     def __post_init__(self) -> None:
         twice = [tag for tag, n in Counter(tag for tag, _ in self.patterns).items() if n > 1]
         if twice:
-            raise SettingsError(f"tag map {self.name}: duplicate entry {twice[0]!r}")
+            raise SettingsError(f"tag map {self.name}: duplicate entry {shown(twice[0])}")
         for tag, universal in self.patterns:
             if universal not in UNIVERSAL:
                 known = " ".join(UNIVERSAL)
                 raise SettingsError(
-                    f"tag map {self.name}: {tag!r} maps to {universal!r}; "
+                    f"tag map {self.name}: {shown(tag)} maps to {shown(universal)}; "
                     f"universal tags are {known}"
                 )
         object.__setattr__(self, "_known", {})
@@ -166,7 +167,7 @@ def read_tag_map(lines: Iterable[str], *, name: str = "<map>") -> TagMap:
         if not rest or rest[1:] not in ([], [_PARTICIPLE]):
             raise TreebankFormatError(
                 f"{name}:{number}: expected a tag, a tab, a universal tag and optionally a "
-                f"tab and the word {_PARTICIPLE}; got {line!r}"
+                f"tab and the word {_PARTICIPLE}; got {shown(line)}"
             )
         patterns.append((tag, rest[0]))
         if rest[1:]:

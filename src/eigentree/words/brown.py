@@ -34,6 +34,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from eigentree._core.printable import shown
 from eigentree._core.shapes import check_shapes, check_types
 from eigentree.errors import GrammarError, SettingsError, check_range, counted
 from eigentree.types import Ints, Longs, Progress
@@ -118,10 +119,11 @@ class BrownClusters:
         ordered = sorted(self.paths)
         for path, following in zip(ordered, [*ordered[1:], None], strict=True):
             if not set(path) <= {"0", "1"}:
-                raise GrammarError(f"the path {path!r} must consist of the bits 0 and 1")
+                raise GrammarError(f"the path {shown(path)} must consist of the bits 0 and 1")
             if following is not None and following.startswith(path):
                 raise GrammarError(
-                    f"the path {path!r} is a prefix of {following!r}; paths must be prefix-free"
+                    f"the path {shown(path)} is a prefix of {shown(following)}; paths must be "
+                    "prefix-free"
                 )
 
     def __len__(self) -> int:

@@ -43,7 +43,9 @@ def write_clusters(clusters: BrownClusters, path: str | Path) -> None:
     """
     for word in clusters.words:
         if not word or any(mark in word for mark in "\t\r\n"):
-            raise EigentreeError(f"{path}: {word!r} can't be written: it is empty or has a tab")
+            raise EigentreeError(
+                f"{path}: {shown(word)} can't be written: it is empty or has a tab"
+            )
     if str(path).endswith(".egt"):
         header = {"kind": KIND, "paths": list(clusters.paths)}
         arrays: dict[str, NDArray[Any]] = {"cluster": clusters.cluster, "count": clusters.count}
@@ -111,7 +113,9 @@ def parse_clusters(lines: Iterable[str], *, name: str = "<input>") -> BrownClust
         if not is_count(count):
             raise TreebankFormatError(f"{where}: {shown(count)} isn't a count")
         if word in rows:
-            raise TreebankFormatError(f"{where}: {word!r} has a path in line {line_of[word]} too")
+            raise TreebankFormatError(
+                f"{where}: {shown(word)} has a path in line {line_of[word]} too"
+            )
         rows[word], line_of[word] = (path, int(count)), number
     if not rows:
         raise TreebankFormatError(f"{name}: has no word with a path; at least one is needed")

@@ -317,7 +317,9 @@ def write_vectors(vectors: WordVectors, path: str | Path) -> None:
     """
     for word in vectors.words:
         if not word or any(mark in word for mark in " \t\r\n"):
-            raise EigentreeError(f"{path}: {word!r} can't be written: it is empty or has a blank")
+            raise EigentreeError(
+                f"{path}: {shown(word)} can't be written: it is empty or has a blank"
+            )
     if str(path).endswith(".npz"):
         with write_whole(path, binary=True) as out:
             text = np.frombuffer("\n".join(vectors.words).encode(), dtype=np.uint8)

@@ -1,19 +1,24 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 import pytest
 
 from eigentree.errors import TreebankFormatError
 from eigentree.treebank.io.brackets import format_tree
-from eigentree.treebank.io.negra import EXPORT, read_export, read_export_graphs
+from eigentree.treebank.io.negra import EXPORT, read_export_graphs
+from eigentree.treebank.reader import read_trees
 from eigentree.treebank.syntax_graph import (
+    GraphNode,
     GraphWord,
     SyntaxGraph,
     continuous_tree,
     graph_of_tree,
 )
 from eigentree.treebank.tree import Tree
+
+read_export = partial(read_trees, format="export")
 
 
 def export(*rows, form=3):
@@ -277,6 +282,48 @@ def test_what_the_format_cant_hold_is_refused():
         list(EXPORT.text([SyntaxGraph((GraphWord("New York", "NE"),), (), "3")]))
     with pytest.raises(TreebankFormatError, match="sentence 1: '' is empty"):
         list(EXPORT.text([SyntaxGraph((GraphWord("a", ""),))]))
+
+
+@pytest.mark.parametrize("word", ["\ufeff", "\ufeffa", "a\ufeff"])
+def test_words_with_byte_order_marks_come_back(word):
+    graph = SyntaxGraph((GraphWord(word, "X"),), (), "1")
+    text = "".join(EXPORT.text([graph]))
+    assert [each.graph for each in read_export_graphs(text.splitlines())] == [graph]
+
+
+@pytest.mark.parametrize("n_words", [0, 1])
+def test_nodes_without_words_are_not_written(n_words):
+    words = (GraphWord("a", "X"),) * n_words
+    nodes = (GraphNode(500, "S"), GraphNode(501, "NP", parent=500))
+    text = "".join(EXPORT.text([SyntaxGraph(words, nodes, "1")]))
+    assert [each.graph for each in read_export_graphs(text.splitlines())] == [
+        SyntaxGraph(words, (), "1")
+    ]
+
+
+def test_secondary_edges_to_nothing_are_noticed():
+    notices = []
+    lines = [
+        *export("a X -- 500", "#500 S -- 0")[:-2],
+        "#500\tS\t--\t--\t0\tX\t500\tY\t777",
+        "#EOS 1",
+    ]
+    (record,) = read(lines, notice=notices.append)
+    assert record.n_secondary == 2
+    assert [str(notice) for notice in notices] == [
+        "bank.export:4:1: secondary edge to #777, which is missing (sentence 1)"
+    ]
+
+
+@pytest.mark.parametrize("column", range(6))
+def test_long_values_are_cut_in_messages(column):
+    cells = ["a", "X", "--", "--", "500", "777x"]
+    for value in ("9" * 5000, "x" * 5000, "x y" * 5000):
+        row = "\t".join([*cells[:column], value, *cells[column + 1 :]])
+        for line in (row, f"#BOS {value}\n#BOS 2\n{row}"):
+            lines = ["#FORMAT 3", "#BOS 1", *line.split("\n"), "#500\tS\t--\t--\t0", "#EOS 1"]
+            for record in read(lines, on_error="skip"):
+                assert len(str(record.problem)) < 300
 
 
 def test_depth_is_no_limit():

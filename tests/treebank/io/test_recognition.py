@@ -156,9 +156,15 @@ def test_compressed_files_are_recognised(tmp_path, compress):
         (b"BZh91AY&SY\xf6\xc7", "compressed with bzip2; gzip and xz are supported"),
         (b"PK\x03\x04\x14\0\0\0\xff", "compressed with zip"),
         (b"\x28\xb5\x2f\xfd\x04\0", "compressed with zstd"),
+        (
+            gzip.compress(gzip.compress(b"(S (NN a))")),
+            "bank: compressed twice; decompress it once$",
+        ),
+        (lzma.compress(gzip.compress(b"(S (NN a))")), "bank: compressed twice"),
+        (b"<?xml version='1.0'?>", "not XML without any element; the file may be cut off"),
     ],
 )
-def test_other_compression_is_named(tmp_path, content, message):
+def test_what_cannot_be_read_is_named(tmp_path, content, message):
     (tmp_path / "bank").write_bytes(content)
     with pytest.raises(TreebankFormatError, match=message):
         read_treebank(tmp_path / "bank")
@@ -173,11 +179,11 @@ BRACKETS = "(S (VB Go))\n"
     [
         (BRACKETS + EXPORT, 1, "2:1: text outside any tree; NEGRA export must be in a file of its"),
         (BRACKETS + TIGER, 1, "text outside any tree; TIGER-XML must be in a file of its own"),
-        (EXPORT + BRACKETS + EXPORT, 2, "4:1: text outside any sentence; each format must be in"),
-        (EXPORT + TIGER, 1, "text outside any sentence; each format must be in a file of its own"),
-        (TIGER + BRACKETS, 1, "text after the end of the corpus; each format must be in a file of"),
-        (TIGER + EXPORT, 1, "text after the end of the corpus; each format must be in a file of"),
-        (TIGER + CONLLU, 1, "text after the end of the corpus; each format must be in a file of"),
+        (EXPORT + BRACKETS + EXPORT, 2, "4:1: text outside any tree; each format must be in"),
+        (EXPORT + TIGER, 1, "text outside any tree; each format must be in a file of its own"),
+        (TIGER + BRACKETS, 1, "text outside any tree; each format must be in a file of its own"),
+        (TIGER + EXPORT, 1, "text outside any tree; NEGRA export must be in a file of its own"),
+        (TIGER + CONLLU, 1, "text outside any tree; CoNLL-U is for dependencies"),
     ],
 )
 def test_a_second_format_in_a_file_is_reported(text, n_trees, message):

@@ -245,6 +245,31 @@ def test_devices_are_written_directly():
     assert not os.path.isfile(os.devnull)
 
 
+def test_pipes_are_written_directly(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    reading, writing = os.pipe()
+    ends = [os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK), reading]
+    # The second is what a shell gives for >(command).
+    for path, end in zip([tmp_path / "pipe", f"/dev/fd/{writing}"], ends, strict=True):
+        with write_whole(path) as out:
+            out.write("thé\n")
+        assert os.read(end, 100) == "thé\n".encode()
+    for each in (*ends, writing):
+        os.close(each)
+    assert os.listdir(tmp_path) == ["pipe"]
+
+
+def test_a_file_that_is_open_is_continued(tmp_path):
+    with (tmp_path / "out").open("w+") as file:
+        file.write("head\n")
+        file.flush()
+        with write_whole(f"/dev/fd/{file.fileno()}") as out:
+            out.write("tree\n")
+        file.seek(0, os.SEEK_END)
+        file.write("tail\n")
+    assert (tmp_path / "out").read_text() == "head\ntree\ntail\n"
+
+
 def test_standard_output(capsys):
     with write_whole("-") as out:
         out.write("thé\n")

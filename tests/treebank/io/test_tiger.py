@@ -3,6 +3,7 @@ from __future__ import annotations
 import re
 import tracemalloc
 from contextlib import suppress
+from functools import partial
 from itertools import repeat
 from xml.etree import ElementTree
 
@@ -12,8 +13,8 @@ from hypothesis import strategies as st
 
 from eigentree.errors import TreebankFormatError
 from eigentree.treebank.io.brackets import format_tree
-from eigentree.treebank.io.tiger import TIGER, read_tiger, read_tiger_graphs
-from eigentree.treebank.reader import read_treebank
+from eigentree.treebank.io.tiger import TIGER, read_tiger_graphs
+from eigentree.treebank.reader import read_treebank, read_trees
 from eigentree.treebank.syntax_graph import (
     GraphNode,
     GraphWord,
@@ -23,6 +24,8 @@ from eigentree.treebank.syntax_graph import (
 )
 from eigentree.treebank.tree import Tree
 from tests.treebank.strategies import trees
+
+read_tiger = partial(read_trees, format="tiger")
 
 # "Einen Hund hat er gesehen !": the verb phrase lies around the finite verb and the subject.
 CROSSING = """\
@@ -291,13 +294,56 @@ def test_memory_is_that_of_one_sentence():
     assert peak(600) < few + 250_000
 
 
-@pytest.mark.parametrize("encoding", ["iso-8859-1", "windows-1252", "utf-8", "utf-8-sig"])
+@pytest.mark.parametrize(
+    "encoding", ["iso-8859-1", "windows-1252", "GB18030", "utf-8", "utf-8-sig"]
+)
 def test_declared_encodings_are_followed(tmp_path, encoding):
     text = corpus(PLAIN.replace("Tee", "Tüte")).replace("UTF-8", encoding.removesuffix("-sig"))
     path = tmp_path / "bank"
     path.write_bytes(text.encode(encoding))
     (tree,) = read_treebank(path).trees
     assert tree.words() == ["Tüte", "wird"]
+
+
+@pytest.mark.parametrize(
+    ("encoding", "content", "message"),
+    [
+        ("ISO-2022-JP", "Tee", "declares the encoding ISO-2022-JP, which isn't supported; convert"),
+        ("windows-1252", "T\x81", "byte 0x81 is not cp1252, the encoding that XML declares$"),
+    ],
+)
+def test_declared_encodings_that_are_wrong(tmp_path, encoding, content, message):
+    text = corpus(PLAIN.replace("Tee", content)).replace("UTF-8", encoding)
+    (tmp_path / "bank").write_bytes(text.encode("latin-1"))
+    with pytest.raises(TreebankFormatError, match=message):
+        read_treebank(tmp_path / "bank")
+
+
+def test_elements_may_have_a_prefix():
+    text = re.sub(r"<(/?)(?=[a-z])", r"<\1tig:", corpus(PLAIN, CROSSING))
+    lines = text.splitlines(keepends=True)
+    assert [format_tree(record.tree) for record in read_trees(lines)] == [PLAIN_TREE, CROSSING_TREE]
+
+
+def test_references_to_nothing_are_noticed():
+    missing = PLAIN.replace('root="s1_500"', 'root="s1_9"').replace(
+        "</nt>", '<secedge label="SB" idref="s1_8"/></nt>'
+    )
+    notices = []
+    (record,) = read(corpus(missing), notice=notices.append)
+    assert (format_tree(record.tree), record.n_secondary) == (PLAIN_TREE, 0)
+    assert [str(notice) for notice in notices] == [
+        "bank.xml:10:1: the root of the graph, s1_9, is missing (sentence s1)",
+        "bank.xml:12:1: secondary edge to s1_8, which is missing, left out (sentence s1)",
+    ]
+
+
+@pytest.mark.parametrize("place", ["s1_1", "s1_500", "SB", "NN", 'id="s1"'])
+def test_long_values_are_cut_in_messages(place):
+    long = PLAIN.replace(place, f"{place[:-1]}{'1' * 5000}{place[-1:]}", 1)
+    for broken in (long, long.replace("Tee", ""), long.replace("NN", "N N")):
+        for record in read(corpus(broken), on_error="skip"):
+            assert len(str(record.problem)) < 400
 
 
 def written(*graphs):

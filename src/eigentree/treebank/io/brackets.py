@@ -22,8 +22,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, cast
 
 from eigentree._core.arguments import check_type
+from eigentree._core.printable import shown
 from eigentree.errors import TreebankFormatError
 from eigentree.treebank.escaping import BACKSLASH, unescape_token
+from eigentree.treebank.io.recognition import other_format, stray_text
 from eigentree.treebank.io.text_files import (
     Problem,
     TellNotice,
@@ -46,10 +48,6 @@ _PIECE = re.compile(
     rf"|(?P<atom>{_ATOM}+)"
 )
 _COMMENT = re.compile(r"%|;|#|//|<|\*x\*")
-# These begin like comments.
-_OTHER_FORMATS = re.compile(r"(?P<export>^\s*#BOS\s)|<graph\b")
-# A row of CoNLL-U, which some give for trees or text.
-CONLLU_LINE = re.compile(r"[0-9]+(\t[^\t]*){9}$")
 _LINE_START = re.compile(rf"\((?P<label>{_ATOM}*)")
 # Labels that mark the top of a tree wherever a line begins with them.
 _TOP_LABELS = frozenset(("", "ROOT", "TOP", "VROOT"))
@@ -195,13 +193,11 @@ def read_brackets(
                 if not labels:
                     if kind == "atom" and stray_line == rows.number:
                         continue
-                    other = None
-                    if kind == "atom" and _COMMENT.match(piece["atom"]):
-                        other = _OTHER_FORMATS.search(line)
-                        if other is None:
-                            spot = _Spot(rows.number, piece.start(), line)
-                            tree.remark("comment passed over", spot)
-                            break
+                    is_comment = kind == "atom" and _COMMENT.match(piece["atom"])
+                    if is_comment and other_format(line) is None:
+                        spot = _Spot(rows.number, piece.start(), line)
+                        tree.remark("comment passed over", spot)
+                        break
                     tree.begun_at = _Spot(rows.number, piece.start(), line)
                     rows.forget()
                 if spoiled:
@@ -217,12 +213,7 @@ def read_brackets(
                     tree.add_word(piece["atom"], _Spot(rows.number, piece.start(), line))
                 else:
                     stray_line = rows.number
-                    hint = "; CoNLL-U is for dependencies" if CONLLU_LINE.match(line) else ""
-                    if other is not None:
-                        found = "NEGRA export" if other["export"] else "TIGER-XML"
-                        hint = f"; {found} must be in a file of its own"
-                    spot = _Spot(rows.number, piece.start(), line)
-                    tree.fail(f"text outside any tree{hint}", spot)
+                    tree.fail(stray_text(line), _Spot(rows.number, piece.start(), line))
                 if not labels or (tree.problem and on_error == "raise"):
                     yield tree.finish(on_error)
         if not labels:
@@ -399,13 +390,16 @@ class _OpenTree:
                 return [self._empty_bracket(label, spot)]
             self.remark("word in brackets of its own", first.spot)
         elif empty is not None:
-            raise _BracketError(f"bracket {empty.text!r} has neither words nor nodes", empty.spot)
+            raise _BracketError(
+                f"bracket {shown(empty.text)} has neither words nor nodes", empty.spot
+            )
         elif trees:
             raise _BracketError(
-                f"word {first.text!r} without a tag beside nodes under {label!r}", first.spot
+                f"word {shown(first.text)} without a tag beside nodes under {shown(label)}",
+                first.spot,
             )
         elif len(loose) > 1:
-            what = f"{len(loose)} words under {label!r}, read as {len(loose)} nodes"
+            what = f"{len(loose)} words under {shown(label)}, read as {len(loose)} nodes"
             self.remark(what, first.spot)
         return [Tree(label, (), unescape_token(item.text)) for item in loose]
 
@@ -413,7 +407,7 @@ class _OpenTree:
         """A bracket that holds nothing: the word in ``(PRP (it))``, or part of ``(())``."""
         touches = spot.offset > 0 and spot.line[spot.offset - 1] not in SEPARATORS
         if not touches or (label == "" and len(self.labels) > 2):
-            raise _BracketError(f"bracket {label!r} has neither words nor nodes", spot)
+            raise _BracketError(f"bracket {shown(label)} has neither words nor nodes", spot)
         self._n_loose += 1
         return _Loose(label, True, spot)
 
@@ -424,7 +418,7 @@ class _OpenTree:
         if len(found) > 1:
             self.fail("the top node holds several words; nodes are expected", self.begun_at)
         elif isinstance(first, _Loose) and first.text:
-            self.fail(f"bracket {first.text!r} has neither words nor nodes", self.begun_at)
+            self.fail(f"bracket {shown(first.text)} has neither words nor nodes", self.begun_at)
         tree = first if isinstance(first, Tree) and self.problem is None else None
         record = BracketRecord(tree, self.begun_at.number, self.problem)
         if self.problem is None and self._notice is not None:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from eigentree._core.printable import one_line
+from eigentree._core.printable import clipped, one_line, shown
 from eigentree.errors import SettingsError, TreebankFormatError, counted
 from eigentree.treebank.io.brackets import OnError
 from eigentree.treebank.io.recognition import recognise, wrong_kind
@@ -31,6 +31,7 @@ from eigentree.treebank.io.text_files import (
     OpenText,
     Problem,
     check_lines,
+    in_sentence,
     listed_sources,
     opened_text,
     snippet_at,
@@ -224,7 +225,7 @@ class Sentence:
         for number, relation in enumerate(relations, start=1):
             if not relation or not set(_WHITE).isdisjoint(relation):
                 raise TreebankFormatError(
-                    f"relation {relation!r} of word {number} is empty or holds white space"
+                    f"relation {shown(relation)} of word {number} is empty or holds white space"
                 )
         words = tuple(
             word._replace(head=int(head), deprel=relation, deps=EMPTY)
@@ -381,14 +382,15 @@ def _cycle(heads: Sequence[int], start: int) -> str:
     while heads[words[-1] - 1] != start:
         words.append(heads[words[-1] - 1])
     left_out = len(words) - _SHOWN_OF_CYCLE
-    shown = [*map(str, words[:_SHOWN_OF_CYCLE])]
+    first = [*map(str, words[:_SHOWN_OF_CYCLE])]
     if left_out > 0:
-        shown.append(f"({left_out} more)")
-    return " -> ".join([*shown, str(start)])
+        first.append(f"({left_out} more)")
+    return " -> ".join([*first, str(start)])
 
 
 def _no_head(word: int, seen: str, n_words: int) -> str:
-    return f"word {word} has no head ({seen!r}); expected a number from 0 (the root) to {n_words}"
+    expected = f"a number from 0 (the root) to {n_words}"
+    return f"word {word} has no head ({shown(seen)}); expected {expected}"
 
 
 def read_conllu(
@@ -453,10 +455,10 @@ def read_conllu(
         except _ConlluError as error:
             line = rows[error.row] if error.row >= 0 else comments[error.row]
             sentence_name = _comment_value(comments, "sent_id") or str(number)
-            where = f"sentence {sentence_name}"
             place = (name, first + error.row, error.column)
             snippet = snippet_at(line, error.column)
-            record = ConlluRecord(None, first, Problem(*place, f"{error} ({where})", snippet))
+            what = f"{error}{in_sentence(sentence_name)}"
+            record = ConlluRecord(None, first, Problem(*place, what, snippet))
             if on_error == "raise":
                 raise TreebankFormatError(str(record.problem)) from None
         yield record
@@ -669,23 +671,22 @@ def _cells(word: Word) -> tuple[str, ...]:
 def _unwritable(sentence: Sentence) -> str:
     """What keeps a sentence from being written."""
     name = sentence.sent_id
-    where = "" if name is None else f"sentence {name}: "
+    where = "" if name is None else f"sentence {clipped(name)}: "
     for number, comment in enumerate(sentence.comments, start=1):
         if not re.fullmatch(r"#(?!\t)[^\r\n]*", comment):
-            return (
-                f"{where}comment {number} is {comment!r}, which must be one line that begins with #"
-            )
+            what = "which must be one line that begins with #"
+            return f"{where}comment {number} is {shown(comment)}, {what}"
     for number, word in enumerate(sentence.words, start=1):
         if word.id != number:
             return f"{where}word {number} has the number {word.id}; words count from 1 without gaps"
         if not word.form.strip(_WHITE):
-            return f"{where}the form of word {number} is {word.form!r}, empty or white space"
+            return f"{where}the form of word {number} is {shown(word.form)}, empty or white space"
     for cells in (*map(_cells, sentence.words), *(extra.cells for extra in sentence.extras)):
         for column, cell in zip(COLUMNS, cells, strict=True):
             if not cell or not {"\t", "\r", "\n"}.isdisjoint(cell):
                 return (
-                    f"{where}{column} of row {cells[0]} is {cell!r}, not a CoNLL-U cell: "
-                    f"a cell has no tab and no line end, and {EMPTY!r} stands for no value"
+                    f"{where}{column} of row {clipped(cells[0])} is {shown(cell)}, not a CoNLL-U "
+                    f"cell: a cell has no tab and no line end, and {EMPTY!r} stands for no value"
                 )
     return f'{where}a row has not {len(COLUMNS)} columns, or a comment holds "\\t\\t"'
 

@@ -18,20 +18,26 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from eigentree._core.printable import clipped, shown
 from eigentree.errors import TreebankFormatError, counted
-from eigentree.treebank.io.brackets import OnError
-from eigentree.treebank.io.text_files import Problem, snippet_at, unreadable, without_marks
+from eigentree.treebank.io.recognition import stray_text
+from eigentree.treebank.io.text_files import (
+    Problem,
+    in_sentence,
+    snippet_at,
+    unreadable,
+    without_marks,
+)
 from eigentree.treebank.syntax_graph import (
     FIRST_NODE,
     NO_VALUE,
-    ContinuousRecord,
     GraphFormat,
     GraphNode,
     GraphRecord,
     GraphWord,
     SecondaryEdge,
     SyntaxGraph,
-    continuous_records,
+    nodes_with_words,
 )
 from eigentree.treebank.tree import SEPARATORS
 
@@ -71,42 +77,6 @@ class _RowError(Exception):
         self.row = row
 
 
-def read_export(
-    lines: Iterable[str],
-    *,
-    name: str = "<input>",
-    on_error: OnError = "raise",
-    edge_labels: bool = False,
-) -> Iterator[ContinuousRecord]:
-    """Read the sentences of an export file (format 3 or 4) as continuous trees.
-
-    Parameters
-    ----------
-    lines
-        Lines of text, such as an open file.
-    name
-        What messages call the text.
-    on_error
-        ``"raise"`` stops at the first problem; ``"skip"`` gives a record with the problem
-        and goes on with the next sentence.
-    edge_labels
-        Write edge labels into the labels of words and nodes, as in ``NP-SB``.
-
-    Yields
-    ------
-    ContinuousRecord
-        One for each sentence.  Secondary edges are counted; morphology, lemmas and tables are
-        passed over.
-
-    Raises
-    ------
-    TreebankFormatError
-        Under ``"raise"``, with file, line, sentence and what is wrong.
-    """
-    graphs = read_export_graphs(lines, name=name)
-    return continuous_records(graphs, name, on_error, edge_labels=edge_labels)
-
-
 def read_export_graphs(lines: Iterable[str], *, name: str = "<input>") -> Iterator[GraphRecord]:
     """Read the sentences of an export file as they are, with crossing branches.
 
@@ -134,12 +104,18 @@ def read_export_graphs(lines: Iterable[str], *, name: str = "<input>") -> Iterat
         found = problem or (Problem(name, begun, 1, end, "") if end else None)
         if found is None:
             try:
-                return GraphRecord(_graph(rows, columns, sentence), begun, None)
+                graph, missing = _graph(rows, columns, sentence)
+                what = [
+                    (f"secondary edge to #{target}, which is missing{in_sentence(sentence)}", row)
+                    for row, target in missing
+                ]
+                remarks = (Problem(name, row.number, 1, each, "") for each, row in what)
+                return GraphRecord(graph, begun, None, tuple(remarks))
             except _RowError as error:
                 row = error.row
                 found = Problem(name, row.number, 1, str(error), snippet_at(row.line, 1))
-        where = f" (sentence {sentence})" if sentence else ""
-        return GraphRecord(None, begun, found._replace(message=f"{found.message}{where}"))
+        message = f"{found.message}{in_sentence(sentence)}"
+        return GraphRecord(None, begun, found._replace(message=message))
 
     for number, line in enumerate(without_marks(lines), start=1):
         mark, *rest = line.split(maxsplit=2) or [""]
@@ -172,8 +148,7 @@ def read_export_graphs(lines: Iterable[str], *, name: str = "<input>") -> Iterat
             foreign = Problem(name, number, 1, what, snippet_at(line, 1))
         elif foreign is None and not has_strayed:
             has_strayed = True
-            what = "text outside any sentence; each format must be in a file of its own"
-            stray = Problem(name, number, 1, what, snippet_at(line, 1))
+            stray = Problem(name, number, 1, stray_text(line), snippet_at(line, 1))
             yield GraphRecord(None, number, stray)
     if foreign is not None:
         yield GraphRecord(None, 1, foreign)
@@ -196,25 +171,29 @@ def _cells_of_row(line: str, mark: str, columns: _RowColumns) -> list[str]:
     return cells[0].split() if len(cells) == 1 else cells
 
 
-def _graph(rows: list[_Row], columns: _RowColumns, sentence: str) -> SyntaxGraph:
-    """The graph of the rows of a sentence."""
+def _graph(
+    rows: list[_Row], columns: _RowColumns, sentence: str
+) -> tuple[SyntaxGraph, list[tuple[_Row, int]]]:
+    """The graph of the rows of a sentence, and the secondary edges to nodes that are missing."""
     for row in rows:
         cells = row.cells
         if len(cells) <= columns.parent:
             found = counted(len(cells), "column")
             raise _RowError(f"{found}; expected at least {columns.parent + 1}", row)
         if not _NUMBER.fullmatch(cells[columns.parent]):
-            raise _RowError(f"parent {cells[columns.parent]!r} is not a number", row)
+            raise _RowError(f"parent {shown(cells[columns.parent])} is not a number", row)
         for cell in (cells[0], cells[columns.label], cells[columns.edge]):
             if not set(SEPARATORS).isdisjoint(cell):
-                raise _RowError(f"{cell!r} contains white space", row)
+                raise _RowError(f"{shown(cell)} contains white space", row)
     words: list[GraphWord] = []
     nodes: dict[int, GraphNode] = {}
+    secondary_edges: list[tuple[_Row, int]] = []
     numbers = _node_numbers(rows, columns.parent)
     for row, number in zip(rows, numbers, strict=True):
         first, label, morph, edge = (row.cells[at] for at in (0, *columns[1:4]))
         parent = int(row.cells[columns.parent])
         secondary = _secondary(row.cells[columns.parent + 1 :], row)
+        secondary_edges += [(row, edge.target) for edge in secondary]
         if number is None:
             lemma = NO_VALUE if columns.lemma is None else row.cells[columns.lemma]
             words.append(GraphWord(first, label, lemma, morph, edge, parent, secondary))
@@ -222,7 +201,8 @@ def _graph(rows: list[_Row], columns: _RowColumns, sentence: str) -> SyntaxGraph
             raise _RowError(f"duplicate node #{number}", row)
         else:
             nodes[number] = GraphNode(number, label, morph, edge, parent, secondary)
-    return SyntaxGraph(tuple(words), tuple(nodes.values()), sentence)
+    missing = [(row, target) for row, target in secondary_edges if target not in {0, *nodes}]
+    return SyntaxGraph(tuple(words), tuple(nodes.values()), sentence), missing
 
 
 def _node_numbers(rows: list[_Row], parent_at: int) -> list[int | None]:
@@ -257,7 +237,7 @@ def _secondary(cells: list[str], row: _Row) -> tuple[SecondaryEdge, ...]:
     edges: list[SecondaryEdge] = []
     for label, target in zip(cells[:end:2], cells[1:end:2], strict=False):
         if not _NUMBER.fullmatch(target):
-            raise _RowError(f"parent {target!r} of a secondary edge is not a number", row)
+            raise _RowError(f"parent {shown(target)} of a secondary edge is not a number", row)
         edges.append(SecondaryEdge(label, int(target)))
     return tuple(edges)
 
@@ -265,17 +245,19 @@ def _secondary(cells: list[str], row: _Row) -> tuple[SecondaryEdge, ...]:
 def _sentence(graph: SyntaxGraph, name: str) -> str:
     """The lines of a graph, from ``#BOS`` to ``#EOS``, in format 4.
 
-    A name that is no number, with or without an ``s`` before it, is only a comment here.
+    A name that is no number, with or without an ``s`` before it, is only a comment here.  Nodes
+    without words are left out, since the format can't tell them from words such as ``#500``.
     """
     title = graph.name or name
     known = _SENTENCE_NUMBER.fullmatch(title)
     number = known[1] if known else name
     comment = "" if known else f" {_COMMENT} {' '.join(title.split())}"
     lines = [f"#BOS {number} 0 0 0{comment}"]
-    numbers = _unambiguous(graph)
+    nodes = nodes_with_words(graph)
+    numbers = _unambiguous(graph.words, nodes)
     rows: list[tuple[str, str, str, GraphWord | GraphNode]]
     rows = [(word.word, word.lemma, word.tag, word) for word in graph.words]
-    rows += [(f"#{numbers[node.number]}", NO_VALUE, node.label, node) for node in graph.nodes]
+    rows += [(f"#{numbers[node.number]}", NO_VALUE, node.label, node) for node in nodes]
     for first, lemma, label, each in rows:
         cells = [first, lemma, label, each.morph, each.edge, str(numbers[each.parent])]
         for edge in each.secondary:
@@ -288,20 +270,21 @@ def _sentence(graph: SyntaxGraph, name: str) -> str:
         for cell in (first, label, each.edge):
             if not set(SEPARATORS).isdisjoint(cell):
                 raise TreebankFormatError(_unwritable(cell, title))
-        lines.append("\t".join(cells))
+        # At the start of a line a byte-order mark would be dropped.
+        lines.append(" " * first.startswith("\ufeff") + "\t".join(cells))
     return "\n".join([*lines, f"#EOS {number}", ""])
 
 
 def _unwritable(cell: str, sentence: str) -> str:
     what = "is empty" if not cell else "contains white space"
-    return f"sentence {sentence}: {cell!r} {what}, so it can't be written in the export format"
+    return f"sentence {clipped(sentence)}: {shown(cell)} {what}, which the export format can't hold"
 
 
-def _unambiguous(graph: SyntaxGraph) -> dict[int, int]:
+def _unambiguous(words: Iterable[GraphWord], nodes: Iterable[GraphNode]) -> dict[int, int]:
     """The numbers under which nodes are written: their own, if none of the words looks like one."""
-    marks = (_NODE_MARK.fullmatch(word.word) for word in graph.words)
+    marks = (_NODE_MARK.fullmatch(word.word) for word in words)
     taken = [int(mark[1]) for mark in marks if mark]
-    own = [node.number for node in graph.nodes]
+    own = [node.number for node in nodes]
     if not taken and all(number >= FIRST_NODE for number in own):
         return {0: 0, **{number: number for number in own}}
     first = max([FIRST_NODE - 2, *taken]) + 2

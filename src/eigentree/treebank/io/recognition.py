@@ -20,8 +20,9 @@ Kind = Literal["constituents", "dependencies"]
 # number of columns, as programs for other shared tasks write them, is for its reader to refuse.
 _CONLLU_ROW = re.compile(r"(0\.1|1|1-[0-9]+)(\t[^\t]*){9}|1(\t[^\s]+){5,}")
 _EXPORT_MARK = re.compile(r"#(?:FORMAT|BOS|BOT)(?=\s|$)")
+_CONLLU_LINE = re.compile(r"[0-9]+(\t[^\t]*){9}$")
 _COMMENT = re.compile(r"#(?!\t)|%|;|//|\*x\*")
-_XML_START = re.compile(r"<(?:\?xml|!DOCTYPE|(?:corpus|subcorpus)[\s/>])")
+_XML_START = re.compile(r"<(?:\?xml|!DOCTYPE|(?:[\w.-]+:)?(?:corpus|subcorpus)[\s/>])")
 _TAG = re.compile(r"<([A-Za-z_][\w:.-]*)(?:\s[^<>]*)?>")
 _ELEMENT = re.compile(r"<([A-Za-z_][\w:.-]*)")
 _TIGER_ROOTS = ("corpus", "subcorpus", "body", "s")
@@ -32,6 +33,8 @@ _MAX_HEADER = 2_000_000  # characters of XML before the first sentence
 _OPENING = re.compile(r"(?:\s*\([^\s()]*)+\s*")
 _FIRST_WORD = re.compile(r"(?:\s*\([^\s()]*)+\s*\([^\s()]+\s+[^\s()]+\s*\)\s*(?:[()]|$)")
 _MAX_OPENING = 20  # lines
+_GRAPH = re.compile(r"<graph\b")
+_STARTS = ("(", "<", "#")
 _NAMES = {
     "brackets": "bracketed trees",
     "export": "NEGRA export",
@@ -154,15 +157,22 @@ def _format_of_xml(read: list[str], rest: Iterator[str]) -> tuple[TextFormat | N
             return "brackets", root
         for element in _ELEMENT.findall(line):
             root = root or element
-            if root in _TIGER_ROOTS and element in _TIGER_PARTS:
+            part = without_prefix(element)
+            if without_prefix(root) in _TIGER_ROOTS and part in _TIGER_PARTS:
                 return "tiger", root
-            is_header = is_header or element in _TIGER_HEADER
+            is_header = is_header or part in _TIGER_HEADER
         n_characters += len(line)
         following = next(rest, None) if n_characters < _MAX_HEADER else None
         if following is None:
-            return ("tiger" if root in _TIGER_ROOTS and is_header else "xml"), root
+            is_tiger = is_header and without_prefix(root) in _TIGER_ROOTS
+            return ("tiger" if is_tiger else "xml"), root
         read.append(following)
         line = following
+
+
+def without_prefix(element: str) -> str:
+    """The name of an element of XML without the prefix of its namespace."""
+    return element.rpartition(":")[2]
 
 
 def wrong_kind(found: Recognised, kind: Kind, name: str) -> Problem | None:
@@ -192,8 +202,32 @@ def wrong_kind(found: Recognised, kind: Kind, name: str) -> Problem | None:
     seen = format_name(found.format)
     if found.format == "xml":
         seen, remedy = f"XML with the root element <{found.root}>", "convert the trees first"
+        if not found.root:
+            seen, remedy = "XML without any element", "the file may be cut off"
     what = f"expected {expected}, not {seen}; {remedy}"
     return Problem(name, found.line, 1, what, snippet_at(found.start, 1))
+
+
+def other_format(line: str) -> TextFormat | None:
+    """The format of which a line outside all trees is certainly a part, though not brackets."""
+    if line.lstrip().startswith("#BOS"):
+        return "export"
+    if _GRAPH.search(line):
+        return "tiger"
+    return "conllu" if _CONLLU_LINE.match(line) else None
+
+
+def stray_text(line: str) -> str:
+    """The message about a line outside all trees, where another format may begin."""
+    found = other_format(line)
+    hint = ""
+    if found == "conllu":
+        hint = "; CoNLL-U is for dependencies"
+    elif found is not None:
+        hint = f"; {format_name(found)} must be in a file of its own"
+    elif line.lstrip().startswith(_STARTS):
+        hint = "; each format must be in a file of its own"
+    return f"text outside any tree{hint}"
 
 
 def format_name(form: TextFormat) -> str:

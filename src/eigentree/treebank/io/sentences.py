@@ -228,9 +228,9 @@ def _unusable(words: list[str], tags: list[str], column: TagColumn) -> tuple[int
     """The first word that can't be in a tree with its tag, and why; None if all can."""
     for number, (word, tag) in enumerate(zip(words, tags, strict=True), start=1):
         if not _TOKEN.fullmatch(word):
-            return number, f"the word holds white space: {word!r}"
+            return number, f"the word holds white space: {shown(word)}"
         if tag != NO_VALUE and not _is_tag(tag):
-            return number, f"column {column.upper()} holds white space or brackets: {tag!r}"
+            return number, f"column {column.upper()} holds white space or brackets: {shown(tag)}"
     if 0 < tags.count(NO_VALUE) < len(tags):
         return tags.index(NO_VALUE) + 1, "the word has no tag, but others have"
     return None

@@ -23,7 +23,7 @@ from typing import IO, Any, BinaryIO, Literal, NamedTuple, TextIO, cast, overloa
 
 from eigentree._core.arguments import check_type, listed
 from eigentree._core.part_files import new_part_file
-from eigentree._core.printable import visible
+from eigentree._core.printable import clipped, visible
 from eigentree.errors import EigentreeError, TreebankFormatError
 
 STANDARD_STREAM = "-"
@@ -32,15 +32,23 @@ _DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile, lzma.LZMAError)
 _XZ_MAGIC = b"\xfd7zXZ\0"
 _OTHER_MAGIC = {b"BZh": "bzip2", b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zstd"}
 _LONGEST_MAGIC = 6
-# The encoding that XML declares; other encodings than these are not extensions of ASCII.
+# The encoding that XML declares.
 _XML_ENCODING = re.compile(
     rb"(?:\xef\xbb\xbf)?<\?xml[^>]*?\sencoding\s*=\s*[\"']([A-Za-z0-9._-]+)[\"']"
 )
-_KNOWN_ENCODING = re.compile(r"(?:iso8859-[0-9]+|cp125[0-8]|koi8-[ru])")
+# Extensions of ASCII without states, so that XML in them can be cut into lines and tags.
+_KNOWN_ENCODING = re.compile(
+    r"iso8859-[0-9]+|cp125[0-8]|koi8-[ru]|gb18030|gbk|gb2312|big5|euc_jp|euc_kr|shift_jis"
+)
+# Left over from a conversion, in a text that has no NUL bytes.
+_CONVERTED = re.compile(r"utf-?(?:8|16|32)|ascii", re.IGNORECASE)
 _UTF16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 # A model file begins with the length of its header.
 _MODEL = re.compile(rb".{4}\0\0\0\0\{", re.DOTALL)
 _MARK = "\ufeff"
+# The open files of a process, by name.
+_OPEN_STREAM = re.compile(r"/dev/(?:(stdout|stderr)|fd/([0-9]{1,4}))")
+_STREAM_NUMBERS = {"stdout": 1, "stderr": 2}
 # NUL, and bytes 0x80 to 0xFF where surrogateescape puts them.
 _UNREADABLE = re.compile("[\0\udc80-\udcff]")
 _PEEKED_BYTES = 4096
@@ -63,6 +71,11 @@ class Problem(NamedTuple):
         # A kept byte, perhaps in the name of a sentence, can't be printed as it is.
         message = _UNREADABLE.sub(_as_latin_1, self.message)
         return f"{self.file}:{self.line}:{self.column}: {message}{seen}"
+
+
+def in_sentence(name: str) -> str:
+    """The end of a message about a sentence: its name, if it has one."""
+    return f" (sentence {clipped(name)})" if name else ""
 
 
 def _as_latin_1(kept: re.Match[str]) -> str:
@@ -170,13 +183,13 @@ def open_text(
 
     Notes
     -----
-    XML that declares an encoding of one byte a character, such as ISO-8859-1, is read in it.
+    XML is read in the encoding that it declares, if that is a usual one, such as ISO-8859-1.
     """
     name = displayed_name(path)
     with contextlib.ExitStack() as stack:
         try:
             buffered = _uncompressed(_open_bytes(path, stack), name)
-            encoding = _encoding(buffered.peek(_PEEKED_BYTES))
+            encoding = _encoding(buffered.peek(_PEEKED_BYTES), name)
             if not keep_bad_bytes:
                 buffered = io.BufferedReader(_WithoutNul(buffered))
             text = io.TextIOWrapper(
@@ -190,7 +203,7 @@ def open_text(
         try:
             yield without_marks(text, name, notice)
         except (UnicodeDecodeError, _NulError) as error:
-            raise TreebankFormatError(_located(path, name, error)) from error
+            raise TreebankFormatError(_located(path, name, encoding, error)) from error
         except _DAMAGED as error:
             raise TreebankFormatError(f"{name}: damaged compressed file: {error}") from error
         finally:
@@ -277,6 +290,8 @@ def _uncompressed(buffered: io.BufferedReader, name: str) -> io.BufferedReader:
         start = buffered.peek(_PEEKED_BYTES)[:_PEEKED_BYTES]
     except _DAMAGED as error:
         raise TreebankFormatError(f"{name}: damaged compressed file: {error}") from error
+    if start.startswith((_GZIP_MAGIC, _XZ_MAGIC)):
+        raise TreebankFormatError(f"{name}: compressed twice; decompress it once")
     for other, program in _OTHER_MAGIC.items():
         if start.startswith(other) and not start.isascii():
             raise TreebankFormatError(
@@ -289,16 +304,18 @@ def _uncompressed(buffered: io.BufferedReader, name: str) -> io.BufferedReader:
     return buffered
 
 
-def _encoding(start: bytes) -> str:
-    """The encoding of a text: UTF-8, unless XML declares another that is known."""
+def _encoding(start: bytes, name: str) -> str:
+    """The encoding of a text: UTF-8, unless XML declares another."""
     declared = _XML_ENCODING.match(start)
-    if declared is None:
+    if declared is None or _CONVERTED.match(declared[1].decode()):
         return "utf-8-sig"
-    try:
-        name = codecs.lookup(declared[1].decode()).name
-    except LookupError:
-        return "utf-8-sig"
-    return name if _KNOWN_ENCODING.fullmatch(name) else "utf-8-sig"
+    given = declared[1].decode()
+    with contextlib.suppress(LookupError):
+        encoding = codecs.lookup(given).name
+        if _KNOWN_ENCODING.fullmatch(encoding):
+            return encoding
+    what = f"declares the encoding {clipped(given)}, which isn't supported"
+    raise TreebankFormatError(f"{name}: {what}; convert it to UTF-8 and change the declaration")
 
 
 def _is_utf16(start: bytes) -> bool:
@@ -310,12 +327,16 @@ def _is_utf16(start: bytes) -> bool:
     )
 
 
-def _located(path: str | Path, name: str, error: UnicodeDecodeError | _NulError) -> str:
+def _located(
+    path: str | Path, name: str, encoding: str, error: UnicodeDecodeError | _NulError
+) -> str:
     """Locate the first byte that can't be read, if the file can be read again."""
     bad = b"\0"
     if isinstance(error, UnicodeDecodeError):
         bad = error.object[error.start : error.start + 1]
     what = _bad_byte(bad[0])
+    if bad[0] and not encoding.startswith("utf-8"):
+        return f"{name}: byte 0x{bad[0]:02x} is not {encoding}, the encoding that XML declares"
     if str(path) == STANDARD_STREAM or not Path(path).is_file():
         return f"{name}: {what}"
     # A damaged gzip file may end before the line of the byte is complete.
@@ -372,7 +393,8 @@ def write_whole(
     Parameters
     ----------
     path
-        A path, or ``-`` for standard output.  Devices and pipes are written directly.
+        A path, or ``-`` for standard output.  What is no regular file, such as a device, a named
+        pipe or ``/dev/stdout``, is written directly.
     binary
         Whether bytes are written; otherwise UTF-8 text with line feeds at line ends.
 
@@ -391,19 +413,26 @@ def _write_whole(path: str | Path, binary: bool) -> Iterator[IO[Any]]:
         yield stream
         stream.flush()
         return
+    options: dict[str, Any] = {} if binary else {"encoding": "utf-8", "newline": "\n"}
+    mode = "b" if binary else ""
     # A link keeps pointing where it points: its target is what gets replaced.
-    target = Path(os.path.realpath(path))
-    replaces = not target.exists() or target.is_file()
-    if target.is_file() and not os.access(target, os.W_OK):
+    target = written = Path(os.path.realpath(path))
+    is_open = _OPEN_STREAM.fullmatch(str(path))
+    replaces = not is_open and (target.is_file() or not os.path.exists(path))
+    if replaces and target.is_file() and not os.access(target, os.W_OK):
         # Renaming would replace it, since that is a matter of the folder.
         raise EigentreeError(f"{path}: can't be written: it is write-protected")
-    options: dict[str, Any] = {} if binary else {"encoding": "utf-8", "newline": "\n"}
-    written, mode = target, "b" if binary else ""
     try:
         if replaces:
             written, stream = new_part_file(target, mode, **options)
+        elif is_open:
+            # Opened by its name, a file would lose what the shell has written to it.
+            sys.stdout.flush()
+            number = os.dup(_STREAM_NUMBERS.get(is_open[1]) or int(is_open[2]))
+            stream = os.fdopen(number, "w" + mode, **options)
         else:
-            stream = target.open("w" + mode, **options)
+            # By the name that was given: the one that a pipe resolves to can't be opened.
+            stream = Path(path).open("w" + mode, **options)  # noqa: SIM115 - closed below
     except OSError as error:
         raise EigentreeError(f"{path}: can't be written: {error.strerror or error}") from error
     try:

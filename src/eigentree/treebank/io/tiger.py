@@ -23,32 +23,34 @@ from typing import NamedTuple
 from xml.parsers import expat
 from xml.sax.saxutils import quoteattr
 
+from eigentree._core.printable import clipped, shown
 from eigentree.errors import TreebankFormatError
-from eigentree.treebank.io.brackets import OnError
-from eigentree.treebank.io.text_files import Problem, snippet_at, unreadable, without_marks
+from eigentree.treebank.io.recognition import stray_text, without_prefix
+from eigentree.treebank.io.text_files import (
+    Problem,
+    in_sentence,
+    snippet_at,
+    unreadable,
+    without_marks,
+)
 from eigentree.treebank.syntax_graph import (
     FIRST_NODE,
     NO_VALUE,
     ROOT_LABEL,
-    ContinuousRecord,
     GraphFormat,
     GraphNode,
     GraphRecord,
     GraphWord,
     SecondaryEdge,
     SyntaxGraph,
-    continuous_records,
     first_words,
 )
 from eigentree.treebank.tree import SEPARATORS
 
 # Where something begins that matters between sentences, and within one.
-_OUTSIDE = re.compile(
-    r"(?P<skip><!--|<!\[CDATA\[|<\?|<!DOCTYPE)|<(?P<tag>/?(?:s|corpus|subcorpus))(?=[\s/>]|$)"
-)
-_INSIDE = re.compile(
-    r"(?P<skip><!--|<!\[CDATA\[|<\?)|<(?P<tag>/?s|/(?:body|corpus|subcorpus))(?=[\s/>]|$)"
-)
+_TAG = r"<(?P<close>/?)(?:[\w.-]+:)?(?P<tag>s|body|corpus|subcorpus)(?=[\s/>]|$)"
+_OUTSIDE = re.compile(rf"(?P<skip><!--|<!\[CDATA\[|<\?|<!DOCTYPE)|{_TAG}")
+_INSIDE = re.compile(rf"(?P<skip><!--|<!\[CDATA\[|<\?)|{_TAG}")
 _ENDS = {"<!--": "-->", "<![CDATA[": "]]>", "<?": "?>"}
 _REST_OF_TAG = re.compile(r"(?:\"[^\"]*\"|'[^']*'|[^\"'<>])*?(?P<end>/?>|<)")
 _REST_OF_TYPE = re.compile(r"[^\[>]*(?P<end>[\[>])")
@@ -57,45 +59,6 @@ _EXTERNAL = re.compile(r"\sexternal\s*=\s*(?:\"([^\"]*)\"|'([^']*)')")
 _NODE_NUMBER = re.compile(r"(?:.*[^0-9])?([1-9][0-9]{0,8})", re.DOTALL)
 _NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NO_IDENTIFIER = re.compile(r"[^\w.-]")
-
-
-def read_tiger(
-    lines: Iterable[str],
-    *,
-    name: str = "<input>",
-    on_error: OnError = "raise",
-    edge_labels: bool = False,
-) -> Iterator[ContinuousRecord]:
-    """Read the sentences of a TIGER-XML file as continuous trees.
-
-    Parameters
-    ----------
-    lines
-        Lines of text, such as an open file.
-    name
-        What messages call the text.
-    on_error
-        ``"raise"`` stops at the first problem; ``"skip"`` gives a record with the problem
-        and goes on with the next sentence.
-    edge_labels
-        Write edge labels into the labels of words and nodes, as in ``NP-SB``.
-
-    Yields
-    ------
-    ContinuousRecord
-        One for each sentence.  A nonterminal ``VROOT`` at the top and a missing one are the same.
-
-    Raises
-    ------
-    TreebankFormatError
-        Under ``"raise"``, with file, line, sentence and what is wrong.
-
-    Notes
-    -----
-    Time is linear in the text, memory that of one sentence.
-    """
-    graphs = read_tiger_graphs(lines, name=name)
-    return continuous_records(graphs, name, on_error, edge_labels=edge_labels)
 
 
 def read_tiger_graphs(lines: Iterable[str], *, name: str = "<input>") -> Iterator[GraphRecord]:
@@ -115,16 +78,19 @@ def read_tiger_graphs(lines: Iterable[str], *, name: str = "<input>") -> Iterato
         file, which isn't opened, and the end of a text that is cut off.
     """
     for part in _Cutter(lines, name).parts():
-        problem, graph = part.problem, None
+        problem, graph, remarks = part.problem, None, tuple[Problem, ...]()
         if problem is None:
             try:
-                graph = _read_sentence(part.text)
+                graph, found = _read_sentence(part.text)
+                remarks = tuple(
+                    Problem(name, part.line + line - 1, 1, what, "") for line, what in found
+                )
             except _SentenceError as error:
                 line = part.line + error.line - 1
                 snippet = snippet_at(part.text.split("\n")[error.line - 1], error.column)
                 column = error.column + (part.column - 1 if error.line == 1 else 0)
                 problem = Problem(name, line, column, str(error), snippet)
-        yield GraphRecord(graph, part.line, problem)
+        yield GraphRecord(graph, part.line, problem, remarks)
 
 
 class _Cutting(NamedTuple):
@@ -187,7 +153,7 @@ class _Cutter:
                         awaited = _ENDS.get(skipped) or _REST_OF_TYPE
                         self._skipping = skipped, number
                         continue
-                    in_tag = found["tag"]
+                    in_tag = found["close"] + found["tag"]
                     yield from self._start_of_tag(in_tag)
                     tag_text.append(self._take(found.end()))
         if awaited:
@@ -213,8 +179,7 @@ class _Cutter:
         """Report text after the end of a corpus, once."""
         if self._has_ended and not self._open and self._begun is None and passed.strip():
             self._has_ended = False
-            what = "text after the end of the corpus; each format must be in a file of its own"
-            snippet = snippet_at(self._line, 1)
+            what, snippet = stray_text(self._line), snippet_at(self._line, 1)
             problem = Problem(self._name, self._number, 1, what, snippet)
             yield _Cutting("", self._number, 1, problem)
 
@@ -259,7 +224,7 @@ class _Cutter:
         external = _EXTERNAL.search(text) if tag == "subcorpus" else None
         if external is not None:
             file = external[1] or external[2]
-            what = f"this part of the corpus is in the file {file!r}; name that file as an input"
+            what = f"this part of the corpus is in the file {shown(file)}; name it as an input"
             problem = Problem(self._name, self._number, 1, what, snippet_at(self._line, 1))
             yield _Cutting("", self._number, 1, problem)
         if end != "/>" and tag in ("corpus", "subcorpus"):
@@ -285,11 +250,11 @@ class _SentenceError(Exception):
 
 
 class _Element(NamedTuple):
-    """A terminal or nonterminal with its attributes, its place and its secondary edges."""
+    """A terminal or nonterminal: attributes, line, and secondary edges with their lines."""
 
     attributes: dict[str, str]
     line: int
-    secondary: list[tuple[str, str]]
+    secondary: list[tuple[str, str, int]]
 
     def value(self, name: str) -> str:
         return self.attributes.get(name) or NO_VALUE
@@ -304,14 +269,15 @@ class _Edge(NamedTuple):
     line: int
 
 
-def _read_sentence(text: str) -> SyntaxGraph:
-    """The graph of the text of a sentence."""
+def _read_sentence(text: str) -> tuple[SyntaxGraph, list[tuple[int, str]]]:
+    """The graph of the text of a sentence, and remarks with their lines in it."""
     sentence = _Sentence(text)
     try:
-        return sentence.graph()
+        graph = sentence.graph()
+        return graph, [(line, what + in_sentence(graph.name)) for line, what in sentence.remarks]
     except _SentenceError as error:
-        where = f" (sentence {sentence.name})" if sentence.name else ""
-        raise _SentenceError(f"{error}{where}", error.line, error.column) from None
+        what = f"{error}{in_sentence(sentence.name)}"
+        raise _SentenceError(what, error.line, error.column) from None
 
 
 class _Sentence:
@@ -319,12 +285,14 @@ class _Sentence:
 
     def __init__(self, text: str) -> None:
         self.name = ""
+        self.remarks: list[tuple[int, str]] = []
         self._text = text
         self._terminals: dict[str, _Element] = {}
         self._nonterminals: dict[str, _Element] = {}
         self._edges: list[_Edge] = []
         self._current: _Element | None = None
-        self._has_graph = False
+        self._root: str | None = None  # empty for a graph that names none
+        self._root_line = 1
         self._parser = expat.ParserCreate()
         self._parser.StartElementHandler = self._start
 
@@ -349,6 +317,7 @@ class _Sentence:
 
     def _start(self, tag: str, attributes: dict[str, str]) -> None:
         line = self._parser.CurrentLineNumber
+        tag = without_prefix(tag)
         if tag == "t":
             self._add(self._terminals, _Element(attributes, line, []), ("word", "pos"))
         elif tag == "nt":
@@ -358,13 +327,13 @@ class _Sentence:
             if not target:
                 raise _SentenceError(f"<{tag}> has no idref", line)
             if tag == "secedge" and self._current is not None:
-                self._current.secondary.append((label, target))
+                self._current.secondary.append((label, target, line))
             elif tag == "edge" and self._nonterminals:
                 self._edges.append(_Edge(len(self._nonterminals) - 1, target, label, line))
         elif tag == "s":
             self.name = attributes.get("id", "")
         elif tag == "graph":
-            self._has_graph = True
+            self._root, self._root_line = attributes.get("root", ""), line
 
     def _add(self, known: dict[str, _Element], element: _Element, needed: tuple[str, ...]) -> None:
         tag = "t" if known is self._terminals else "nt"
@@ -373,31 +342,38 @@ class _Sentence:
             value = element.attributes.get(name, "")
             # Labels may be empty, as that of a nameless outer bracket.
             if not value.strip() and (name in ("id", "word") or name not in element.attributes):
-                of = f" {key}" if key and name != "id" else ""
+                of = f" {clipped(key)}" if key and name != "id" else ""
                 raise _SentenceError(f"<{tag}>{of} has no {name}", element.line)
             if name in ("pos", "cat") and not set(SEPARATORS).isdisjoint(value):
-                what = f"{name} of <{tag}> {key} is {value!r}, which contains white space"
-                raise _SentenceError(what, element.line)
-        if key in self._terminals or key in self._nonterminals:
-            raise _SentenceError(f"duplicate id {key}", element.line)
+                what = f"{name} of <{tag}> {clipped(key)} is {shown(value)}"
+                raise _SentenceError(f"{what}, which contains white space", element.line)
+        if self._is_known(key):
+            raise _SentenceError(f"duplicate id {clipped(key)}", element.line)
         known[key] = self._current = element
 
+    def _is_known(self, key: str) -> bool:
+        return key in self._terminals or key in self._nonterminals
+
     def _graph(self) -> SyntaxGraph:
-        if not self._has_graph:
+        if self._root is None:
             raise _SentenceError("<s> has no <graph>", 1)
         keys = list(self._nonterminals)
         parents: dict[str, tuple[str, str]] = {}
         for edge in self._edges:
             parent, child = keys[edge.parent], edge.child
-            if child not in self._terminals and child not in self._nonterminals:
-                raise _SentenceError(f"edge of {parent} to {child}, which is missing", edge.line)
+            if not self._is_known(child):
+                what = f"edge of {clipped(parent)} to {clipped(child)}, which is missing"
+                raise _SentenceError(what, edge.line)
             if child in parents:
-                both = f"{parents[child][0]} and {parent}"
-                raise _SentenceError(f"{child} has two parents, {both}", edge.line)
+                both = f"{clipped(parents[child][0])} and {clipped(parent)}"
+                raise _SentenceError(f"{clipped(child)} has two parents, {both}", edge.line)
             if not set(SEPARATORS).isdisjoint(edge.label):
-                what = f"edge label {edge.label!r} contains white space"
+                what = f"edge label {shown(edge.label)} contains white space"
                 raise _SentenceError(what, edge.line)
             parents[child] = parent, edge.label
+        if self._root and keys and not self._is_known(self._root):
+            what = f"the root of the graph, {clipped(self._root)}, is missing"
+            self.remarks.append((self._root_line, what))
         # A nonterminal VROOT at the top is the virtual root.
         roots = {
             key: 0
@@ -412,8 +388,14 @@ class _Sentence:
             return label, numbers[parent] if parent else 0
 
         def secondary(element: _Element) -> tuple[SecondaryEdge, ...]:
-            found = ((label, targets.get(target)) for label, target in element.secondary)
-            return tuple(SecondaryEdge(label, at) for label, at in found if at is not None)
+            edges: list[SecondaryEdge] = []
+            for label, target, line in element.secondary:
+                if target in targets:
+                    edges.append(SecondaryEdge(label, targets[target]))
+                else:
+                    what = f"secondary edge to {clipped(target)}, which is missing, left out"
+                    self.remarks.append((line, what))
+            return tuple(edges)
 
         words = tuple(
             GraphWord(
@@ -503,7 +485,7 @@ def _quoted(value: str) -> str:
     """An attribute's value in quotation marks."""
     found = _NO_XML.search(value)
     if found is not None:
-        what = f"{value!r} contains U+{ord(found[0]):04X}, which XML can't hold"
+        what = f"{shown(value)} contains U+{ord(found[0]):04X}, which XML can't hold"
         raise TreebankFormatError(what)
     return quoteattr(value)
 
