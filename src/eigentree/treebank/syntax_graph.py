@@ -32,7 +32,7 @@ from eigentree._core.printable import shown
 from eigentree.errors import TreebankFormatError
 from eigentree.treebank.io.brackets import OnError
 from eigentree.treebank.io.text_files import Problem, TellNotice, in_sentence
-from eigentree.treebank.tree import FORBIDDEN_IN_LABEL, SEPARATORS, Tree
+from eigentree.treebank.tree import FORBIDDEN_IN_LABEL, WHITE_SPACE, Tree
 
 ROOT_LABEL = "VROOT"
 NO_VALUE = "--"  # no lemma, no morphology, no label of an edge
@@ -336,7 +336,7 @@ def _linked(graph: SyntaxGraph) -> _Linked:
     linked: _Linked = {_ROOT: _Node(ROOT_LABEL, NO_VALUE, _ROOT)}
     for place, each in enumerate(graph.words):
         word = each.word.replace(" ", "\u00a0") if " " in each.word else each.word
-        if not word or not set(SEPARATORS).isdisjoint(word):
+        if not word or not WHITE_SPACE.isdisjoint(word):
             raise TreebankFormatError(f"word {shown(each.word)} is empty or contains white space")
         label, edge = _in_brackets(each.tag), _in_brackets(each.edge)
         linked[-1 - place] = _Node(label, edge, each.parent, word, [], place, place + 1, 1)
@@ -372,7 +372,7 @@ def _in_brackets(label: str) -> str:
     """A label as a tree can hold it."""
     if FORBIDDEN_IN_LABEL.isdisjoint(label):
         return label
-    if not set(SEPARATORS).isdisjoint(label):
+    if not WHITE_SPACE.isdisjoint(label):
         raise TreebankFormatError(f"label {shown(label)} contains white space")
     return label.translate(_LABEL_BRACKETS)
 

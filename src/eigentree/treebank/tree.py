@@ -23,7 +23,8 @@ from eigentree.treebank.escaping import format_leaf
 Value = TypeVar("Value")
 
 SEPARATORS = " \t\r\n\x0b\x0c"
-FORBIDDEN_IN_WORD = frozenset(f"{SEPARATORS}\0")
+WHITE_SPACE = frozenset(SEPARATORS)
+FORBIDDEN_IN_WORD = WHITE_SPACE | {"\0"}
 _WORD_TYPES = (str, type(None))
 FORBIDDEN_IN_LABEL = FORBIDDEN_IN_WORD | frozenset("()")
 

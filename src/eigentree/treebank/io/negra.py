@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from operator import methodcaller
 from typing import NamedTuple
 
 from eigentree._core.printable import clipped, shown
@@ -39,11 +40,12 @@ from eigentree.treebank.syntax_graph import (
     SyntaxGraph,
     nodes_with_words,
 )
-from eigentree.treebank.tree import SEPARATORS
+from eigentree.treebank.tree import SEPARATORS, WHITE_SPACE
 
 _NUMBER = re.compile(r"[0-9]{1,9}")  # Python refuses to read numbers of thousands of digits
 _NODE_MARK = re.compile(r"#([0-9]{3,9})")
 _SENTENCE_NUMBER = re.compile(r"s?([0-9]{1,9})")
+_stripped = methodcaller("strip", SEPARATORS)
 _MARKS = ("#BOS", "#EOS", "#FORMAT")
 _COMMENT = "%%"
 
@@ -158,7 +160,7 @@ def read_export_graphs(lines: Iterable[str], *, name: str = "<input>") -> Iterat
 
 def _cells_of_row(line: str, mark: str, columns: _RowColumns) -> list[str]:
     """The cells of a word or node; none for a mark and a comment."""
-    cells = [cell for cell in (cell.strip(SEPARATORS) for cell in line.split("\t")) if cell]
+    cells = list(filter(None, map(_stripped, line.split("\t"))))
     if mark in _MARKS or mark.startswith(_COMMENT):
         # A mark is followed by numbers, a word by its tag.
         is_word = (
@@ -175,28 +177,32 @@ def _graph(
     rows: list[_Row], columns: _RowColumns, sentence: str
 ) -> tuple[SyntaxGraph, list[tuple[_Row, int]]]:
     """The graph of the rows of a sentence, and the secondary edges to nodes that are missing."""
+    lemma_at, label_at, morph_at, edge_at, parent_at = columns
     for row in rows:
         cells = row.cells
-        if len(cells) <= columns.parent:
+        if len(cells) <= parent_at:
             found = counted(len(cells), "column")
-            raise _RowError(f"{found}; expected at least {columns.parent + 1}", row)
-        if not _NUMBER.fullmatch(cells[columns.parent]):
-            raise _RowError(f"parent {shown(cells[columns.parent])} is not a number", row)
-        for cell in (cells[0], cells[columns.label], cells[columns.edge]):
-            if not set(SEPARATORS).isdisjoint(cell):
+            raise _RowError(f"{found}; expected at least {parent_at + 1}", row)
+        if not _NUMBER.fullmatch(cells[parent_at]):
+            raise _RowError(f"parent {shown(cells[parent_at])} is not a number", row)
+        for cell in (cells[0], cells[label_at], cells[edge_at]):
+            if not WHITE_SPACE.isdisjoint(cell):
                 raise _RowError(f"{shown(cell)} contains white space", row)
     words: list[GraphWord] = []
     nodes: dict[int, GraphNode] = {}
     secondary_edges: list[tuple[_Row, int]] = []
-    numbers = _node_numbers(rows, columns.parent)
-    for row, number in zip(rows, numbers, strict=True):
-        first, label, morph, edge = (row.cells[at] for at in (0, *columns[1:4]))
-        parent = int(row.cells[columns.parent])
-        secondary = _secondary(row.cells[columns.parent + 1 :], row)
-        secondary_edges += [(row, edge.target) for edge in secondary]
+    for row, number in zip(rows, _node_numbers(rows, parent_at), strict=True):
+        cells = row.cells
+        label, morph, edge, parent = (
+            cells[label_at], cells[morph_at], cells[edge_at], int(cells[parent_at]),
+        )  # fmt: skip
+        secondary: tuple[SecondaryEdge, ...] = ()
+        if len(cells) > parent_at + 1:
+            secondary = _secondary(cells[parent_at + 1 :], row)
+            secondary_edges += [(row, each.target) for each in secondary]
         if number is None:
-            lemma = NO_VALUE if columns.lemma is None else row.cells[columns.lemma]
-            words.append(GraphWord(first, label, lemma, morph, edge, parent, secondary))
+            lemma = NO_VALUE if lemma_at is None else cells[lemma_at]
+            words.append(GraphWord(cells[0], label, lemma, morph, edge, parent, secondary))
         elif number in nodes:
             raise _RowError(f"duplicate node #{number}", row)
         else:
@@ -246,7 +252,7 @@ def _sentence(graph: SyntaxGraph, name: str) -> str:
     """The lines of a graph, from ``#BOS`` to ``#EOS``, in format 4.
 
     A name that is no number, with or without an ``s`` before it, is only a comment here.  Nodes
-    without words are left out, since the format can't tell them from words such as ``#500``.
+    without words are left out: readers would take them for words such as ``#500``.
     """
     title = graph.name or name
     known = _SENTENCE_NUMBER.fullmatch(title)
@@ -268,7 +274,7 @@ def _sentence(graph: SyntaxGraph, name: str) -> str:
             if not cell or not {"\t", "\r", "\n"}.isdisjoint(cell) or cell != cell.strip():
                 raise TreebankFormatError(_unwritable(cell, title))
         for cell in (first, label, each.edge):
-            if not set(SEPARATORS).isdisjoint(cell):
+            if not WHITE_SPACE.isdisjoint(cell):
                 raise TreebankFormatError(_unwritable(cell, title))
         # At the start of a line a byte-order mark would be dropped.
         lines.append(" " * first.startswith("\ufeff") + "\t".join(cells))

@@ -45,7 +45,7 @@ from eigentree.treebank.syntax_graph import (
     SyntaxGraph,
     first_words,
 )
-from eigentree.treebank.tree import SEPARATORS
+from eigentree.treebank.tree import SEPARATORS, WHITE_SPACE
 
 # Where something begins that matters between sentences, and within one.
 _TAG = r"<(?P<close>/?)(?:[\w.-]+:)?(?P<tag>s|body|corpus|subcorpus)(?=[\s/>]|$)"
@@ -344,7 +344,7 @@ class _Sentence:
             if not value.strip() and (name in ("id", "word") or name not in element.attributes):
                 of = f" {clipped(key)}" if key and name != "id" else ""
                 raise _SentenceError(f"<{tag}>{of} has no {name}", element.line)
-            if name in ("pos", "cat") and not set(SEPARATORS).isdisjoint(value):
+            if name in ("pos", "cat") and not WHITE_SPACE.isdisjoint(value):
                 what = f"{name} of <{tag}> {clipped(key)} is {shown(value)}"
                 raise _SentenceError(f"{what}, which contains white space", element.line)
         if self._is_known(key):
@@ -367,7 +367,7 @@ class _Sentence:
             if child in parents:
                 both = f"{clipped(parents[child][0])} and {clipped(parent)}"
                 raise _SentenceError(f"{clipped(child)} has two parents, {both}", edge.line)
-            if not set(SEPARATORS).isdisjoint(edge.label):
+            if not WHITE_SPACE.isdisjoint(edge.label):
                 what = f"edge label {shown(edge.label)} contains white space"
                 raise _SentenceError(what, edge.line)
             parents[child] = parent, edge.label
