@@ -18,6 +18,7 @@ import json
 import math
 import mmap
 import os
+import re
 import stat
 import struct
 from collections.abc import Callable, Mapping
@@ -61,6 +62,7 @@ _USES = {
 _ENSEMBLES = "an ensemble is for eigentree parse, calibrate, reliability, inspect and serve"
 
 _ALIGNMENT = 64
+_CLASS_OF_OBJECT = re.compile(r"a valid dictionary or instance of \w+")
 _CHUNK = 1 << 20
 _LONGEST_TABLE = 100_000_000  # the limit that safetensors readers share
 _LOOKED_AT = 200  # bytes at the beginning of a file, in which the format's name must be
@@ -86,7 +88,7 @@ Model = TypeVar("Model")
 Header = TypeVar("Header", bound="BaseModel")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ModelFile:
     """What a model file holds.
 
@@ -129,7 +131,8 @@ def header_problem(error: ValidationError) -> str:
     """What is wrong with a header, from the first of pydantic's complaints."""
     first = error.errors()[0]
     where = ".".join(str(part) for part in first["loc"])
-    problem = f": {first['msg'].removeprefix('Value error, ')}".replace(": Input ", " ")
+    problem = _CLASS_OF_OBJECT.sub("an object", first["msg"]).removeprefix("Value error, ")
+    problem = f": {problem}".replace(": Input ", " ")
     return f"header's {where}{problem}"
 
 
@@ -141,7 +144,7 @@ class Parts(NamedTuple):
     blobs: Mapping[str, bytes] = {}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Codec(Generic[Model, Header]):
     """How models of one kind are written to files and read from them.
 

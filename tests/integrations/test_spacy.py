@@ -19,7 +19,7 @@ from eigentree.integrations import spacy as integration
 from eigentree.integrations.spacy import EigentreeComponent, NoConstituentError
 from eigentree.integrations.spacy.constituents import GETTERS
 from eigentree.tokenisation.scheme import TokenisationScheme
-from eigentree.treebank.io.brackets import format_tree
+from eigentree.treebank.io.brackets import format_tree, parse_tree
 from tests.demo import demo_parser
 from tests.samples import whole_parser
 
@@ -114,6 +114,20 @@ def test_white_space_is_passed_over(nlp):
     assert blank._.labels == blank._.children == ()
     assert list(blank._.constituents) == []
     assert blank._.parent is blank._.confidence is None
+
+
+def test_nul_is_in_no_tree(both):
+    doc = both("the d\0og sees \0 .")
+    (sentence,) = doc.sents
+    assert "d\ufffdog" in sentence._.parse_string
+    assert parse_tree(sentence._.parse_string).words() == [
+        "the",
+        "d\ufffdog",
+        "sees",
+        "\ufffd",
+        ".",
+    ]
+    assert all(token.dep_ for token in doc)
 
 
 def test_what_is_no_constituent(nlp):

@@ -388,6 +388,31 @@ def test_what_is_no_request(inside, body, where):
 
 
 @pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("[]", "the body should be an object (got a list)"),
+        ('{"text": "a", "soft": 2}', "soft should be true or false (got 2)"),
+        ('{"text": "a", "best": 1.5}', "best should be an integer (got 1.5)"),
+        ('{"sentences": [5]}', "sentences[0] should be a string or an object (got 5)"),
+        (
+            '{"sentences": [{"words": ["a"], "tags": [5]}]}',
+            "sentences[0].tags[0] should be a string or an object (got 5)",
+        ),
+        (
+            '{"sentences": [{"words": ["a"], "tags": [{"N": "x"}]}]}',
+            'sentences[0].tags[0].N should be a number (got "x")',
+        ),
+        (
+            '{"text": "a", "constraints": [{"required": [[0.5]]}]}',
+            "constraints[0].required[0][0] should be an integer or a string or null (got 0.5)",
+        ),
+    ],
+)
+def test_messages_name_types_of_json(inside, body, message):
+    assert inside.raw("/api/parse", body.encode()).json()["error"]["message"] == message
+
+
+@pytest.mark.parametrize(
     ("path", "asked", "where"),
     [
         ("dependencies", {"text": "a", "best": 2}, "best"),

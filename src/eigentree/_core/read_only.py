@@ -26,5 +26,9 @@ class ReadOnlyMapping(Mapping[str, Any]):
     def __len__(self) -> int:
         return len(self._items)
 
+    def __reduce__(self) -> tuple[type[ReadOnlyMapping], tuple[dict[str, Any]]]:
+        # Old pickle protocols can't read slots.
+        return type(self), (self._items,)
+
     def __repr__(self) -> str:
         return repr(self._items)

@@ -68,7 +68,7 @@ KIND = "expectation maximisation of automata"
 VALIDATION = "development sequences"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SequenceEMOptions:
     """Settings of expectation maximisation for automata.
 

@@ -43,7 +43,7 @@ START = -1
 ROUNDING = 1e-9
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HiddenMarkovModel:
     """A hidden Markov model.
 

@@ -33,7 +33,7 @@ from eigentree.types import Floats
 ARRAYS = ("initial", "final", "operators")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OperatorModel:
     """A weighted automaton with stopping.
 

@@ -66,7 +66,7 @@ CHUNK = 1 << 16
 RARE = 1e-3
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OperatorOptions:
     """Settings of spectral learning from sequences.
 

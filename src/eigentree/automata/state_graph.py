@@ -42,7 +42,7 @@ SEQUENCES_PER_PREFIX = 500
 _DECIMALS = 9
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StateGraphOptions:
     """Options of a graph of states.
 
@@ -112,7 +112,7 @@ class Transition(NamedTuple):
     times: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StateGraph:
     """A deterministic automaton that approximates one with hidden states.
 

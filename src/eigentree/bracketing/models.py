@@ -65,7 +65,7 @@ class BracketingModel(Protocol):
         """
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MetricModel:
     """Distances between words; the score is minus the length of the tree.
 
@@ -98,7 +98,7 @@ class MetricModel:
         return BestTree(spans, best.top, -best.length)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ContextModel:
     """A constituent-context model of unmapped tags; the score is the sum of log-odds in nats.
 
@@ -124,7 +124,7 @@ class ContextModel:
         return BestTree(best.spans, best.top, best.weight)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ContextPairModel:
     """Two constituent-context models, initialised by the trees of a metric.
 

@@ -17,7 +17,7 @@ TopRule = Literal["verbs", "free"]
 BracketingMethod = Literal["taught-contexts", "metric", "constituent-context"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BracketingOptions:
     """How sentences are parsed.
 
@@ -45,7 +45,7 @@ class BracketingOptions:
             raise SettingsError(f"label is {self.label!r}; it must have no white space or brackets")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BracketingTrainingOptions:
     """Settings for training a bracketing parser.
 

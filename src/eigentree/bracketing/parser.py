@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from eigentree.words.vectors import WordVectors
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class BracketingParser(SentenceParser[BracketingResult]):
     """A parser that gives tagged sentences brackets without labels.
 

@@ -13,7 +13,7 @@ from eigentree.treebank.tree import Tree
 BracketingFallback = Literal["flat", "split", "empty"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BracketingResult(NotebookDisplay):
     """The unlabelled tree of one sentence.
 

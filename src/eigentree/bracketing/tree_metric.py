@@ -20,7 +20,7 @@ from eigentree.treebank.universal_tags import TagMap
 from eigentree.types import Floats
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TreeMetric:
     """Distances between words by tags and positions.
 

@@ -62,7 +62,7 @@ UNCHANGED = 2.0
 CERTAIN = 20.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Curve:
     """Accuracy as a function of raw confidence, linear between knots.
 
@@ -161,7 +161,7 @@ def _evidence(raw: Floats, right: Floats, sentence: NDArray[np.int64]) -> float:
     return max(0.0, 1.0 - (2.0 / statistic) ** 2) if statistic > 0.0 else 0.0
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Calibration:
     """The curves of a parser: for single brackets, and for whole trees (all brackets correct)."""
 

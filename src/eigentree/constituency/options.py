@@ -12,7 +12,7 @@ from eigentree.constituency.chart.pruning import DEFAULT_THRESHOLD
 from eigentree.errors import check_range
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ParserOptions:
     """Options of parsing.
 

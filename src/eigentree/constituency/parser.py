@@ -98,7 +98,7 @@ IN_PARTS = "the sentence is parsed in parts because of its length, so constraint
 NOT_IN_CHART = "every tree that satisfies the constraints has value zero under the model"
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class ConstituencyParser(SentenceParser[ParseResult]):
     """A constituency parser.
 

@@ -82,7 +82,7 @@ class Alternative(NamedTuple):
     confidence: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ParseResult(NotebookDisplay):
     """The parse of one sentence.
 

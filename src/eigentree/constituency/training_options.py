@@ -27,7 +27,7 @@ from eigentree.treebank.cleaning import CleaningOptions
 from eigentree.treebank.lexicon import LexiconOptions
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TreebankOptions:
     """Preparation of a treebank before a grammar is learned.
 
@@ -52,7 +52,7 @@ class TreebankOptions:
     lexicon: LexiconOptions = field(default_factory=LexiconOptions)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TrainingOptions:
     """All settings of training.
 

@@ -127,7 +127,7 @@ def _key(sentence: PreparedSentence) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(sentence.words), tuple(sentence.tags or ())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Validation:
     """Held-out trees for the grammars of one treebank; pruned when a method needs them.
 

@@ -35,7 +35,7 @@ _FARTHEST = 7
 _MAX_CHILDREN = 4
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ArcLabels:
     """A log-linear model of the labels of arcs.
 

@@ -30,7 +30,7 @@ LEFT, RIGHT = 0, 1
 DIRECTIONS = ("left", "right")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class HeadAutomata:
     """One automaton for each head symbol and direction, and one for the root.
 

@@ -63,7 +63,7 @@ class SentenceModifiers(NamedTuple):
     after: Longs
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class LexicalModifiers:
     """A deterministic model of modifiers over words.
 

@@ -16,7 +16,7 @@ DependencyObjective = Literal["sum", "product", "viterbi"]
 Crossing = Literal["lift", "skip"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DependencyOptions:
     """How sentences are parsed.
 
@@ -69,7 +69,7 @@ def _lexical_model() -> LexicalModifierOptions:
     return LexicalModifierOptions()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DependencyTrainingOptions:
     """Settings for training a dependency parser.
 

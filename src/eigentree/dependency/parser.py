@@ -85,7 +85,7 @@ class _Derivation(NamedTuple):
     fallback: DependencyFallback | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class DependencyParser(SentenceParser[DependencyResult]):
     """A dependency parser, created by `train` and `load`.
 

@@ -34,7 +34,7 @@ class Arc(NamedTuple):
     confidence: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DependencyResult(NotebookDisplay):
     """The dependency tree of one sentence.
 

@@ -44,7 +44,7 @@ Punctuation = Literal["unicode", "tags"]
 Measure = Literal["uas", "las"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AttachmentOptions:
     """What is compared, and what counts as punctuation.
 
@@ -113,7 +113,7 @@ class RelationScore(NamedTuple):
     matched: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AttachmentSummary:
     """Sums and fractions over sentences; None where the denominator is zero.
 
@@ -131,7 +131,7 @@ class AttachmentSummary:
     lem: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class AttachmentResult(NotebookDisplay):
     """The outcome of `score_attachment`.
 

@@ -62,7 +62,7 @@ class LabelScore(NamedTuple):
     precise: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ParsevalSummary:
     """Sums and fractions over sentences; None where the denominator is zero.
 
@@ -91,7 +91,7 @@ class ParsevalSummary:
     coverage: float | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ParsevalResult(NotebookDisplay):
     """The outcome of `eigentree.score`.
 

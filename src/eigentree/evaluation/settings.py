@@ -20,7 +20,7 @@ from eigentree.treebank.tree import SEPARATORS
 ROOT_LABELS = ("", "ROOT", "TOP", "VROOT")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ParsevalOptions:
     """What is excluded, and which labels and words are equivalent, when brackets are compared.
 

@@ -164,7 +164,7 @@ class UnlabelledScore(NamedTuple):
         return {**self._asdict(), "interval": interval}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UnlabelledResult(NotebookDisplay):
     """Sentences and figures, in the order of conventions and, within, of lengths."""
 

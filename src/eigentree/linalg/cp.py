@@ -58,7 +58,7 @@ OFFSET = 0.01
 PROXIMAL = 1e-10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CPOptions:
     """Options of a CP decomposition.
 

@@ -29,7 +29,7 @@ MODES = (0, 1, 2)
 LONGEST_MODE = 2**31 - 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SparseTensor:
     """A third-order tensor, given by its non-zeros.
 
@@ -114,7 +114,7 @@ class SparseTensor:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Kruskal:
     """A third-order tensor as a sum of weighted outer products.
 

@@ -46,7 +46,7 @@ class RunProgress(NamedTuple):
     problem: str | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StudyResult:
     """The result of a study.
 

@@ -71,7 +71,7 @@ _NESTED = ("divided", "contracted")
 _MODES = ("penn", "unicode")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TokenisationScheme:
     """What a treebank takes for a word.
 
@@ -223,7 +223,7 @@ def scheme_of_parser(description: Mapping[str, Any], entries: Iterable[str]) -> 
     return TokenisationScheme.from_json(stored)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Seen:
     """What the words of a treebank say.
 

@@ -74,7 +74,7 @@ class Rightmost:
         return len(children) - 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BinariseOptions:
     """How trees are made binary.
 

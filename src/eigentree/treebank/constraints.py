@@ -88,7 +88,7 @@ class Constraint(NamedTuple):
         return None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Constraints:
     """What is demanded of the tree of one sentence.
 

@@ -20,7 +20,7 @@ from eigentree.errors import GrammarError, check_range
 UNKNOWN = "< >"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LexiconOptions:
     """How rare words are classed.
 
@@ -50,7 +50,7 @@ class LexiconOptions:
         )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Lexicon:
     """Words and word classes, numbered.
 

@@ -75,7 +75,7 @@ class GraphNode(NamedTuple):
     secondary: tuple[SecondaryEdge, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SyntaxGraph:
     """A sentence with its annotation.
 

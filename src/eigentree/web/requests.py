@@ -31,16 +31,54 @@ def _whole(text: str) -> str:
 
 Text = Annotated[str, AfterValidator(_whole)]
 
-# Each row is [start, end], [start, end, label] or [position, tag].
-ConstraintRows = dict[Text, list[list[int | Text | None]]]
-
-_STRING, _OBJECT = "a string", "an object"
+_STRING, _OBJECT, _INTEGER, _NULL = "a string", "an object", "an integer", "null"
+_ALTERNATIVES = (_STRING, _OBJECT, _INTEGER, _NULL, "[key]")
+# What errors say that a value must be, by pydantic's name of the error.
+_EXPECTED = {
+    "string_type": _STRING,
+    "string_unicode": "text that UTF-8 can hold",
+    "model_type": _OBJECT,
+    "dict_type": _OBJECT,
+    "list_type": "a list",
+    "int_type": _INTEGER,
+    "int_from_float": _INTEGER,
+    "float_type": "a number",
+    "finite_number": "a finite number",
+    "bool_type": "true or false",
+}
 # Larger numbers are mistakes, and would make messages unreadable.
 _MAX_NUMBER = 10**9
 
 
 class _Strict(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+def _kind_of(value: Any) -> str | None:
+    """The name of the alternative that a value must match, so that errors are about that alone."""
+    for kind, types in ((_STRING, str), (_OBJECT, dict), (_INTEGER, int), (_NULL, type(None))):
+        if isinstance(value, types) and not isinstance(value, bool):
+            return kind
+    return None
+
+
+def _by_kind(*names: str) -> Discriminator:
+    return Discriminator(
+        lambda value: kind if (kind := _kind_of(value)) in names else None,
+        custom_error_type="kind",
+        custom_error_message=f"should be {' or '.join(names)}",
+    )
+
+
+_AString = Annotated[Text, Tag(_STRING)]
+_AWeight = Annotated[dict[Text, FiniteFloat], Tag(_OBJECT)]
+_TagOrWeights = Annotated[_AString | _AWeight, _by_kind(_STRING, _OBJECT)]
+_Cell = Annotated[
+    _AString | Annotated[int, Tag(_INTEGER)] | Annotated[None, Tag(_NULL)],
+    _by_kind(_INTEGER, _STRING, _NULL),
+]
+# Each row is [start, end], [start, end, label] or [position, tag].
+ConstraintRows = dict[Text, list[list[_Cell]]]
 
 
 class ParseSentence(_Strict):
@@ -50,7 +88,7 @@ class ParseSentence(_Strict):
         default=None, description="Tokens; they are not split further."
     )
     text: Text | None = Field(default=None, description="Raw text, instead of words.")
-    tags: list[Text | dict[Text, FiniteFloat]] | None = Field(
+    tags: list[_TagOrWeights] | None = Field(
         default=None, description="One tag per word, or several with weights."
     )
     constraints: ConstraintRows | None = Field(
@@ -75,15 +113,7 @@ class BracketSentence(_Strict):
     tags: list[Text] = Field(description="One tag per word.")
 
 
-def _kind_of(value: Any) -> str | None:
-    if isinstance(value, str):
-        return _STRING
-    return _OBJECT if isinstance(value, dict) else None
-
-
-_BY_KIND = Discriminator(
-    _kind_of, custom_error_type="sentence", custom_error_message="should be a string or object"
-)
+_BY_KIND = _by_kind(_STRING, _OBJECT)
 
 
 class ParseRequest(_Strict):
@@ -94,12 +124,7 @@ class ParseRequest(_Strict):
         default=None, description="With text: the constraints of each sentence."
     )
     sentences: (
-        list[
-            Annotated[
-                Annotated[Text, Tag(_STRING)] | Annotated[ParseSentence, Tag(_OBJECT)], _BY_KIND
-            ]
-        ]
-        | None
+        list[Annotated[_AString | Annotated[ParseSentence, Tag(_OBJECT)], _BY_KIND]] | None
     ) = Field(default=None, description="Instead of text: sentences, as raw text or objects.")
     model: Text | None = Field(default=None, description="Name of the model (default: the first).")
     best: Annotated[int, Field(ge=1, le=_MAX_NUMBER)] | None = Field(
@@ -120,7 +145,7 @@ class DependencyRequest(_Strict):
     sentences: (
         list[
             Annotated[
-                Annotated[Text, Tag(_STRING)] | Annotated[DependencySentence, Tag(_OBJECT)],
+                _AString | Annotated[DependencySentence, Tag(_OBJECT)],
                 _BY_KIND,
             ]
         ]
@@ -163,6 +188,8 @@ def validated(kind: type[Model], value: Any) -> Model:
         first = error.errors(include_url=False)[0]
         where = _path(first["loc"])
         problem = first["msg"].removeprefix("Input ").removeprefix("Value error, ")
+        if first["type"] in _EXPECTED:
+            problem = f"should be {_EXPECTED[first['type']]}"
         if first["type"] == "extra_forbidden":
             problem = "is not a known key"
             if len(first["loc"]) == 1:
@@ -180,7 +207,7 @@ def _path(place: Sequence[int | str]) -> str:
     parts = [
         f"[{part}]" if isinstance(part, int) else f".{part[:60]}"
         for part in place
-        if part not in (_STRING, _OBJECT)
+        if part not in _ALTERNATIVES
     ]
     return "".join(parts).removeprefix(".")
 

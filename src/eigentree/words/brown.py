@@ -49,7 +49,7 @@ STAGE = "Brown clusters"
 _BATCH = 200
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BrownOptions:
     """Settings of Brown clustering.
 
@@ -70,7 +70,7 @@ class BrownOptions:
         check_range(1, min_count=self.min_count)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class BrownClusters:
     """Words and their C clusters.
 

@@ -50,7 +50,7 @@ Method = Literal["one-step", "two-step"]
 STAGE = "word vectors"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CCAOptions:
     """Settings of word vectors by canonical correlation analysis.
 

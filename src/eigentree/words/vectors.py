@@ -51,7 +51,7 @@ class Neighbour(NamedTuple):
     cosine: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WordVectors:
     """Words and their vectors of D numbers.
 

@@ -51,7 +51,7 @@ from eigentree.treebank.io.unlabelled import Pair
 from eigentree.types import Floats, Longs
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ConstituentContextOptions:
     """Options for learning a constituent-context model.
 

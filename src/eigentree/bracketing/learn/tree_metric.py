@@ -65,7 +65,7 @@ CHUNK = 1 << 17
 AHEAD = 2
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MetricOptions:
     """Settings for estimating a tree metric.
 
@@ -96,7 +96,7 @@ class MetricOptions:
             )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClassMoments:
     """Moments of words that have few distinct vectors: counts of pairs.
 
@@ -158,7 +158,7 @@ class ClassMoments:
         return weight, upper[0] @ smooth @ upper[1].T
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DenseMoments:
     """Moments of words with individual vectors.
 

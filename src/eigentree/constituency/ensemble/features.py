@@ -43,7 +43,7 @@ _ODD = np.uint64(0xD6E8FEB86659FD93)
 _HALF = np.uint64(32)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RerankerFeatureOptions:
     """Options of feature extraction.
 

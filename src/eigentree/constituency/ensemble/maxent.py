@@ -72,7 +72,7 @@ class Quality(NamedTuple):
         return self.total - 2.0 * self.matched
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class MaxEntOptions:
     """Options of training; the defaults had the best F1 on held-out trees.
 

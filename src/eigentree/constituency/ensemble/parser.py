@@ -80,7 +80,7 @@ NOT_COMBINED = "the combination of the members' trees does not satisfy them"
 Members = Callable[[int], Iterable[tuple[str, LPCFG]]]
 
 
-@dataclass(frozen=True, slots=True, repr=False, eq=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class EnsembleParser(SentenceParser[ParseResult]):
     """A constituency parser made from many grammars.
 

@@ -31,7 +31,7 @@ from eigentree.treebank.tree import Tree
 from eigentree.types import Floats
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RerankerOptions:
     """Options of training a reranker.
 
@@ -73,7 +73,7 @@ class Candidates(NamedTuple):
     columns: Floats
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Reranker:
     """A trained reranker.
 

@@ -16,7 +16,7 @@ from eigentree.constituency.validation import Validation
 from eigentree.types import Ints, Progress
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EM:
     """Settings of `eigentree.constituency.learn.em` initialised at random; see `Estimator`."""
 
@@ -84,7 +84,7 @@ class EM:
         }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClusteredEM(EM):
     """Settings of `eigentree.constituency.learn.em` initialised by clusters; see `Estimator`."""
 

@@ -15,7 +15,7 @@ from eigentree.constituency.validation import Validation
 from eigentree.types import Progress
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class RelativeFrequencies:
     """Relative frequencies; the method has no settings.  See `Estimator`."""
 

@@ -17,7 +17,7 @@ from eigentree.errors import SettingsError
 from eigentree.types import Progress
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Spectral:
     """Settings of `eigentree.constituency.learn.spectral`; see `Estimator`."""
 

@@ -35,7 +35,7 @@ LARGEST_ENTRY = 1e9
 LARGEST_POWER = 700.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KruskalGrammar:
     """A grammar with its rules in Kruskal form.
 

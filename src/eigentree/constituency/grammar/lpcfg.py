@@ -77,7 +77,7 @@ _TYPES: dict[str, type[np.generic]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LPCFG:
     """A PCFG refined by latent states.
 

@@ -26,7 +26,7 @@ LARGEST_COUNT = 2.0**53
 DEPTH = 50
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WordTable:
     """The preterminals seen with each word, with counts.
 
@@ -154,7 +154,7 @@ class WordTable:
         return LexicalCandidates(symbol, probability, entry)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class PCFG:
     """A binary PCFG.
 

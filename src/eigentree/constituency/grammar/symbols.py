@@ -15,7 +15,7 @@ from eigentree.treebank.binarise import Symbol
 from eigentree.treebank.tree import FORBIDDEN_IN_LABEL
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SymbolTable:
     """The nonterminals of a grammar, numbered in a fixed order.
 

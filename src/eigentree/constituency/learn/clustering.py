@@ -62,7 +62,7 @@ ADDED_VARIANCE = 1e-3
 STAGE = "clusters"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ClusteringOptions:
     """Settings of the clustering estimator.
 

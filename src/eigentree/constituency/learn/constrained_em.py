@@ -74,7 +74,7 @@ BATCH = 64
 MIN_COUNT = 1e-100
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ConstrainedEMOptions:
     """Settings of retraining on partial trees.
 

@@ -38,7 +38,7 @@ DUST = 1e-12
 _RULES_A_STEP = 64
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class DecompositionOptions:
     """Options of the decomposition of a grammar.
 

@@ -78,7 +78,7 @@ STAGE = "expectation maximisation"
 COMPILATION = "compilation"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class EMOptions:
     """Settings of expectation maximisation.
 

@@ -161,7 +161,7 @@ OUTSIDE_TEMPLATES: dict[str, Template] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class FeatureOptions:
     """The features that projections are learned from.
 

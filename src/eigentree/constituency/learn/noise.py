@@ -31,7 +31,7 @@ MAX_SIGMA = 1e6
 DRAWS = 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Noise:
     """A noise scheme with its strength.
 

@@ -59,7 +59,7 @@ SAMPLES_COST = 3.0
 DECOMPOSED = 48
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SpectralOptions:
     """Settings of the spectral estimator.
 

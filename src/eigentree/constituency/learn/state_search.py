@@ -40,7 +40,7 @@ Judge = Callable[[Ints], float]
 STAGE = "numbers of states"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class StateSearchOptions:
     """Settings of the search for numbers of states.
 

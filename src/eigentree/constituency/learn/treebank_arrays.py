@@ -20,7 +20,7 @@ from eigentree.treebank.lexicon import Lexicon, LexiconOptions
 from eigentree.types import Ints
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Examples:
     """All nodes of a binarised treebank.
 

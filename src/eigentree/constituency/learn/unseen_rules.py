@@ -39,7 +39,7 @@ Kind = TypeVar("Kind", bound=np.generic)
 MAX_MASS = 0.5
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class UnseenRuleOptions:
     """Which unseen rules are added to a grammar.
 

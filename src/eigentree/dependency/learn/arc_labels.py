@@ -25,7 +25,7 @@ from eigentree.errors import GrammarError, SettingsError, check_range
 from eigentree.types import Keys, Longs
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ArcLabelOptions:
     """How labels are learned.
 

@@ -49,7 +49,7 @@ COUNTED = {"det": count_one_state, "det+f": count_first, "sibling": count_previo
 STAGE = "automata"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class HeadAutomataOptions:
     """Settings for learning head-automata.
 

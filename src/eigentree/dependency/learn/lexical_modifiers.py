@@ -64,7 +64,7 @@ class HeadedSentence(NamedTuple):
     heads: Sequence[int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class LexicalModifierOptions:
     """How lexical models of modifiers are counted.
 

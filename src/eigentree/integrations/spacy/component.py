@@ -14,7 +14,7 @@ from eigentree.constituency.parser import ConstituencyParser
 from eigentree.data.catalogue import CONSTITUENTS
 from eigentree.dependency.parser import DependencyParser
 from eigentree.errors import SettingsError
-from eigentree.integrations.spacy.constituents import remove, set_extensions, store, without_space
+from eigentree.integrations.spacy.constituents import as_word, remove, set_extensions, store
 from eigentree.integrations.spacy.noun_chunks import follow_universal_dependencies
 from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.tokenisation.words import as_written
@@ -233,7 +233,7 @@ def _words(tokens: list[Token], scheme: TokenisationScheme) -> list[str]:
     first = tokens[0].idx
     text = tokens[0].doc[tokens[0].i : tokens[-1].i + 1].text
     spans = [(token.idx - first, token.idx - first + len(token)) for token in tokens]
-    return [without_space(word) for word in as_written(text, spans, scheme)]
+    return [as_word(word) for word in as_written(text, spans, scheme)]
 
 
 def _tags(tokens: list[Token], scheme: str) -> list[str]:

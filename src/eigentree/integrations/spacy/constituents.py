@@ -16,7 +16,7 @@ from eigentree._core.optional import require
 from eigentree.constituency.result import ParseResult, node_confidences
 from eigentree.errors import EigentreeError, SettingsError
 from eigentree.treebank.escaping import format_leaf
-from eigentree.treebank.tree import spans_of_nodes
+from eigentree.treebank.tree import SEPARATORS, spans_of_nodes
 
 with require("spacy"):
     from spacy.tokens import Doc, Span, Token
@@ -33,9 +33,15 @@ class NoConstituentError(EigentreeError):
     """A span that no phrase or word of the parse has, or a Doc that was not parsed."""
 
 
-def without_space(text: str) -> str:
-    """A token as a word: white space in merged tokens becomes no-break spaces."""
-    return "".join("\u00a0" if mark in " \t\r\n\x0b\x0c" else mark for mark in text)
+_IN_WORDS = {**dict.fromkeys(map(ord, SEPARATORS), "\u00a0"), 0: "\ufffd"}
+
+
+def as_word(text: str) -> str:
+    """A token as trees can hold it: white space in merged tokens becomes no-break spaces.
+
+    NUL becomes U+FFFD, so that its word is parsed as one that is unknown.
+    """
+    return text.translate(_IN_WORDS)
 
 
 # Writing ----------------------------------------------------------------------------------------
@@ -251,7 +257,7 @@ def get_parse_string(span: Span) -> str:
             pieces.append(f"{before}({label}")
             waiting.append(size)
             continue
-        word = without_space(found.doc[start:end].text.strip())
+        word = as_word(found.doc[start:end].text.strip())
         pieces.append(before + format_leaf(label, word))
         while waiting:
             waiting[-1] -= 1

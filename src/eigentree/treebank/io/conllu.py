@@ -93,7 +93,7 @@ class Extra(NamedTuple):
         return found and range(int(found[1]), int(found[2]) + 1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Sentence:
     """A sentence with its tree.
 
