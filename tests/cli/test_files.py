@@ -26,6 +26,16 @@ def text(tmp_path):
     return path
 
 
+def test_names_of_bundled_models_are_not_hidden(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SettingsError, match=r"^english is the name of a bundled model; "):
+        check_output("english")
+    code, _, err = run_verb("ensemble", "train", "--output-folder", "english", TREEBANK)
+    assert (code, os.listdir(tmp_path)) == (2, [])
+    assert "english is the name of a bundled model" in err
+    check_output("./english")
+
+
 def test_text_replaces_text_and_models_replace_models(model, text):
     check_output(str(text))
     check_output(str(model), model=True)

@@ -10,7 +10,13 @@ import pytest
 
 from eigentree.cli import _common
 from eigentree.cli._files import note_waiting
-from eigentree.cli._parsing import DelayedErrors, InputSentence, _text_lines, count_sentences
+from eigentree.cli._parsing import (
+    DelayedErrors,
+    InputErrors,
+    InputSentence,
+    _text_lines,
+    count_sentences,
+)
 
 
 def sentence(number):
@@ -22,6 +28,7 @@ def test_errors_of_sentences_read_ahead_wait_for_these(capsys):
 
     def read():
         yield sentence(1)
+        errors.remark("in:2: marked")
         errors.report("in:2: wrong")
         yield sentence(2)
         yield sentence(3)
@@ -33,7 +40,7 @@ def test_errors_of_sentences_read_ahead_wait_for_these(capsys):
     for _ in given:
         errors.report_next()
         shown.append(capsys.readouterr().err)
-    assert shown == ["", "eigentree: in:2: wrong\n", ""]
+    assert shown == ["", "eigentree: in:2: marked\neigentree: in:2: wrong\n", ""]
     with pytest.raises(Exception, match="2"):
         errors.leave()
     assert capsys.readouterr().err == "eigentree: in:4: too many\n"
@@ -77,9 +84,9 @@ def test_waiting_for_a_terminal_is_noted(monkeypatch, capsys, inputs, is_termina
 
 def test_a_note_on_the_format_is_no_error(capsys):
     lines = ["1\tThe\tthe\tDET\tDT\t_\t0\troot\t_\t_\n"]
-    assert list(_text_lines(lines, "in", quiet=True)) == lines
+    assert list(_text_lines(lines, "in", InputErrors(quiet=True).remark)) == lines
     assert capsys.readouterr().err == ""
-    assert list(_text_lines(lines, "in", quiet=False)) == lines
+    assert list(_text_lines(lines, "in", InputErrors().remark)) == lines
     assert "in looks like CoNLL-U, but is read as raw text" in capsys.readouterr().err
 
 

@@ -28,7 +28,7 @@ def run(redirection: str, *arguments: str, folder: Path, **variables: str) -> tu
     ("redirection", "arguments", "code", "error"),
     [
         (">&-", ["models"], 1, CLOSED),
-        ("<&-", ["check", "-"], 2, "eigentree: <standard input>: can't be read: Bad file des"),
+        ("<&-", ["check", "-"], 2, "eigentree: standard input is closed; name a file\n"),
         ("2>&-", ["check", "none.mrg"], 2, ""),
     ],
 )

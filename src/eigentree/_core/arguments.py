@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from numbers import Integral
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from eigentree._core.printable import shown
-from eigentree.errors import check_range
+from eigentree.errors import SettingsError, check_range
 
 MAX_JOBS = 1024  # processes or threads
+MAX_SAMPLES = 1_000_000  # of a bootstrap
 
 Item = TypeVar("Item")
 _PLAIN = (str, bytes, int, float, type(None))
@@ -35,6 +36,37 @@ def check_type(value: object, expected: type | tuple[type, ...], name: str, what
     """
     if not isinstance(value, expected):
         raise TypeError(f"{name} must be {what} (got {_type_of(value)})")
+
+
+def settings_or_default(settings: Item | None, kind: type[Item]) -> Item:
+    """Settings as a caller gave them, or the defaults for None.
+
+    Raises
+    ------
+    TypeError
+    """
+    check_type(settings, (kind, type(None)), "settings", f"{kind.__name__} or None")
+    return kind() if settings is None else settings
+
+
+def check_choice(choices: Any, **values: object) -> None:
+    """Refuse a value that is none of a few.
+
+    Parameters
+    ----------
+    choices
+        A `Literal` type.
+    values
+        The value by the name of its argument.
+
+    Raises
+    ------
+    SettingsError
+    """
+    known = get_args(choices)
+    for name, value in values.items():
+        if value not in known:
+            raise SettingsError(f"{name} is {shown(value)}; it must be one of {', '.join(known)}")
 
 
 def check_jobs(jobs: int) -> None:

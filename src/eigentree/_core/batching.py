@@ -9,7 +9,7 @@ from concurrent.futures.process import BrokenProcessPool
 from itertools import chain
 from typing import Any, TypeVar
 
-from eigentree._core.processes import WORKER_EXITED, worker_pool
+from eigentree._core.processes import USE_FEWER_JOBS, worker_pool
 from eigentree.errors import WorkerError
 
 Item = TypeVar("Item")
@@ -77,7 +77,7 @@ def map_batches(
                     yield from pending.popleft().result()
             yield from chain.from_iterable(future.result() for future in pending)
     except BrokenProcessPool as error:
-        raise WorkerError(WORKER_EXITED) from error
+        raise WorkerError(USE_FEWER_JOBS) from error
 
 
 _process_batch: Callable[[list[Any]], Iterable[Any]]

@@ -14,7 +14,8 @@ from typing import Any, NoReturn
 
 # Set in the environment of processes that need not report a kernel cache which cannot be used.
 CACHE_REPORTED = "EIGENTREE_CACHE_REPORTED"
-WORKER_EXITED = "a worker process exited unexpectedly (possibly out of memory); use fewer jobs"
+WORKER_EXITED = "a worker process exited unexpectedly (possibly out of memory)"
+USE_FEWER_JOBS = f"{WORKER_EXITED}; use fewer jobs"
 
 
 @contextmanager

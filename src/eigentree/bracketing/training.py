@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from eigentree._core.arguments import listed
+from eigentree._core.arguments import listed, settings_or_default
 from eigentree.bracketing.learn.ccm import (
     ConstituentContextOptions,
     learn_constituent_context,
@@ -98,7 +98,7 @@ def train_bracketing(
     ----------
     parikh-2014; klein-manning-2002.
     """
-    options = (settings or BracketingTrainingOptions()).with_method(method)
+    options = settings_or_default(settings, BracketingTrainingOptions).with_method(method)
     if checkpoint is not None:
         raise SettingsError("bracketing parsers are trained without checkpoints; leave it out")
     if isinstance(data, Sequence) or not isinstance(data, Iterable):

@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from eigentree.cli._common import message
+from eigentree.data.catalogue import model_names
 from eigentree.errors import SettingsError, TreebankFormatError
 
 _END_OF_INPUT = "Ctrl-Z and Enter" if os.name == "nt" else "Ctrl-D"
@@ -63,11 +64,13 @@ def check_output(output: str, inputs: Iterable[str] = (), *, model: bool = False
     Raises
     ------
     SettingsError
-        When the file is an input, under whatever name; is a folder or can't be written; or
-        exists and is a model although no model is written, or the other way round.
+        When the file is an input, under whatever name; is a folder or can't be written; has the
+        name of a bundled model; or exists and is a model although no model is written, or the
+        other way round.
     """
     if output == "-":
         return
+    check_name(output)
     path = Path(output)
     _check_place(path, inputs)
     if path.is_file() and path.stat().st_size:
@@ -76,6 +79,19 @@ def check_output(output: str, inputs: Iterable[str] = (), *, model: bool = False
         if is_model(path) != model:
             what = "is not a model" if model else "is a model"
             raise SettingsError(f"{output}: exists and {what}; name another file, or remove it")
+
+
+def check_name(output: str) -> None:
+    """Refuse the bare name of a bundled model, which the file or folder would hide.
+
+    Raises
+    ------
+    SettingsError
+    """
+    if output in model_names():
+        raise SettingsError(
+            f"{output} is the name of a bundled model; name another file, or write ./{output}"
+        )
 
 
 def _check_place(path: Path, inputs: Iterable[str]) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from eigentree._core.arguments import MAX_JOBS
+from eigentree._core.arguments import MAX_JOBS, MAX_SAMPLES
 from eigentree.errors import SettingsError
 
 OnError = Literal["raise", "skip"]
@@ -178,7 +178,12 @@ PerSentenceOption = Annotated[
 ]
 SamplesOption = Annotated[
     int,
-    typer.Option("--samples", min=1, help="Bootstrap samples for the intervals and the test."),
+    typer.Option(
+        "--samples",
+        min=1,
+        max=MAX_SAMPLES,
+        help="Bootstrap samples for the intervals and the test.",
+    ),
 ]
 
 

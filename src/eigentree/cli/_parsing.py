@@ -111,15 +111,27 @@ class Rendered(NamedTuple):
 
 
 class InputErrors:
-    """Reports errors in the input, and remembers that there were any."""
+    """Reports errors in the input, and remembers that there were any.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    quiet
+        Print no remarks.
+    """
+
+    def __init__(self, *, quiet: bool = False) -> None:
         self.found = False
+        self._quiet = quiet
 
     def report(self, problem: str) -> None:
         """Print an error, which makes the exit code 2."""
         self.found = True
-        message(f"eigentree: {problem}")
+        notice(problem)
+
+    def remark(self, remark: object) -> None:
+        """Print a remark on the input, which is no error, unless quiet."""
+        if not self._quiet:
+            notice(remark)
 
     def leave(self) -> None:
         """End the command with exit code 2 if anything was reported."""
@@ -128,19 +140,23 @@ class InputErrors:
 
 
 class DelayedErrors(InputErrors):
-    """Errors found while sentences are read ahead, reported when these are written.
+    """Errors and remarks of sentences that are read ahead, reported when these are written.
 
     So messages are in the order of the sentences, whatever the number of processes.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._new: list[str] = []
-        self._waiting: deque[list[str]] = deque()
+    def __init__(self, *, quiet: bool = False) -> None:
+        super().__init__(quiet=quiet)
+        self._new: list[Callable[[], object]] = []
+        self._waiting: deque[list[Callable[[], object]]] = deque()
 
     def report(self, problem: str) -> None:
         """Keep an error for the next sentence that `following` gives."""
-        self._new.append(problem)
+        self._new.append(partial(super().report, problem))
+
+    def remark(self, remark: object) -> None:
+        """Keep a remark likewise."""
+        self._new.append(partial(super().remark, remark))
 
     def following(self, sentences: Iterable[InputSentence]) -> Iterator[InputSentence]:
         """The sentences, each with the errors that were found before it is given."""
@@ -151,16 +167,17 @@ class DelayedErrors(InputErrors):
 
     def report_next(self) -> None:
         """Report the errors of the next sentence."""
-        for problem in self._waiting.popleft():
-            super().report(problem)
+        for report in self._waiting.popleft():
+            report()
 
     def leave(self) -> None:
         """Report the errors that are left, and end with exit code 2 if there were any."""
-        for problem in self._new:
-            super().report(problem)
+        for report in self._new:
+            report()
         super().leave()
 
 
+Remark = Callable[[object], object]
 # Gets lines, what messages call them, and the numbers of sentences.
 ConlluReader = Callable[[Iterable[str], str, Iterator[int]], Iterator[InputSentence]]
 Sink = Callable[[TextIO], AbstractContextManager[Callable[[Rendered], None]]]
@@ -255,7 +272,7 @@ def run_parse(
     note_waiting(inputs, quiet=quiet)
     # Opened here in any case, so that a bad model is reported before any worker starts.
     parser = product.open()
-    errors = DelayedErrors()
+    errors = DelayedErrors(quiet=quiet)
     sentences = errors.following(product.read(parser, inputs, errors))
     size, sink = product.batch_size(parser), product.sink(parser)
     rendered: Iterator[Rendered]
@@ -384,7 +401,7 @@ def read_input(
     splitting: Splitting | None = None,
     ignore_tags: bool = False,
     otherwise: InputFormat = "tokens",
-    quiet: bool = False,
+    remark: Remark = notice,
     conllu: ConlluReader | None = None,
 ) -> Iterator[InputSentence]:
     """The sentences of files in order, unreadable ones without words; see `reported`.
@@ -407,8 +424,8 @@ def read_input(
         Give no tags.
     otherwise
         What ``"auto"`` is for a file without trees.
-    quiet
-        Report no format that was recognised, and give no warning.
+    remark
+        Called with the formats that were recognised, and other remarks.
     conllu
         Reads CoNLL-U for a parser of dependencies, which can't use constituency trees.
     """
@@ -418,19 +435,19 @@ def read_input(
     for file in files:
         name = displayed_name(file)
         # A line is a sentence or part of one, so the rest can be read after a bad one.
-        with open_text(file, keep_bad_bytes=True, notice=None if quiet else notice) as lines:
+        with open_text(file, keep_bad_bytes=True, notice=remark) as lines:
             form, problem = input_format, None
             text: Iterable[str] = lines
             if input_format == "auto":
                 form, text, problem = _recognised(
-                    lines, name, otherwise, dependencies=conllu is not None, quiet=quiet
+                    lines, name, otherwise, remark, dependencies=conllu is not None
                 )
             if problem is not None:
                 place = f"{name}:{problem.line}"
                 yield InputSentence(next(numbers), place, [], None, str(problem))
             elif form == "raw":
                 assert splitting is not None
-                yield from _read_raw(text, name, numbers, splitting, quiet=quiet)
+                yield from _read_raw(text, name, numbers, splitting, remark)
             elif form == "conllu" and conllu is not None:
                 yield from conllu(text, name, numbers)
             else:
@@ -440,14 +457,12 @@ def read_input(
 
 
 def _read_raw(
-    lines: Iterable[str], name: str, numbers: Iterator[int], splitting: Splitting, *, quiet: bool
+    lines: Iterable[str], name: str, numbers: Iterator[int], splitting: Splitting, remark: Remark
 ) -> Iterator[InputSentence]:
     from eigentree.tokenisation.reader import read_text
 
     scheme, wrapped = splitting
-    for each in read_text(
-        _text_lines(lines, name, quiet=quiet), scheme, name=name, wrapped=wrapped
-    ):
+    for each in read_text(_text_lines(lines, name, remark), scheme, name=name, wrapped=wrapped):
         yield _of_text(next(numbers), name, each)
 
 
@@ -530,17 +545,14 @@ def _of_text(number: int, name: str, read: ReadText) -> InputSentence:
     )
 
 
-def _text_lines(lines: Iterable[str], name: str, *, quiet: bool) -> Iterable[str]:
+def _text_lines(lines: Iterable[str], name: str, remark: Remark) -> Iterable[str]:
     """Lines of raw text, with a warning where they look like trees."""
     from eigentree.treebank.io.recognition import format_name, recognise_trees_in_text
 
     found = recognise_trees_in_text(lines)
     if found.format is not None or found.root:
         seen = format_name(found.format or "xml")
-        message(
-            f"eigentree: {name} looks like {seen}, but is read as raw text; see --input-format",
-            quiet=quiet,
-        )
+        remark(f"{name} looks like {seen}, but is read as raw text; see --input-format")
     return found.lines
 
 
@@ -548,9 +560,9 @@ def _recognised(
     lines: Iterable[str],
     name: str,
     otherwise: InputFormat,
+    remark: Remark,
     *,
     dependencies: bool = False,
-    quiet: bool = False,
 ) -> tuple[InputFormat, Iterable[str], Problem | None]:
     """The format of a text by its content, the whole text, and what is wrong with its format.
 
@@ -562,13 +574,14 @@ def _recognised(
         What messages call the text.
     otherwise
         The format of a text that holds no trees.
+    remark
+        Called with the format.
     dependencies
         Whether constituency trees can't be used.
-    quiet
-        Don't report the format.
     """
     from eigentree.treebank.io.recognition import (
         format_name,
+        name_of_xml,
         recognise_trees_in_text,
         wrong_kind,
     )
@@ -578,11 +591,11 @@ def _recognised(
     if found.format is None:
         return otherwise, found.lines, None
     if found.format == "xml":
-        what = f"XML with the root element <{found.root}> is no format of the input; extract its "
-        what += f"text, or give --input-format {otherwise} to use it unchanged"
+        what = f"{name_of_xml(found)} is no format of the input; extract its text, or give "
+        what += f"--input-format {otherwise} to use it unchanged"
         return otherwise, (), Problem(name, found.line, 1, what, "")
     problem = wrong_kind(found, "dependencies", name) if dependencies else None
     if problem is not None:
         return otherwise, (), problem
-    message(f"eigentree: {name}: recognised as {format_name(found.format)}", quiet=quiet)
+    remark(f"{name}: recognised as {format_name(found.format)}")
     return "conllu" if found.format == "conllu" else "trees", found.lines, None

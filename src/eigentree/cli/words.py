@@ -57,7 +57,7 @@ def brown(
 
     options = BrownOptions(clusters, min_count)
     _check_files(files, output_file)
-    errors = InputErrors()
+    errors = InputErrors(quiet=quiet)
     sentences = _sentences(files, input_format, errors, quiet=quiet)
     warn_of_compilation("clusters", quiet=quiet)
     with Stages(quiet) as stages:
@@ -90,7 +90,7 @@ def assign(
 
     _check_files([known, *(files or ["-"])], output_file)
     clusters = read_clusters(known)
-    errors = InputErrors()
+    errors = InputErrors(quiet=quiet)
     warn_of_compilation("clusters", quiet=quiet)
     result = assign_words(
         clusters, _sentences(files, input_format, errors, quiet=quiet), min_count=min_count
@@ -137,7 +137,7 @@ def cca(
 
     options = CCAOptions(dimensions, window, vocabulary, method, square_root)
     _check_files(files, output_file)
-    errors = InputErrors()
+    errors = InputErrors(quiet=quiet)
     sentences = _sentences(files, input_format, errors, quiet=quiet)
     with Stages(quiet) as stages:
         result = learn_cca(sentences, options, seed=seed, progress=stages)
@@ -189,7 +189,8 @@ def _sentences(
 ) -> Iterator[list[str]]:
     """The words of each sentence, none for an unreadable one."""
     note_waiting(files or ["-"], quiet=quiet)
-    return (each.words for each in reported(read_input(files or ["-"], input_format), errors))
+    sentences = read_input(files or ["-"], input_format, remark=errors.remark)
+    return (each.words for each in reported(sentences, errors))
 
 
 def _report(output: str, what: str, quiet: bool) -> None:

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from eigentree._core.arguments import listed
+from eigentree._core.arguments import listed, settings_or_default
 from eigentree._core.read_only import ReadOnlyMapping
 from eigentree.base import SentenceParser
 from eigentree.constituency.calibration import Calibrations, calibration_for
@@ -226,9 +226,8 @@ class ConstituencyParser(SentenceParser[ParseResult]):
         SettingsError
             When a setting does not apply to the method or the treebank.
         """
-        options = (settings or _module("training_options").TrainingOptions()).with_shortcuts(
-            method, states
-        )
+        kind: type[TrainingOptions] = _module("training_options").TrainingOptions
+        options = settings_or_default(settings, kind).with_shortcuts(method, states)
         trees = listed(data, Tree, "data", "trees, as read_treebank gives")
         trained: ConstituencyParser = _module("training").train(
             trees, options, dev=dev, wrapper=wrapper, seed=seed, jobs=jobs, checkpoint=checkpoint,
@@ -261,7 +260,7 @@ class ConstituencyParser(SentenceParser[ParseResult]):
         """
         from eigentree.constituency.learn.constrained_em import ConstrainedEMOptions
 
-        options = settings or ConstrainedEMOptions()
+        options = settings_or_default(settings, ConstrainedEMOptions)
         result: Retrained = _module("retraining").retrain(
             self, trees, options, dev=dev, jobs=jobs, progress=progress
         )

@@ -7,7 +7,10 @@ made by ``tools/train_models.py``, byte for byte, from treebanks whose licences 
 
 from __future__ import annotations
 
+from os import PathLike
 from pathlib import Path
+
+from eigentree._core.arguments import check_type
 
 FOLDER = Path(__file__).parent / "models"
 CONSTITUENTS = "english"
@@ -21,6 +24,7 @@ def model_names() -> list[str]:
 
 def resolve_model(model: str | Path) -> Path:
     """The path of a model: that of a bundled one if no file has the name, else the name."""
+    check_type(model, (str, PathLike), "model", "a path or the name of a bundled model")
     path = Path(model)
     if len(path.parts) == 1 and path.name in model_names() and not path.exists():
         return bundled_path(path.name)

@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from eigentree._core.arguments import listed
+from eigentree._core.arguments import listed, settings_or_default
 from eigentree.dependency.head_automata import HeadAutomata
 from eigentree.dependency.learn.arc_labels import train_arc_labels
 from eigentree.dependency.learn.head_automata import (
@@ -132,7 +132,7 @@ def train_dependencies(
     ModelFileError
         When the checkpoint is from another training run.
     """
-    options = (settings or DependencyTrainingOptions()).with_method(method)
+    options = settings_or_default(settings, DependencyTrainingOptions).with_method(method)
     given = listed(data, Sentence, "data", "sentences, as read_dependencies gives")
     sentences = [sentence for sentence in given if len(sentence)]
     scheme = options.tag_scheme or scheme_of(sentences)

@@ -34,7 +34,7 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from eigentree._core.arguments import listed
+from eigentree._core.arguments import check_type, listed
 from eigentree._core.display import NotebookDisplay
 from eigentree.errors import SettingsError, counted
 from eigentree.evaluation.alignment import align_by_key, different_words
@@ -237,6 +237,7 @@ def score_attachment(
     """
     gold = listed(gold, (Sentence, type(None)), "gold", "Sentence or None")
     parsed = listed(parsed, (Sentence, type(None)), "parsed", "Sentence or None")
+    check_type(options, AttachmentOptions, "options", "AttachmentOptions")
     if len(gold) != len(parsed):
         raise SettingsError(
             f"{len(gold)} gold sentences and {len(parsed)} parsed ones: there must be one parsed "

@@ -27,7 +27,7 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 from typing import Literal, NamedTuple
 
-from eigentree._core.arguments import listed
+from eigentree._core.arguments import check_type, listed
 from eigentree.errors import SettingsError
 from eigentree.evaluation.alignment import align_by_key, different_words
 from eigentree.evaluation.result import LabelScore, ParsevalResult, SentenceScore, summarise
@@ -72,6 +72,7 @@ def score(
     """
     gold = listed(gold, (Tree, type(None)), "gold", "Tree or None")
     parsed = listed(parsed, (Tree, type(None)), "parsed", "Tree or None")
+    check_type(options, ParsevalOptions, "options", "ParsevalOptions")
     if len(gold) != len(parsed):
         raise SettingsError(
             f"{len(gold)} gold trees and {len(parsed)} parsed trees: there must be one parsed "

@@ -13,13 +13,15 @@ paired bootstrap; Noreen 1989 and Yeh 2000 for approximate randomisation.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Integral
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from eigentree._core.arguments import MAX_SAMPLES, check_type
 from eigentree._core.random import generator
-from eigentree.errors import ShapeError
+from eigentree.errors import ShapeError, check_range
 from eigentree.types import Floats, Longs
 
 CELLS_AT_ONCE = 2_000_000  # drawn sentences held in memory at the same time
@@ -73,7 +75,7 @@ def bootstrap_interval(
     seed
         Seed of the random numbers.
     n_samples
-        Number of draws, each of as many sentences as there are.
+        Number of draws, each of as many sentences as there are; at most a million.
     level
         Coverage of the interval, between 0 and 1.
 
@@ -188,7 +190,10 @@ def paired_test(
 
 
 def _checked(counts: ArrayLike, name: str) -> Longs:
-    given = np.asarray(counts, dtype=np.int64)
+    try:
+        given = np.asarray(counts, dtype=np.int64)
+    except (TypeError, ValueError, OverflowError):
+        raise TypeError(f"{name} must be an array of integers, axes (sentences, 3)") from None
     if given.ndim != 2 or given.shape[1] != 3 or not len(given):
         raise ShapeError(
             f"{name} has shape {given.shape}, which must be (sentences, 3) with a sentence or more"
@@ -197,8 +202,8 @@ def _checked(counts: ArrayLike, name: str) -> Longs:
 
 
 def _check_draws(n_samples: int, level: float) -> None:
-    if n_samples < 1:
-        raise ValueError(f"n_samples is {n_samples}, which must be at least 1")
+    check_type(n_samples, Integral, "n_samples", "an integer")
+    check_range(1, MAX_SAMPLES + 1, n_samples=n_samples)
     if not 0.0 < level < 1.0:
         raise ValueError(f"level is {level}, which must be between 0 and 1")
 

@@ -33,7 +33,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from scipy import linalg
 
-from eigentree._core.processes import WORKER_EXITED, worker_pool
+from eigentree._core.processes import USE_FEWER_JOBS, worker_pool
 from eigentree._core.random import generator
 from eigentree.errors import SettingsError, ShapeError, TensorError, check_range
 from eigentree.linalg.arrays import ByMode, Scratch
@@ -195,7 +195,7 @@ def decompose(
                     if progress:
                         progress(STAGE, n_done / options.restarts)
         except BrokenProcessPool as error:
-            raise SettingsError(WORKER_EXITED) from error
+            raise SettingsError(USE_FEWER_JOBS) from error
     complete = [each for each in results if each is not None]
     finals = np.array([each.objective[-1] for each in complete])
     best = int(np.argmin(finals))

@@ -19,7 +19,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import NamedTuple
 
-from eigentree._core.processes import WORKER_EXITED, worker_pool
+from eigentree._core.processes import USE_FEWER_JOBS, worker_pool
 from eigentree.constituency.ensemble.combine import Chains, Combined, Evidence, combine
 from eigentree.constituency.ensemble.config import EnsembleConfig
 from eigentree.constituency.ensemble.diversity import Pairs
@@ -93,7 +93,7 @@ def _evaluated(evaluator: _Evaluator, chunks: Sequence[Chunk], processes: int) -
         with worker_pool(processes, _start_worker, *given) as pool:
             yield from pool.map(_evaluate_here, chunks)
     except BrokenProcessPool as error:
-        raise SettingsError(f"{WORKER_EXITED}; finished work is kept") from error
+        raise SettingsError(f"{USE_FEWER_JOBS}; finished work is kept") from error
 
 
 _here: _Evaluator

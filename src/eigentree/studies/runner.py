@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from eigentree._core.processes import WORKER_EXITED, worker_pool
+from eigentree._core.processes import USE_FEWER_JOBS, worker_pool
 from eigentree.errors import EigentreeError
 from eigentree.linalg.threads import one_thread
 from eigentree.studies.folder import Folder
@@ -213,7 +213,7 @@ def _in_parallel(
         lost_again: list[Run] = []
         yield from _in_processes(deque([run]), lost_again, study, folder, 1)
         if lost_again:
-            yield _Attempt(run, None, WORKER_EXITED)
+            yield _Attempt(run, None, USE_FEWER_JOBS)
 
 
 def _in_processes(

@@ -142,6 +142,7 @@ def binarise(
     Linear in the number of nodes.
     """
     check_type(tree, Tree, "tree", "a Tree")
+    check_type(options, BinariseOptions, "options", "BinariseOptions")
     builder = _Builder(options)
     # A frame is (node, parents) on the way down, (symbol, head index, number of children)
     # on the way up.
@@ -241,6 +242,7 @@ def unbinarise(binary: BinaryTree) -> Tree:
     Intermediate symbols are removed (at any place, so that every binary tree gives a
     tree) and chains are expanded.
     """
+    check_type(binary, BinaryTree, "binary", "a BinaryTree, as of binarise")
     words = iter(binary.words)
     of_node = [next(words) if left < 0 else None for left in binary.left]
     (tree,) = unbinarise_shared(

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from eigentree._core.arguments import check_choice, check_type
 from eigentree.errors import TreebankFormatError
 from eigentree.treebank.cleaning import CleaningOptions, clean, wrapper_of
 from eigentree.treebank.io.brackets import BracketRecord, OnError, read_brackets
@@ -112,6 +113,11 @@ def read_treebank(
         When a file can't be read, or under ``"raise"`` holds a malformed tree or none of these
         formats, such as CoNLL-U.
     """
+    check_type(
+        cleaning, (CleaningOptions, type(None)), "cleaning", "CleaningOptions, or None for none"
+    )
+    check_choice(OnError, on_error=on_error)
+    check_choice(TreeFormat, format=format)
     raw: list[Tree] = []
     places: list[Place] = []
     problems: list[Problem] = []

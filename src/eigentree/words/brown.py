@@ -34,6 +34,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from eigentree._core.arguments import check_type
 from eigentree._core.printable import shown
 from eigentree._core.shapes import check_shapes, check_types
 from eigentree.errors import GrammarError, SettingsError, check_range, counted
@@ -205,6 +206,7 @@ def learn_brown(
     """
     if progress is not None:
         progress(STAGE, 0.0)
+    check_type(options, BrownOptions, "options", "BrownOptions")
     text = number_words(sentences)
     n_words = int(np.sum(text.seen >= options.min_count))
     if n_words < 2:

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 import typer
 
 from eigentree.cli._options import TagColumn
-from eigentree.cli._parsing import InputSentence, read_input
+from eigentree.cli._parsing import InputSentence, Remark, read_input
 
 InputFormat = Literal["auto", "tagged", "conllu", "trees"]
 InputFormatOption = Annotated[
@@ -30,7 +30,7 @@ RootSplitOption = Annotated[
 
 
 def read_tagged(
-    files: list[str], input_format: InputFormat, tag_column: TagColumn, *, quiet: bool = True
+    files: list[str], input_format: InputFormat, tag_column: TagColumn, remark: Remark
 ) -> Iterator[InputSentence]:
     """The sentences of files."""
     from eigentree.treebank.cleaning import CleaningOptions
@@ -38,7 +38,7 @@ def read_tagged(
     cleaning = CleaningOptions(cut_tags=True)
     return read_input(
         files, input_format, tag_column=tag_column, cleaning=cleaning, otherwise="tagged",
-        quiet=quiet,
+        remark=remark,
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 import typer
 
+from eigentree._core.arguments import MAX_SAMPLES
 from eigentree.cli._common import notice
 from eigentree.cli._options import (
     AlignOption,
@@ -68,7 +69,10 @@ def evaluate(
     align: AlignOption = False,
     per_sentence: PerSentenceOption = None,
     samples: Annotated[
-        int, typer.Option(min=0, help="Bootstrap samples for the intervals; 0 for none.")
+        int,
+        typer.Option(
+            min=0, max=MAX_SAMPLES, help="Bootstrap samples for the intervals; 0 for none."
+        ),
     ] = 10_000,
     on_error: ScoredOnErrorOption = "raise",
     as_json: JsonOption = False,

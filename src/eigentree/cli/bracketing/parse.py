@@ -104,7 +104,7 @@ class _Bracketing(Product["BracketingParser"]):
 
         if isinstance(parser.model, MetricModel):
             warn_of_compilation("bracketing", quiet=self.quiet)
-        sentences = read_tagged(files, self.input_format, self.tag_column, quiet=self.quiet)
+        sentences = read_tagged(files, self.input_format, self.tag_column, errors.remark)
         return reported(sentences, errors)
 
     def render(self, parser: BracketingParser, batch: list[InputSentence]) -> Iterator[Rendered]:

@@ -223,8 +223,8 @@ def train(
         charge=charge,
     )  # fmt: skip
     mapping = None if tag_map is None else universal_tags.tag_map(tag_map)
-    errors = InputErrors()
-    sentences = read_tagged(inputs, input_format, tag_column, quiet=quiet)
+    errors = InputErrors(quiet=quiet)
+    sentences = read_tagged(inputs, input_format, tag_column, errors.remark)
     if method == "constituent-context":
         text = _words_and_tags(reported(sentences, errors))
         with progress("learning", contexts.iterations, unit="iteration", quiet=quiet) as advance:
@@ -296,7 +296,9 @@ def _vectors(
         )
     warn_of_compilation("clusters", quiet=quiet)
     # Clusters are learned from words in lower case.
-    sentences = reported(read_tagged(files, input_format, tag_column), errors)
+    # Remarks are made when the text is read again.
+    unremarked = InputErrors(quiet=True).remark
+    sentences = reported(read_tagged(files, input_format, tag_column, unremarked), errors)
     words = ([word.lower() for word in each.words] for each in sentences)
     shown = track(words, "clustering words", quiet=quiet)
     return learn_brown(shown, BrownOptions(clusters)).vectors()

@@ -12,7 +12,7 @@ import typer
 
 from eigentree.cli._commands import Command, new_group
 from eigentree.cli._common import message, track
-from eigentree.cli._files import check_inputs
+from eigentree.cli._files import check_inputs, check_name
 from eigentree.cli._options import (
     CutTagsOption,
     DevOption,
@@ -81,6 +81,7 @@ def train(
     from eigentree.treebank.reader import read_treebank
 
     folder = Path(output)
+    check_name(output)
     _check_folder(folder)
     check_inputs([*files, *([] if dev is None else [dev])])
     cleaning_given = cleaning_settings(

@@ -317,7 +317,7 @@ class _Constituency(Product["ConstituencyParser | EnsembleParser"]):
             splitting=splitting_of(parser, self.input_format, self.tokeniser, wrapped=self.wrapped),
             ignore_tags=self.ignore_tags,
             otherwise="raw",
-            quiet=self.quiet,
+            remark=errors.remark,
         )
         sentences = reported(sentences, errors)
         if self.constraints is None:

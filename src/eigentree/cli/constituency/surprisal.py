@@ -153,7 +153,7 @@ class _Surprisals(Product["ConstituencyParser"]):
             splitting=splitting_of(parser, self.input_format, self.tokeniser, wrapped=self.wrapped),
             ignore_tags=not self.use_tags,
             otherwise="raw",
-            quiet=self.quiet,
+            remark=errors.remark,
         )
         return reported(sentences, errors)
 

@@ -149,7 +149,7 @@ class _Dependencies(Product["DependencyParser"]):
         warn_of_compilation("dependencies", quiet=self.quiet)
         sentences = read_input(
             files, self.input_format, splitting=splitting, ignore_tags=self.ignore_tags,
-            otherwise="raw", quiet=self.quiet, conllu=partial(self._read_conllu, parser),
+            otherwise="raw", remark=errors.remark, conllu=partial(self._read_conllu, parser),
         )  # fmt: skip
         return reported(_tagged(map(_with_columns, sentences), parser), errors)
 

@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from eigentree._core.processes import WORKER_EXITED, worker_pool
+from eigentree._core.arguments import check_type
+from eigentree._core.processes import USE_FEWER_JOBS, worker_pool
 from eigentree._core.random import generator
 from eigentree.constituency.calibrate import calibrate
 from eigentree.constituency.ensemble.combine import Chains
@@ -194,6 +195,7 @@ def train_ensemble(
 
 def config_of(settings: EnsembleConfig | None, method: str | None) -> EnsembleConfig:
     """The settings (None: the bundled ones), with one estimator for all families if not None."""
+    check_type(settings, (EnsembleConfig, type(None)), "settings", "EnsembleConfig or None")
     settings = settings or read_ensemble_config(DEFAULT)
     if method is None:
         return settings
@@ -398,7 +400,7 @@ def _run(waiting: Sequence[TrainingJob], plan: _Plan, processes: int) -> Iterato
             for future in as_completed(futures):
                 yield future.result()
     except BrokenProcessPool as error:
-        raise SettingsError(f"{WORKER_EXITED}; finished work is kept") from error
+        raise SettingsError(f"{USE_FEWER_JOBS}; finished work is kept") from error
 
 
 _here: _Plan

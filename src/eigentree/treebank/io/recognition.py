@@ -201,11 +201,15 @@ def wrong_kind(found: Recognised, kind: Kind, name: str) -> Problem | None:
         return None
     seen = format_name(found.format)
     if found.format == "xml":
-        seen, remedy = f"XML with the root element <{found.root}>", "convert the trees first"
-        if not found.root:
-            seen, remedy = "XML without any element", "the file may be cut off"
+        seen = name_of_xml(found)
+        remedy = "convert the trees first" if found.root else "the file may be cut off"
     what = f"expected {expected}, not {seen}; {remedy}"
     return Problem(name, found.line, 1, what, snippet_at(found.start, 1))
+
+
+def name_of_xml(found: Recognised) -> str:
+    """What messages call XML other than TIGER-XML."""
+    return f"XML with the root element <{found.root}>" if found.root else "XML without any element"
 
 
 def other_format(line: str) -> TextFormat | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import errno
 import gzip
 import io
 import lzma
@@ -199,6 +200,8 @@ def open_text(
             )
         except OSError as error:
             why = error.strerror or error
+            if str(path) == STANDARD_STREAM and error.errno == errno.EBADF:
+                raise TreebankFormatError("standard input is closed; name a file") from error
             raise TreebankFormatError(f"{name}: can't be read: {why}") from error
         try:
             yield without_marks(text, name, notice)
@@ -272,6 +275,8 @@ def _open_bytes(path: str | Path, stack: contextlib.ExitStack) -> io.BufferedRea
     """The bytes of a file or of standard input, which stays open afterwards."""
     if str(path) != STANDARD_STREAM:
         return stack.enter_context(Path(path).open("rb"))
+    if sys.stdin is None:
+        raise OSError(errno.EBADF, os.strerror(errno.EBADF))
     stream = sys.stdin.buffer
     if isinstance(stream, io.BufferedReader):
         return stream
