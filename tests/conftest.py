@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
-from eigentree._core.jit import needs_compiling
-from eigentree.constituency.chart import _kernels_inside_outside
-from eigentree.linalg import _kernels_cp
+from eigentree._core.jit import compile_parts
+from eigentree._core.kernel_parts import PARTS
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -36,47 +32,13 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
-# Learns, parses and decomposes in every way that tests compare between processes.
-_COMPILE = """
-import numpy as np
-
-from eigentree.constituency.ensemble.config import make_config
-from eigentree.constituency.ensemble.training import train_ensemble
-from eigentree.linalg.cp import METHODS, CPOptions, decompose
-from eigentree.linalg.multilinear import SparseTensor
-from tests.demo import demo_trees
-
-families = [
-    {"name": "one", "states": 2, "clustering": {"restarts": 1}},
-    {"name": "two", "method": "spectral", "states": 2},
-]
-inputs = ["one", "two"]
-combinations = [{"name": "all", "how": "tree-coverage", "inputs": inputs}]
-tables = {"family": families, "combination": combinations}
-trees = demo_trees()[:60]
-parser = train_ensemble(trees, make_config(tables), FOLDER)
-list(parser.parse_many([(tree.words(), tree.tags()) for tree in trees[:20]]))
-list(parser.parse_many([(tree.words(), None) for tree in trees[:20]]))
-for method in METHODS:
-    decompose(SparseTensor(np.zeros((1, 3), np.int32), np.ones(1), (1, 1, 1)), CPOptions(1, method))
-"""
-
-
 def pytest_sessionstart(session: pytest.Session) -> None:
-    """Compile the kernels in another process, where there is no copy of them on disk yet.
+    """Compile the kernels, where there is no copy of them on disk yet, with all processors.
 
-    The process that compiles a kernel may run other code than those that find it on disk, with
-    sums in another order; tests of equality to the byte want all processes to be of one kind.
     Where tests run in several processes, none of these has begun when this is called.
     """
-    if hasattr(session.config, "workerinput") or session.config.option.collectonly:
-        return
-    if needs_compiling(_kernels_inside_outside.outside_pass) or needs_compiling(
-        _kernels_cp.poisson_rows
-    ):
-        with TemporaryDirectory() as folder:
-            code = _COMPILE.replace("FOLDER", repr(folder))
-            subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)
+    if not hasattr(session.config, "workerinput") and not session.config.option.collectonly:
+        compile_parts(PARTS)
 
 
 # Tests that use one of these are slow, whatever they do with it.

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import math
 
-from eigentree._core.jit import kernel
+from eigentree._core.jit import inner_kernel, kernel
 from eigentree.automata.arrays import Automata, PrefixTree
-from eigentree.types import Floats, Ints
+from eigentree.types import Floats, Floats2, Floats3, Ints
 
 
 @kernel
@@ -25,7 +25,7 @@ def forward_pass(
     automata: Automata,
     first: int,
     last: int,
-    forward: Floats,
+    forward: Floats2,
     exponent: Ints,
     scale: Floats,
 ) -> None:
@@ -58,10 +58,10 @@ def forward_pass(
 def end_pass(
     tree: PrefixTree,
     automata: Automata,
-    forward: Floats,
+    forward: Floats2,
     exponent: Ints,
-    backward: Floats,
-    stop: Floats,
+    backward: Floats2,
+    stop: Floats2,
 ) -> float:
     """Start backward vectors with the sequences that end at each node.
 
@@ -90,7 +90,7 @@ def end_pass(
 
 @kernel
 def backward_pass(
-    tree: PrefixTree, automata: Automata, first: int, last: int, scale: Floats, backward: Floats
+    tree: PrefixTree, automata: Automata, first: int, last: int, scale: Floats, backward: Floats2
 ) -> None:
     """Pass backward vectors of the nodes ``first`` to ``last`` on to parents in this range."""
     n = backward.shape[1]
@@ -101,7 +101,7 @@ def backward_pass(
 
 
 @kernel
-def root_pass(tree: PrefixTree, automata: Automata, scale: Floats, backward: Floats) -> None:
+def root_pass(tree: PrefixTree, automata: Automata, scale: Floats, backward: Floats2) -> None:
     """Pass backward vectors on to the roots."""
     n = backward.shape[1]
     n_roots = len(automata.initial)
@@ -112,9 +112,9 @@ def root_pass(tree: PrefixTree, automata: Automata, scale: Floats, backward: Flo
             pull_back(automata.operators[tree.row[node]], scale[node], backward, node, parent, n)
 
 
-@kernel
+@inner_kernel
 def pull_back(
-    operator: Floats, scale: float, backward: Floats, node: int, parent: int, n: int
+    operator: Floats2, scale: float, backward: Floats2, node: int, parent: int, n: int
 ) -> None:
     """Add a node's backward vector, pulled back through an operator, to that of its parent."""
     for i in range(n):
@@ -129,10 +129,10 @@ def count_operators(
     automata: Automata,
     first: int,
     last: int,
-    forward: Floats,
+    forward: Floats2,
     scale: Floats,
-    backward: Floats,
-    counts: Floats,
+    backward: Floats2,
+    counts: Floats3,
 ) -> None:
     """Fill the expected counts, axes (rows, n, n), of the operators ``first`` to ``last``."""
     n = forward.shape[1]

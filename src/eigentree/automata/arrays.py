@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from eigentree.types import Floats, Longs
+from eigentree.types import Floats, Floats2, Floats3, Longs
 
 
 class PrefixTree(NamedTuple):
@@ -58,9 +58,9 @@ class Automata(NamedTuple):
     operators : float64, axes (rows of the prefix tree, n, n)
     """
 
-    initial: Floats
-    final: Floats
-    operators: Floats
+    initial: Floats2
+    final: Floats2
+    operators: Floats3
 
 
 class AutomataCounts(NamedTuple):

@@ -1,15 +1,16 @@
-"""What commands print: tables, pictures, settings, and a note before a compilation."""
+"""What commands print: tables, pictures, settings, and the compilation of kernels."""
 
 from __future__ import annotations
 
 import sys
-from importlib import import_module
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from eigentree.cli._common import message
-from eigentree.errors import SettingsError
+from eigentree.cli._common import message, progress
+from eigentree.errors import SettingsError, counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -19,43 +20,30 @@ if TYPE_CHECKING:
 _WIDTH_IN_PIPES = 100
 _MAIN_FIGURES = ("F1, %", "UAS, %", "LAS, %")
 
-# What may have to be compiled, by name: what messages call it, and a kernel that shows it.
-_KERNELS = {
-    "em": ("EM", "constituency.learn._kernels_em.outside_pass"),
-    "parsing": ("the parser", "constituency.chart._kernels_inside_outside.outside_pass"),
-    "prefixes": ("prefix probabilities", "constituency.chart._kernels_dense.forward_of_prefixes"),
-    "clusters": ("Brown clusters", "words._kernels_brown.fill_cells"),
-    "bracketing": ("minimum evolution", "bracketing.chart._kernels_minimum_evolution.fill"),
-    "dependencies": (
-        "the dependency parser",
-        "dependency.chart._kernels_head_automata.head_marginals",
-    ),
-}  # fmt: skip
 
-
-def warn_of_compilation(*parts: str, quiet: bool) -> None:
-    """Report that the first run is going to compile kernels, where it is.
+def compile_kernels(*parts: str, quiet: bool) -> int:
+    """Compile the kernels of a command, where that has not been done, and show how far that is.
 
     Parameters
     ----------
     parts
-        What is going to run: em, parsing, prefixes, clusters, bracketing or dependencies.
+        What is going to run, of `eigentree._core.kernel_parts.PARTS`.
     quiet
-        Report nothing.
+        Show nothing.
     """
-    from eigentree._core.jit import needs_compiling
+    from eigentree._core.jit import compile_parts, show_compilation
 
-    names = []
-    for part in parts:
-        name, place = _KERNELS[part]
-        module, _, kernel = place.rpartition(".")
-        if needs_compiling(getattr(import_module(f"eigentree.{module}"), kernel)):
-            names.append(name)
-    if names:
+    @contextmanager
+    def monitor(names: str, n_kernels: int) -> Iterator[Callable[[int], object]]:
         message(
-            f"first run: compiling {' and '.join(names)} (about 30 s, once per installation)",
+            f"first run: compiling {names} ({counted(n_kernels, 'kernel')}, once per installation)",
             quiet=quiet,
         )
+        with progress("compiling", n_kernels, unit="kernel", quiet=quiet) as advance:
+            yield advance
+
+    show_compilation(monitor)
+    return compile_parts(parts)
 
 
 def write_picture(svg: str, file: str, *, as_png: bool, scale: float = 2.0) -> None:

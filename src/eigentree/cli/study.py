@@ -15,7 +15,7 @@ import typer
 from eigentree.cli._common import FAILED, message, progress
 from eigentree.cli._files import check_inputs
 from eigentree.cli._options import JobsOption, QuietOption
-from eigentree.cli._output import warn_of_compilation
+from eigentree.cli._output import compile_kernels
 from eigentree.cli._training import Stages
 from eigentree.errors import SettingsError
 
@@ -186,7 +186,7 @@ def _display(
                 is_em = kind == CONSTITUENCY and any("em" in method for method in methods)
                 kernels = ["em"] if is_em else []
                 kernels.append("parsing" if kind == CONSTITUENCY else kind)
-                warn_of_compilation(*kernels, quiet=quiet)
+                compile_kernels(*kernels, quiet=quiet)
             if has_bar:
                 advance = shown.enter_context(
                     progress("training and parsing", at.total, unit="run", quiet=quiet)

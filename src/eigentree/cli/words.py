@@ -11,7 +11,7 @@ from eigentree.cli._commands import Command, new_group
 from eigentree.cli._common import BAD_INPUT, message
 from eigentree.cli._files import check_inputs, check_output, note_waiting
 from eigentree.cli._options import OutputOption, QuietOption, SeedOption, SentencesArgument
-from eigentree.cli._output import warn_of_compilation
+from eigentree.cli._output import compile_kernels
 from eigentree.cli._parsing import InputErrors, read_input, reported
 from eigentree.cli._training import Stages
 from eigentree.errors import counted
@@ -59,7 +59,7 @@ def brown(
     _check_files(files, output_file)
     errors = InputErrors(quiet=quiet)
     sentences = _sentences(files, input_format, errors, quiet=quiet)
-    warn_of_compilation("clusters", quiet=quiet)
+    compile_kernels("clusters", quiet=quiet)
     with Stages(quiet) as stages:
         result = learn_brown(sentences, options, progress=stages)
     write_clusters(result, output_file)
@@ -91,7 +91,7 @@ def assign(
     _check_files([known, *(files or ["-"])], output_file)
     clusters = read_clusters(known)
     errors = InputErrors(quiet=quiet)
-    warn_of_compilation("clusters", quiet=quiet)
+    compile_kernels("clusters", quiet=quiet)
     result = assign_words(
         clusters, _sentences(files, input_format, errors, quiet=quiet), min_count=min_count
     )

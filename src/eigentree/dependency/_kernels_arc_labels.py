@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from eigentree._core.jit import kernel
+from eigentree.types import Floats2, Ints, Keys, Keys2, Longs, Singles
 
 
 @kernel
 def add_weights(
-    keys: NDArray[np.uint64],
-    feature: NDArray[np.uint64],
-    start: NDArray[np.int64],
-    label: NDArray[np.int32],
-    weight: NDArray[np.float32],
-    scores: NDArray[np.float64],
+    keys: Keys2,
+    feature: Keys,
+    start: Longs,
+    label: Ints,
+    weight: Singles,
+    scores: Floats2,
 ) -> None:
     """Add the weights of each arc's features to its scores.
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from eigentree._core.jit import kernel
+from eigentree._core.jit import inner_kernel, kernel
 from eigentree.dependency.arrays import ModifierCounts
-from eigentree.types import Floats, Longs
+from eigentree.types import Floats, Floats3, Longs
 
 
-@kernel
+@inner_kernel
 def place(numbers: NDArray[np.integer], start: int, end: int, number: int) -> int:
     """The index of a number in a sorted range of an array; -1 if it is missing."""
     low, high = start, end
@@ -25,7 +25,7 @@ def place(numbers: NDArray[np.integer], start: int, end: int, number: int) -> in
     return -1
 
 
-@kernel
+@inner_kernel
 def backed_off(count: float, total: float, distinct: float, diversity: float, back: float) -> float:
     """The mixture of a relative frequency and a coarser probability."""
     if total == 0:
@@ -45,8 +45,8 @@ def fill_probabilities(
     n_words: int,
     diversity: float,
     base: Floats,
-    step: Floats,
-    stop: Floats,
+    step: Floats3,
+    stop: Floats3,
 ) -> None:
     """Fill the probabilities of all modifiers of all heads of a sentence, and of stopping.
 

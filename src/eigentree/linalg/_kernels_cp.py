@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import math
 
-from eigentree._core.jit import kernel
+from eigentree._core.jit import inner_kernel, kernel
 from eigentree.linalg.arrays import ByMode, Scratch
-from eigentree.types import Floats, Ints, Longs
+from eigentree.types import Floats, Floats2, Ints2, Longs
 
 # Smaller numbers become 0: products of three of them would be subnormal, and arithmetic with
 # subnormal numbers is many times slower.
@@ -21,7 +21,9 @@ SPARSE = 4
 
 
 @kernel
-def entries(subscripts: Ints, first: Floats, second: Floats, third: Floats, out: Floats) -> None:
+def entries(
+    subscripts: Ints2, first: Floats2, second: Floats2, third: Floats2, out: Floats
+) -> None:
     """Fill entries of a tensor in Kruskal form, its weights multiplied into the first factor."""
     for at in range(len(out)):
         x, y, z = first[subscripts[at, 0]], second[subscripts[at, 1]], third[subscripts[at, 2]]
@@ -32,7 +34,7 @@ def entries(subscripts: Ints, first: Floats, second: Floats, third: Floats, out:
 
 
 @kernel
-def mttkrp_rows(layout: ByMode, left: Floats, right: Floats, out: Floats) -> None:
+def mttkrp_rows(layout: ByMode, left: Floats2, right: Floats2, out: Floats2) -> None:
     """Fill the rows of an MTTKRP that have non-zeros."""
     for at in range(len(layout.rows)):
         row = out[layout.rows[at]]
@@ -46,7 +48,7 @@ def mttkrp_rows(layout: ByMode, left: Floats, right: Floats, out: Floats) -> Non
 
 
 @kernel
-def positive_places(factor: Floats, start: Longs, places: Longs) -> None:
+def positive_places(factor: Floats2, start: Longs, places: Longs) -> None:
     """Fill the columns of the positive numbers of each row, row after row."""
     n = 0
     start[0] = 0
@@ -61,13 +63,13 @@ def positive_places(factor: Floats, start: Longs, places: Longs) -> None:
 @kernel
 def poisson_rows(
     layout: ByMode,
-    left: Floats,
-    right: Floats,
+    left: Floats2,
+    right: Floats2,
     positive: tuple[Longs, Longs],
     updates: int,
     floor: float,
-    factor: Floats,
-    ratio: Floats,
+    factor: Floats2,
+    ratio: Floats2,
     scratch: Scratch,
 ) -> tuple[float, float]:
     """Multiplicative updates of the rows of one factor, with the weights multiplied into it.
@@ -135,7 +137,7 @@ def poisson_rows(
     return violation, log_likelihood
 
 
-@kernel
+@inner_kernel
 def models_of_row(products: Floats, b: Floats, models: Floats) -> None:
     """Fill the model's value of each non-zero of a row."""
     size, n = len(b), len(models)
@@ -162,7 +164,7 @@ def models_of_row(products: Floats, b: Floats, models: Floats) -> None:
         each += 1
 
 
-@kernel
+@inner_kernel
 def ratios_of_row(shares: Floats, products: Floats, ratios: Floats) -> None:
     """Fill the sums of products, each weighted by its share."""
     size, n = len(ratios), len(shares)
@@ -186,11 +188,11 @@ def ratios_of_row(shares: Floats, products: Floats, ratios: Floats) -> None:
         each += 1
 
 
-@kernel
+@inner_kernel
 def all_ratios(
     layout: ByMode,
-    left: Floats,
-    right: Floats,
+    left: Floats2,
+    right: Floats2,
     positive: tuple[Longs, Longs],
     begin: int,
     first: Floats,
@@ -223,7 +225,7 @@ def all_ratios(
 
 @kernel
 def coordinate_rows(
-    target: Floats, gram: Floats, passes: int, factor: Floats, gradient: Floats
+    target: Floats2, gram: Floats2, passes: int, factor: Floats2, gradient: Floats
 ) -> None:
     """Non-negative least squares of the rows of one factor, by coordinate descent.
 

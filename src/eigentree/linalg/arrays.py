@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eigentree.types import Floats, Ints, Longs
+from eigentree.types import Floats, Floats2, Ints, Longs
 
 
 class ByMode(NamedTuple):
@@ -45,9 +45,9 @@ class Scratch(NamedTuple):
 
     products: Floats
     places: Longs
-    vectors: Floats
+    vectors: Floats2
     models: Floats
-    shares: Floats
+    shares: Floats2
 
     @staticmethod
     def of(layouts: Sequence[ByMode], rank: int) -> Scratch:

@@ -24,15 +24,15 @@ from __future__ import annotations
 
 import math
 
-from eigentree._core.jit import kernel
-from eigentree.types import Floats, Longs
+from eigentree._core.jit import inner_kernel, kernel
+from eigentree.types import Floats2, Longs, Longs2
 from eigentree.words.arrays import Bigrams, Window
 
 # Losses that differ by less than this, in nats times bigrams, are equal.
 TIE = 1e-6
 
 
-@kernel
+@inner_kernel
 def scaled(n: int, window: Window) -> int:
     """g(n) = n log n, scaled and rounded."""
     if n < len(window.table):
@@ -40,7 +40,7 @@ def scaled(n: int, window: Window) -> int:
     return math.floor(n * math.log(n) / window.unit + 0.5)
 
 
-@kernel
+@inner_kernel
 def shared(m: int, n: int, window: Window) -> int:
     """t(m, n), which is at most 0."""
     if m == 0 or n == 0:
@@ -48,7 +48,7 @@ def shared(m: int, n: int, window: Window) -> int:
     return scaled(m, window) + scaled(n, window) - scaled(m + n, window)
 
 
-@kernel
+@inner_kernel
 def corner(a: int, b: int, window: Window) -> int:
     """The correction of the sum over x where rows and columns of a and b cross.
 
@@ -92,7 +92,7 @@ def fill(window: Window, k: int, word: int, bigrams: Bigrams, parent: Longs, slo
     window.rank[k] = word
 
 
-@kernel
+@inner_kernel
 def clear(window: Window, k: int) -> None:
     """Remove a cluster from slot k, the inverse of `fill`."""
     counts, seen = window.counts, window.seen
@@ -177,7 +177,7 @@ def loss(window: Window, a: int, b: int) -> float:
     return lost
 
 
-@kernel
+@inner_kernel
 def cheapest(window: Window) -> tuple[int, int]:
     """The two clusters with the smallest loss; of equals, those whose first words come first."""
     prepare(window)
@@ -202,7 +202,7 @@ def cheapest(window: Window) -> tuple[int, int]:
     return older, newer
 
 
-@kernel
+@inner_kernel
 def merge(window: Window, i: int, j: int) -> None:
     """Merge the cluster in slot j into that in slot i, and free slot j."""
     counts, cells, rows = window.counts, window.cells, window.rows
@@ -245,7 +245,7 @@ def merge(window: Window, i: int, j: int) -> None:
     fill_corners(window, i)
 
 
-@kernel
+@inner_kernel
 def merge_columns(window: Window, kept: Longs, gone: Longs) -> None:
     """Update all cells for two columns of one direction that are merged."""
     cells, near = window.cells, window.near
@@ -288,7 +288,7 @@ def cluster_words(
 
 
 @kernel
-def join_clusters(window: Window, merges: Longs) -> None:
+def join_clusters(window: Window, merges: Longs2) -> None:
     """Merge the clusters of the window until one is left; fill the first words of each pair."""
     for step in range(len(merges)):
         older, newer = cheapest(window)
@@ -298,7 +298,7 @@ def join_clusters(window: Window, merges: Longs) -> None:
 
 @kernel
 def losses_of_words(
-    window: Window, words: Longs, bigrams: Bigrams, parent: Longs, slot: Longs, losses: Floats
+    window: Window, words: Longs, bigrams: Bigrams, parent: Longs, slot: Longs, losses: Floats2
 ) -> None:
     """Fill the loss of merging each word with each cluster, one word at a time in the last slot."""
     k = len(window.rank) - 1

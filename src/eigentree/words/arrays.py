@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from eigentree.types import Floats, Longs
+from eigentree.types import Floats, Floats3, Longs, Longs2, Longs3
 
 # Values of n log n that are looked up rather than computed.
 _TABLE = 1 << 20
@@ -42,18 +42,18 @@ class Window(NamedTuple):
         Buffer.
     """
 
-    counts: Longs
-    cells: Longs
-    logs: Floats
-    seen: Longs
-    full: Longs
+    counts: Longs3
+    cells: Longs2
+    logs: Floats3
+    seen: Longs2
+    full: Longs2
     rank: Longs
     table: Longs
     unit: float
     own: Floats
     row_least: Floats
     near: Longs
-    rows: Longs
+    rows: Longs3
 
     @classmethod
     def empty(cls, n_slots: int, n_bigrams: int) -> Window:
@@ -91,10 +91,10 @@ class Bigrams(NamedTuple):
         Number of bigrams, including repetitions.
     """
 
-    start: Longs
-    other: Longs
-    number: Longs
-    total: Longs
+    start: Longs2
+    other: Longs2
+    number: Longs2
+    total: Longs2
 
     @classmethod
     def of(cls, counts: sparse.csr_array) -> Bigrams:

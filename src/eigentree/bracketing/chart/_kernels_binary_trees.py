@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import math
 
-from eigentree._core.jit import kernel
+from eigentree._core.jit import inner_kernel, kernel
 from eigentree.types import Floats, Longs
 
 
@@ -60,7 +60,7 @@ def bracket_marginals(
     return log_total
 
 
-@kernel
+@inner_kernel
 def fill_inside(n: int, weight: Floats, out_inside: Floats) -> None:
     """Fill the inside values of the spans of one or more words of a sentence."""
     for i in range(n):

@@ -11,20 +11,20 @@ memory in order.
 
 from __future__ import annotations
 
-from eigentree._core.jit import kernel
-from eigentree.types import Floats, Shorts
+from eigentree._core.jit import inner_kernel, kernel
+from eigentree.types import Floats2, Floats3, Shorts2, Shorts4
 
 
-@kernel
-def block(sums: Floats, a: int, b: int, c: int, d: int) -> float:
+@inner_kernel
+def block(sums: Floats2, a: int, b: int, c: int, d: int) -> float:
     """Sum of the distances between words [a, b) and words [c, d)."""
     return float(sums[b, d] - sums[a, d] - sums[b, c] + sums[a, c])
 
 
-@kernel
+@inner_kernel
 def best_child(
-    sums: Floats,
-    below: Floats,
+    sums: Floats2,
+    below: Floats3,
     child: tuple[int, int],
     sibling: tuple[int, int],
     least_squares: bool,
@@ -68,7 +68,9 @@ def best_child(
 
 
 @kernel
-def fill(sums: Floats, least_squares: bool, margin: float, below: Floats, splits: Shorts) -> None:
+def fill(
+    sums: Floats2, least_squares: bool, margin: float, below: Floats3, splits: Shorts4
+) -> None:
     """Fill the table of items, and the splits of their children, by width."""
     n = len(sums) - 1
     for width in range(2, n):
@@ -84,7 +86,7 @@ def fill(sums: Floats, least_squares: bool, margin: float, below: Floats, splits
 
 @kernel
 def best_top(
-    sums: Floats, below: Floats, top: int, least_squares: bool, margin: float
+    sums: Floats2, below: Floats3, top: int, least_squares: bool, margin: float
 ) -> tuple[float, int, int]:
     """The minimum length of all trees with the root between words top - 1 and top.
 
@@ -128,7 +130,9 @@ def best_top(
 
 
 @kernel
-def trace(splits: Shorts, top: int, first: int, second: int, waiting: Shorts, out: Shorts) -> None:
+def trace(
+    splits: Shorts4, top: int, first: int, second: int, waiting: Shorts2, out: Shorts2
+) -> None:
     """Write the spans of the tree below a root, parents first, from left to right.
 
     ``out`` has room for n - 1 spans with their splits, ``waiting`` for the same number.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from eigentree._core.jit import kernel
-from eigentree.types import Ints, Longs, Tallies
+from eigentree.types import Ints, Longs, Tallies3
 
 
 @kernel
-def count_pairs(symbols: Ints, starts: Longs, pairs: Tallies) -> None:
+def count_pairs(symbols: Ints, starts: Longs, pairs: Tallies3) -> None:
     """Count in ``pairs[first, second, distance - 1]`` the pairs of symbols at each distance.
 
     Sentence i has the symbols ``starts[i]:starts[i + 1]``.

@@ -17,7 +17,7 @@ from eigentree.cli._options import (
     TagColumn,
     TagColumnOption,
 )
-from eigentree.cli._output import warn_of_compilation
+from eigentree.cli._output import compile_kernels
 from eigentree.cli._parsing import (
     InputErrors,
     InputSentence,
@@ -103,7 +103,7 @@ class _Bracketing(Product["BracketingParser"]):
         from eigentree.bracketing.models import MetricModel
 
         if isinstance(parser.model, MetricModel):
-            warn_of_compilation("bracketing", quiet=self.quiet)
+            compile_kernels("bracketing", quiet=self.quiet)
         sentences = read_tagged(files, self.input_format, self.tag_column, errors.remark)
         return reported(sentences, errors)
 

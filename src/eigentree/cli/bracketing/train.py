@@ -17,7 +17,7 @@ from eigentree.cli._options import (
     TagColumn,
     TagColumnOption,
 )
-from eigentree.cli._output import warn_of_compilation
+from eigentree.cli._output import compile_kernels
 from eigentree.cli._parsing import InputErrors, InputSentence, reported
 from eigentree.cli._training import UsedBy, changed, check_used, method_option
 from eigentree.cli.bracketing._input import (
@@ -241,7 +241,7 @@ def train(
             inputs, input_format, tag_column, vectors, brown, clusters or 100, quiet, errors
         )
         if from_metric:
-            warn_of_compilation("bracketing", quiet=quiet)
+            compile_kernels("bracketing", quiet=quiet)
         parser = BracketingParser.train(
             track(text, "counting", quiet=quiet), settings, jobs=jobs, vectors=known,
             tag_map=mapping,
@@ -294,7 +294,7 @@ def _vectors(
         raise SettingsError(
             "standard input can be read only once; give --brown or --vectors, or name a file"
         )
-    warn_of_compilation("clusters", quiet=quiet)
+    compile_kernels("clusters", quiet=quiet)
     # Clusters are learned from words in lower case.
     # Remarks are made when the text is read again.
     unremarked = InputErrors(quiet=True).remark

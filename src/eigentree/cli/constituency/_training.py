@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal
 
 from eigentree.cli._common import message, track
-from eigentree.cli._output import warn_of_compilation
+from eigentree.cli._output import compile_kernels
 from eigentree.cli._training import report_notices
 from eigentree.errors import TreebankFormatError, counted
 
@@ -79,7 +79,7 @@ def score_on(
     from eigentree.evaluation.parseval import score
     from eigentree.evaluation.settings import EVALB_COLLINS
 
-    warn_of_compilation("parsing", quiet=quiet)
+    compile_kernels("parsing", quiet=quiet)
     gold, clean = ([pair[side] for pair in pairs] for side in (0, 1))
     conditions = [("gold tags", False)]
     if parser.tagger is not None:

@@ -16,7 +16,7 @@ from eigentree.cli._options import (
     TreesOnErrorOption,
     model_and_files,
 )
-from eigentree.cli._output import warn_of_compilation
+from eigentree.cli._output import compile_kernels
 from eigentree.cli._parsing import open_parser
 from eigentree.cli.constituency._training import dev_trees_of
 
@@ -78,7 +78,7 @@ def calibrate(
             "close to the raw confidences",
             quiet=quiet,
         )
-    warn_of_compilation("parsing", quiet=quiet)
+    compile_kernels("parsing", quiet=quiet)
     calibrations: dict[TagCondition, Calibration] = {}
     rows: list[ReliabilityRow] = []
     for condition in tag_conditions(parser):

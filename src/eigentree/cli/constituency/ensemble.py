@@ -30,7 +30,7 @@ from eigentree.cli._options import (
     TreesArgument,
     TreesOnErrorOption,
 )
-from eigentree.cli._output import result_console, warn_of_compilation
+from eigentree.cli._output import compile_kernels, result_console
 from eigentree.cli._training import Stages
 from eigentree.cli.constituency._training import cleaning_settings, dev_trees_of, report_treebank
 from eigentree.errors import SettingsError, TreebankFormatError, counted
@@ -97,7 +97,7 @@ def train(
     dev_pairs = None if dev is None else dev_trees_of(dev, cleaning, on_error)
     has_em = any("em" in family.method for family in described.family)
     parts = [*(["em"] if has_em else []), *(["parsing"] if described.has_rerankers else [])]
-    warn_of_compilation(*parts, quiet=quiet)
+    compile_kernels(*parts, quiet=quiet)
     notes = _resumption(folder, described)
     with Stages(quiet, notes) as stages, _interruptible(folder, quiet):
         parser = train_ensemble(
@@ -215,7 +215,7 @@ def _score(
     parser: EnsembleParser, dev: str, pairs: Sequence[tuple[Tree, Tree]], quiet: bool
 ) -> None:
     """Parse held-out trees with gold tags, and with the tagger's, and report all scores."""
-    warn_of_compilation("parsing", quiet=quiet)
+    compile_kernels("parsing", quiet=quiet)
     max_words = parser.options.max_words
     fitting = [pair for pair in pairs if len(pair[1].words()) <= max_words]
     if len(fitting) < len(pairs):

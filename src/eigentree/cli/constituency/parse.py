@@ -26,7 +26,7 @@ from eigentree.cli._options import (
     TokeniserOption,
     WrappedOption,
 )
-from eigentree.cli._output import warn_of_compilation
+from eigentree.cli._output import compile_kernels
 from eigentree.cli._parsing import (
     InputErrors,
     InputFormat,
@@ -301,7 +301,14 @@ class _Constituency(Product["ConstituencyParser | EnsembleParser"]):
     def read(
         self, parser: ConstituencyParser | EnsembleParser, files: list[str], errors: InputErrors
     ) -> Iterator[InputSentence]:
-        warn_of_compilation("parsing", quiet=self.quiet)
+        from eigentree.constituency.parser import ConstituencyParser
+
+        parts = ["parsing"]
+        if self.kbest is not None:
+            parts.append("k-best")
+        if not isinstance(parser, ConstituencyParser):
+            parts.append("combination")
+        compile_kernels(*parts, quiet=self.quiet)
         if self.columns and not parser.calibrations:
             message(
                 "confidences are not calibrated for this model and these options; see eigentree "

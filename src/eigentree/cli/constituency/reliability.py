@@ -17,7 +17,7 @@ from eigentree.cli._options import (
     TreesOnErrorOption,
     model_and_files,
 )
-from eigentree.cli._output import warn_of_compilation, write_picture
+from eigentree.cli._output import compile_kernels, write_picture
 from eigentree.cli._parsing import open_parser
 from eigentree.cli.constituency._training import dev_trees_of
 
@@ -59,7 +59,7 @@ def reliability(
     check_output(picture or "-", [model, trees])
     parser = open_parser(model)
     gold = [clean for _, clean in dev_trees_of(trees, parser.cleaning, on_error)]
-    warn_of_compilation("parsing", quiet=quiet)
+    compile_kernels("parsing", quiet=quiet)
     condition: TagCondition = "untagged" if ignore_tags else "tagged"
     results = parser.parse_many(inputs(gold, condition))
     judgement = measure_confidence(track(results, f"parsing {trees}", len(gold), quiet=quiet), gold)

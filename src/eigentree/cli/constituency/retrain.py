@@ -15,7 +15,7 @@ from eigentree.cli._options import (
     TreesArgument,
     TreesOnErrorOption,
 )
-from eigentree.cli._output import warn_of_compilation
+from eigentree.cli._output import compile_kernels
 from eigentree.cli._training import Stages, changed
 from eigentree.cli.constituency._training import (
     dev_trees_of,
@@ -82,7 +82,7 @@ def retrain(
     if not treebank.trees:
         raise TreebankFormatError(f"{files[0]}: no trees to train on")
     dev_pairs = None if dev is None else dev_trees_of(dev, parser.cleaning, on_error)
-    warn_of_compilation("parsing", quiet=quiet)
+    compile_kernels("parsing", quiet=quiet)
     with Stages(quiet) as stages:
         try:
             retrained, skipped = learn(

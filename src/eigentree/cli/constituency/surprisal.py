@@ -21,7 +21,7 @@ from eigentree.cli._options import (
     TokeniserOption,
     WrappedOption,
 )
-from eigentree.cli._output import warn_of_compilation
+from eigentree.cli._output import compile_kernels
 from eigentree.cli._parsing import (
     InputErrors,
     InputSentence,
@@ -138,7 +138,7 @@ class _Surprisals(Product["ConstituencyParser"]):
     def read(
         self, parser: ConstituencyParser, files: list[str], errors: InputErrors
     ) -> Iterator[InputSentence]:
-        warn_of_compilation("prefixes", quiet=self.quiet)
+        compile_kernels("prefixes", quiet=self.quiet)
         if parser.grammar.signed:
             message(
                 "eigentree: the model has signed values: surprisals are estimates, and nan where a "

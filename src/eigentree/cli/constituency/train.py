@@ -31,7 +31,7 @@ from eigentree.cli._options import (
     TreesArgument,
     TreesOnErrorOption,
 )
-from eigentree.cli._output import warn_of_compilation
+from eigentree.cli._output import compile_kernels
 from eigentree.cli._training import (
     Stages,
     UsedBy,
@@ -382,7 +382,7 @@ def train(
     clean_trees = [clean for _, clean in dev_pairs or []]
     message(f"reading: {time.process_time() - started:.1f} CPU s", quiet=quiet)
     if tune and dev_pairs is not None:
-        warn_of_compilation("parsing", quiet=quiet)
+        compile_kernels("parsing", quiet=quiet)
         with Stages(quiet) as stages:
             options = tuned(treebank.trees, clean_trees, options, seed=seed, progress=stages)
         chosen = options.spectral
@@ -394,7 +394,7 @@ def train(
     # Some methods parse while they learn; for the others the parser is compiled afterwards.
     parses = dev_pairs is not None and (optimise_states or "em" in method)
     parts = [*(["em"] if "em" in method else []), *(["parsing"] if parses else [])]
-    warn_of_compilation(*parts, quiet=quiet)
+    compile_kernels(*parts, quiet=quiet)
     with Stages(quiet, notes) as stages, _interruptible(checkpoint, quiet):
         parser = learn(
             treebank.trees,

@@ -19,7 +19,7 @@ from eigentree.cli._options import (
     TokeniserOption,
     WrappedOption,
 )
-from eigentree.cli._output import warn_of_compilation
+from eigentree.cli._output import compile_kernels
 from eigentree.cli._parsing import (
     InputErrors,
     InputSentence,
@@ -146,7 +146,7 @@ class _Dependencies(Product["DependencyParser"]):
                 "tagged or conllu"
             )
         splitting = splitting_of(parser, self.input_format, self.tokeniser, wrapped=self.wrapped)
-        warn_of_compilation("dependencies", quiet=self.quiet)
+        compile_kernels("dependencies", quiet=self.quiet)
         sentences = read_input(
             files, self.input_format, splitting=splitting, ignore_tags=self.ignore_tags,
             otherwise="raw", remark=errors.remark, conllu=partial(self._read_conllu, parser),

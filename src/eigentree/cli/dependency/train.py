@@ -18,7 +18,7 @@ from eigentree.cli._options import (
     SeedOption,
     TaggerOption,
 )
-from eigentree.cli._output import warn_of_compilation
+from eigentree.cli._output import compile_kernels
 from eigentree.cli._training import (
     Stages,
     UsedBy,
@@ -191,7 +191,7 @@ def train(
         if not dev_trees:
             raise TreebankFormatError(f"{dev}: no trees to score on")
     if dev_trees:
-        warn_of_compilation("dependencies", quiet=quiet)
+        compile_kernels("dependencies", quiet=quiet)
     with Stages(quiet) as stages:
         parser = train_dependencies(
             trees.sentences, options, dev=dev_trees, seed=seed, jobs=jobs, checkpoint=checkpoint,

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from eigentree._core.jit import kernel
+from eigentree._core.jit import inner_kernel, kernel
 from eigentree.constituency.chart._kernels_spans import first_span
 from eigentree.constituency.chart.arrays import LatentRules, Matrix, Permitted, PrefixChart
-from eigentree.types import Floats, Ints, Longs
+from eigentree.types import Floats, Floats2, Ints, Longs
 
 # Exponent of a row of zeros: lower than any other; sums of several do not overflow.
 ZERO = -(1 << 40)
@@ -24,7 +24,7 @@ LOST = -110
 LOWEST = -1000
 
 
-@kernel
+@inner_kernel
 def highest_inside(n: int, start: int, end: int, exponent: Longs) -> int:
     """The highest exponent of a product of two adjacent spans that form this span."""
     highest = ZERO
@@ -35,7 +35,7 @@ def highest_inside(n: int, start: int, end: int, exponent: Longs) -> int:
     return highest
 
 
-@kernel
+@inner_kernel
 def highest_outside(n: int, start: int, end: int, exponent: Longs, outer_exponent: Longs) -> int:
     """The highest exponent of a product of a span that contains this one and its sister."""
     highest = ZERO
@@ -50,14 +50,14 @@ def highest_outside(n: int, start: int, end: int, exponent: Longs, outer_exponen
     return highest
 
 
-@kernel
+@inner_kernel
 def add_product(factor: float, one: Floats, other: Floats, total: Floats) -> None:
     """Add one * other * factor to ``total``."""
     for s in range(len(total)):
         total[s] += factor * one[s] * other[s]
 
 
-@kernel
+@inner_kernel
 def scaling(row: Floats, exponent: Longs) -> float:
     """The power of two that brings a row's largest entry into [0.5, 1); updates its exponent."""
     largest = 0.0
@@ -72,14 +72,17 @@ def scaling(row: Floats, exponent: Longs) -> float:
 
 
 @kernel
-def scale_rows(rows: Floats, exponent: Longs) -> None:
+def scale_rows(rows: Floats2, exponent: Longs) -> None:
     """Divide each row by a power of two that brings its largest entry into [0.5, 1)."""
     for at in range(len(rows)):
-        rows[at] *= scaling(rows[at], exponent[at : at + 1])
+        row = rows[at]
+        scale = scaling(row, exponent[at : at + 1])
+        for s in range(len(row)):
+            row[s] *= scale
 
 
 @kernel
-def drop_forbidden(first_span: int, permitted: Permitted, rows: Floats) -> None:
+def drop_forbidden(first_span: int, permitted: Permitted, rows: Floats2) -> None:
     """Set symbols that are not permitted over their spans to 0; the rows are consecutive spans."""
     for at in range(len(rows)):
         permitted_row = permitted.row[first_span + at]
@@ -91,9 +94,9 @@ def drop_forbidden(first_span: int, permitted: Permitted, rows: Floats) -> None:
                     rows[at, s] = 0.0
 
 
-@kernel
+@inner_kernel
 def inside_sums(
-    n: int, width: int, powers: Floats, child: Floats, exponent: Longs, total: Floats
+    n: int, width: int, powers: Floats, child: Floats2, exponent: Longs, total: Floats2
 ) -> None:
     """For each span of one width, sum products of projections over its split points.
 
@@ -113,16 +116,16 @@ def inside_sums(
                 add_product(powers[-power], child[one, :rank], child[other, rank:], total[start])
 
 
-@kernel
+@inner_kernel
 def outside_sums(
     n: int,
     width: int,
     powers: Floats,
-    child: Floats,
+    child: Floats2,
     exponent: Longs,
-    outer: Floats,
+    outer: Floats2,
     outer_exponent: Longs,
-    total: Floats,
+    total: Floats2,
 ) -> None:
     """For each span of one width, sum products of projections over the spans that contain it.
 
@@ -155,7 +158,7 @@ def outside_sums(
 
 
 @kernel
-def sum_rows(start: Longs, row: Longs, value: Floats, factor: Floats, total: Floats) -> None:
+def sum_rows(start: Longs, row: Longs, value: Floats, factor: Floats2, total: Floats2) -> None:
     """For each word, a weighted sum of rows of a factor."""
     for word in range(len(start) - 1):
         total[word] = 0.0
@@ -165,7 +168,7 @@ def sum_rows(start: Longs, row: Longs, value: Floats, factor: Floats, total: Flo
 
 
 @kernel
-def multiply(rows: Floats, matrix: Matrix, product: Floats) -> None:
+def multiply(rows: Floats2, matrix: Matrix, product: Floats2) -> None:
     """Multiply rows by a matrix."""
     if len(matrix.full) > 0:
         np.dot(rows, matrix.full, product)
@@ -178,7 +181,7 @@ def multiply(rows: Floats, matrix: Matrix, product: Floats) -> None:
 
 
 @kernel
-def row_products(one: Floats, row: Longs, other: Floats, sister: Longs, product: Floats) -> None:
+def row_products(one: Floats2, row: Longs, other: Floats2, sister: Longs, product: Floats) -> None:
     """Inner products of pairs of rows."""
     for at in range(len(product)):
         total = 0.0
@@ -187,13 +190,13 @@ def row_products(one: Floats, row: Longs, other: Floats, sister: Longs, product:
         product[at] = total
 
 
-@kernel
+@inner_kernel
 def project(
-    sums: Floats,
+    sums: Floats2,
     parent: Matrix,
     child: Matrix,
-    vectors: Floats,
-    projected: Floats,
+    vectors: Floats2,
+    projected: Floats2,
     exponent: Longs,
     first_span: int,
     permitted: Permitted,
@@ -218,10 +221,10 @@ def kruskal_inside(
     powers: Floats,
     parent: Matrix,
     children: Matrix,
-    child: Floats,
+    child: Floats2,
     exponent: Longs,
-    sums: Floats,
-    vectors: Floats,
+    sums: Floats2,
+    vectors: Floats2,
     permitted: Permitted,
 ) -> None:
     """Fill ``sums`` (spans, r), ``vectors`` and ``child`` (spans, 2 r), from words upwards.
@@ -251,12 +254,12 @@ def kruskal_outside(
     powers: Floats,
     children: Matrix,
     parent: Matrix,
-    child: Floats,
+    child: Floats2,
     exponent: Longs,
-    outer: Floats,
+    outer: Floats2,
     outer_exponent: Longs,
-    sums: Floats,
-    vectors: Floats,
+    sums: Floats2,
+    vectors: Floats2,
     permitted: Permitted,
 ) -> None:
     """Fill ``sums`` (spans, 2 r), ``vectors`` and ``outer`` (spans, r), from the root downwards.
@@ -281,7 +284,7 @@ def inside_by_rules(
     left: Ints,
     right: Ints,
     probability: Floats,
-    inside: Floats,
+    inside: Floats2,
     exponent: Longs,
     permitted: Permitted,
 ) -> None:
@@ -313,9 +316,9 @@ def outside_by_rules(
     left: Ints,
     right: Ints,
     probability: Floats,
-    inside: Floats,
+    inside: Floats2,
     exponent: Longs,
-    outside: Floats,
+    outside: Floats2,
     outer_exponent: Longs,
     permitted: Permitted,
 ) -> None:
@@ -355,7 +358,7 @@ def outside_by_rules(
 
 
 @kernel
-def add_corners(rules: LatentRules, total: Floats, to_left: Floats, to_right: Floats) -> None:
+def add_corners(rules: LatentRules, total: Floats, to_left: Floats2, to_right: Floats2) -> None:
     """Sum the expected children of each state on either side, axes (inner states, states).
 
     ``total`` holds the mass of all subtrees below each state; the sister of a child is summed out
@@ -387,7 +390,7 @@ def add_corners(rules: LatentRules, total: Floats, to_left: Floats, to_right: Fl
                     at += 1
 
 
-@kernel
+@inner_kernel
 def vector(chart: PrefixChart, state_start: Longs, span: int, symbol: int) -> Floats:
     """The inside vector of a symbol over a span; preterminals occur over single words only."""
     n, n_inner = chart.word.shape[0], chart.inside.shape[1]
@@ -397,7 +400,7 @@ def vector(chart: PrefixChart, state_start: Longs, span: int, symbol: int) -> Fl
     return chart.inside[span - n, begin:end]
 
 
-@kernel
+@inner_kernel
 def list_live(rules: LatentRules, chart: PrefixChart, span: int) -> None:
     """List the live symbols of a finished span and compute their products with the means."""
     for symbol in range(chart.is_live.shape[1]):
@@ -485,9 +488,9 @@ def inside_of_prefixes(n: int, rules: LatentRules, chart: PrefixChart) -> None:
 def forward_of_prefixes(
     n: int,
     rules: LatentRules,
-    closure: Floats,
+    closure: Floats2,
     chart: PrefixChart,
-    forward: Floats,
+    forward: Floats2,
     forward_exponent: Longs,
     prefix: Floats,
     prefix_exponent: Longs,
@@ -506,7 +509,8 @@ def forward_of_prefixes(
     for start in range(n):
         scale_rows(forward[start : start + 1], forward_exponent[start : start + 1])
         predicted[:n_inner] = 0.0
-        predicted[n_inner:] = forward[start, n_inner:]
+        for s in range(n_inner, len(predicted)):
+            predicted[s] = forward[start, s]
         for s in range(n_inner):
             value = forward[start, s]
             if value != 0.0:
@@ -556,7 +560,7 @@ def forward_of_prefixes(
                                 out[j] += value * row[j]
 
 
-@kernel
+@inner_kernel
 def predicted_pair(rules: LatentRules, pair: int, predicted: Floats, cells: Floats) -> float:
     """The forward weight of a pair of children, summed over parents.
 

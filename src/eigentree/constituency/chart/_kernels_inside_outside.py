@@ -20,17 +20,17 @@ from __future__ import annotations
 
 import math
 
-from eigentree._core.jit import kernel
+from eigentree._core.jit import inner_kernel, kernel
 from eigentree.constituency.chart.forest import Forest
 from eigentree.constituency.grammar.arrays import LatentParameters
-from eigentree.types import Floats, Longs
+from eigentree.types import Floats, Floats2, Longs
 
 # The exponent of a zero inside vector.
 ZERO = -(1 << 30)
 LOWEST_SHIFT = -1000
 
 
-@kernel
+@inner_kernel
 def group_reference(exponent: Longs, forest: Forest, item: int) -> int:
     """The largest exponent among the products of the edges that build an item."""
     reference = ZERO
@@ -43,7 +43,7 @@ def group_reference(exponent: Longs, forest: Forest, item: int) -> int:
     return reference
 
 
-@kernel
+@inner_kernel
 def edge_scale(exponent: Longs, left: int, right: int, reference: int) -> float:
     """The power of two that brings an edge's product to the reference exponent; 0 if it is 0."""
     if exponent[left] == ZERO or exponent[right] == ZERO:
@@ -52,7 +52,7 @@ def edge_scale(exponent: Longs, left: int, right: int, reference: int) -> float:
     return 0.0 if shift < LOWEST_SHIFT else math.ldexp(1.0, int(shift))
 
 
-@kernel
+@inner_kernel
 def matrix_vector(matrix: Floats, first: int, n_rows: int, vector: Floats, out: Floats) -> None:
     """out[s] = row s of a matrix, stored flat from `first` on, times the vector."""
     n_columns = len(vector)
@@ -64,7 +64,7 @@ def matrix_vector(matrix: Floats, first: int, n_rows: int, vector: Floats, out: 
         out[s] = total
 
 
-@kernel
+@inner_kernel
 def add_transposed(matrix: Floats, first: int, n_rows: int, weights: Floats, out: Floats) -> None:
     """Add to `out` the transpose of a matrix, stored flat from `first` on, times the weights."""
     n_columns = len(out)
@@ -75,7 +75,7 @@ def add_transposed(matrix: Floats, first: int, n_rows: int, weights: Floats, out
             out[k] += weight * row[k]
 
 
-@kernel
+@inner_kernel
 def dot(x: Floats, y: Floats) -> float:
     """Scalar product of two vectors."""
     total = 0.0
@@ -93,7 +93,7 @@ def inside_pass(
     exponent: Longs,
     backed_off: Floats,
     shared: Floats,
-    scratch: Floats,
+    scratch: Floats2,
 ) -> None:
     """Fill inside vectors, exponents, and F . inside of each item (``backed_off``).
 
@@ -167,7 +167,7 @@ def inside_pass(
             shared[item] = dot(grammar.state_share[states : states + len(out)], out)
 
 
-@kernel
+@inner_kernel
 def counted_word(
     grammar: LatentParameters, entry: int, states: int, weight: float, out: Floats
 ) -> None:
@@ -185,7 +185,7 @@ def counted_word(
         out[h] *= weight * grammar.state_scale[states + h]
 
 
-@kernel
+@inner_kernel
 def inside_dense(
     forest: Forest,
     grammar: LatentParameters,
@@ -195,7 +195,7 @@ def inside_dense(
     group: int,
     reference: int,
     out: Floats,
-    scratch: Floats,
+    scratch: Floats2,
 ) -> None:
     """Add to an item's inside vector what a group with a dense tensor contributes."""
     rule = forest.group_rule[group]
@@ -211,7 +211,7 @@ def inside_dense(
         out[h] += total
 
 
-@kernel
+@inner_kernel
 def children(
     forest: Forest,
     vector_start: Longs,
@@ -241,7 +241,7 @@ def children(
     return any_nonzero
 
 
-@kernel
+@inner_kernel
 def state_count(grammar: LatentParameters, rule: int, mode: int) -> int:
     """Number of states of a rule's parent (0), left child (1) or right child (2)."""
     symbol = grammar.rule_symbols[rule, mode]
@@ -249,7 +249,7 @@ def state_count(grammar: LatentParameters, rule: int, mode: int) -> int:
     return count
 
 
-@kernel
+@inner_kernel
 def inside_samples(
     forest: Forest,
     grammar: LatentParameters,
@@ -260,7 +260,7 @@ def inside_samples(
     group: int,
     reference: int,
     out: Floats,
-    scratch: Floats,
+    scratch: Floats2,
 ) -> float:
     """Add a group's contribution without the symbol's means; returns the weight of H."""
     rule = forest.group_rule[group]
@@ -298,7 +298,7 @@ def inside_samples(
     return weight
 
 
-@kernel
+@inner_kernel
 def inside_counts(
     forest: Forest,
     grammar: LatentParameters,
@@ -345,7 +345,7 @@ def inside_counts(
     return weight
 
 
-@kernel
+@inner_kernel
 def inside_means(
     forest: Forest,
     grammar: LatentParameters,
@@ -406,7 +406,7 @@ def outside_pass(
     of_means: Floats,
     of_shares: Floats,
     edge_value: Floats,
-    scratch: Floats,
+    scratch: Floats2,
 ) -> None:
     """Fill the outside vectors (zero on entry) and the marginal of each edge.
 
@@ -462,7 +462,7 @@ def outside_pass(
                 )  # fmt: skip
 
 
-@kernel
+@inner_kernel
 def outside_dense(
     forest: Forest,
     grammar: LatentParameters,
@@ -474,7 +474,7 @@ def outside_dense(
     above: Floats,
     outside: Floats,
     edge_value: Floats,
-    scratch: Floats,
+    scratch: Floats2,
 ) -> None:
     """Add to the children's outside vectors what a group with a dense tensor contributes."""
     rule = forest.group_rule[group]
@@ -513,7 +513,7 @@ def outside_dense(
         edge_value[edge] = value
 
 
-@kernel
+@inner_kernel
 def outside_samples(
     forest: Forest,
     grammar: LatentParameters,
@@ -528,7 +528,7 @@ def outside_samples(
     outside: Floats,
     of_means: Floats,
     edge_value: Floats,
-    scratch: Floats,
+    scratch: Floats2,
 ) -> None:
     """The derivative of `inside_samples`, edge by edge.
 
@@ -585,7 +585,7 @@ def outside_samples(
         add_transposed(grammar.samples, grammar.sample_start[rule, 2], n, by, out_right)
 
 
-@kernel
+@inner_kernel
 def outside_counts(
     forest: Forest,
     grammar: LatentParameters,
@@ -600,7 +600,7 @@ def outside_counts(
     outside: Floats,
     of_shares: Floats,
     edge_value: Floats,
-    scratch: Floats,
+    scratch: Floats2,
 ) -> None:
     """The derivative of `inside_counts`, edge by edge; see `outside_samples`.
 
@@ -656,7 +656,7 @@ def outside_counts(
         edge_value[edge] = value + scale * zeroth * shared[left] * shared[right]
 
 
-@kernel
+@inner_kernel
 def outside_means(
     forest: Forest,
     grammar: LatentParameters,
@@ -701,7 +701,7 @@ def add_expected(
     inside: Floats,
     exponent: Longs,
     outside: Floats,
-    scratch: Floats,
+    scratch: Floats2,
     rules: Floats,
     words: Floats,
     roots: Floats,

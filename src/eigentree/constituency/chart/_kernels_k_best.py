@@ -16,12 +16,11 @@ whose children are swapped on the way.  All heaps and lists are links between ro
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-from eigentree._core.jit import kernel
+from eigentree._core.jit import inner_kernel, kernel
 from eigentree.constituency.chart.arrays import KBestRows
 from eigentree.constituency.chart.forest import Forest
-from eigentree.types import Floats, Ints, Longs
+from eigentree.types import Flags, Floats, Ints, Ints2, Longs
 
 # Two primes below 2^31, so that products of residues fit into 63 bits, and a base for each.
 PRIMES = (2147483647, 2147483629)
@@ -32,7 +31,7 @@ NOTHING = -1
 NOT_BEGUN = -2
 
 
-@kernel
+@inner_kernel
 def join(left: Longs, right: Longs, out: Longs) -> None:
     """The fingerprint of two adjacent trees, or sequences of trees.
 
@@ -46,7 +45,7 @@ def join(left: Longs, right: Longs, out: Longs) -> None:
         out[2 + which] = left[2 + which] * right[2 + which] % prime
 
 
-@kernel
+@inner_kernel
 def enclose(letter: int, out: Longs) -> None:
     """Turn the fingerprint of the contents of a phrase or word into that of the phrase or word."""
     for which in range(2):
@@ -56,7 +55,7 @@ def enclose(letter: int, out: Longs) -> None:
         out[2 + which] = out[2 + which] * base % prime * base % prime
 
 
-@kernel
+@inner_kernel
 def fingerprint(forest: Forest, letter: Longs, row: int, rows: KBestRows) -> None:
     """Compute the fingerprint of a row from those of its children.
 
@@ -66,7 +65,8 @@ def fingerprint(forest: Forest, letter: Longs, row: int, rows: KBestRows) -> Non
     out = rows.trace[row]
     item = rows.item[row]
     if item == len(forest.item_symbol):
-        out[:] = rows.trace[rows.left[row]]
+        for at in range(len(out)):
+            out[at] = rows.trace[rows.left[row], at]
         top = rows.item[rows.left[row]]
         # A root item with an intermediate symbol counts as a phrase.
         if letter[top] < 0:
@@ -110,8 +110,8 @@ def begin(
         fingerprint(forest, letter, item, rows)
 
 
-@kernel
-def merge(value: Floats, link: Ints, one: int, other: int) -> int:
+@inner_kernel
+def merge(value: Floats, link: Ints2, one: int, other: int) -> int:
     """Merge two heaps, given by their tops; returns the top of the result."""
     if one < 0 or other < 0:
         return max(one, other)
@@ -130,7 +130,7 @@ def merge(value: Floats, link: Ints, one: int, other: int) -> int:
         one = below
 
 
-@kernel
+@inner_kernel
 def push(
     gain: float, max_value: float, item: int, edge: int, left: int, right: int,
     rows: KBestRows, n_rows: int, heap: Ints,
@@ -154,7 +154,7 @@ def push(
     return n_rows + 1
 
 
-@kernel
+@inner_kernel
 def is_new(rows: KBestRows, row: int, slots: Ints) -> bool:
     """Whether the row's fingerprint is new for its item; if so, the row is entered in the table.
 
@@ -290,7 +290,7 @@ def find(
     return True
 
 
-@kernel
+@inner_kernel
 def needs_next(rows: KBestRows, row: int, heap: Ints, pending: Ints) -> bool:
     """Whether the next best row of the same item is unknown and may exist."""
     item = rows.item[row]
@@ -298,7 +298,7 @@ def needs_next(rows: KBestRows, row: int, heap: Ints, pending: Ints) -> bool:
 
 
 @kernel
-def mark(rows: KBestRows, root: int, k: int, tops: Ints, used: NDArray[np.bool_]) -> None:
+def mark(rows: KBestRows, root: int, k: int, tops: Ints, used: Flags) -> None:
     """Mark all rows that are used in the first k derivations of the root.
 
     ``tops`` receives the row of each derivation.

@@ -31,7 +31,7 @@ import math
 
 import numpy as np
 
-from eigentree._core.jit import kernel
+from eigentree._core.jit import inner_kernel, kernel
 from eigentree.constituency.chart._kernels_spans import span_number
 from eigentree.constituency.chart.arrays import EMPTY, Leaves, Permitted, PruningChart
 from eigentree.constituency.grammar.arrays import RuleIndex
@@ -43,7 +43,25 @@ SMALLEST = 2.0**-600
 LOWEST_SHIFT = -1000
 
 
-@kernel
+@inner_kernel
+def sort(numbers: Ints, count: int) -> None:
+    """Sort the first numbers of an array, by Shell's method.
+
+    The sort of arrays in numba takes as long to compile as all of a pass.
+    """
+    gap = count // 2
+    while gap > 0:
+        for last in range(gap, count):
+            number = numbers[last]
+            at = last
+            while at >= gap and numbers[at - gap] > number:
+                numbers[at] = numbers[at - gap]
+                at -= gap
+            numbers[at] = number
+        gap = 1 if gap == 2 else gap * 5 // 11
+
+
+@inner_kernel
 def add_rules(
     index: RuleIndex,
     parent: Ints,
@@ -66,7 +84,7 @@ def add_rules(
     return n_listed
 
 
-@kernel
+@inner_kernel
 def finish_span(
     n_words: int,
     index: RuleIndex,
@@ -136,7 +154,7 @@ def finish_span(
     return True
 
 
-@kernel
+@inner_kernel
 def split_scales(chart: PruningChart, start: int, end: int, reference: int, scales: Floats) -> None:
     """The powers of two that bring the products at each split point to one exponent."""
     for k in range(start + 1, end):
@@ -175,7 +193,7 @@ def inside_pass(
             listed[leaf] = leaves.symbol[leaves.start[i] + leaf]
             value[listed[leaf]] = leaves.weight[leaves.start[i] + leaf]
         # Sorted, so that the order of candidates does not affect results.
-        listed[:n_listed].sort()
+        sort(listed, n_listed)
         if not finish_span(
             n_words, index, chart, i, i + 1, listed[:n_listed], value, 0, prior, 0.0, permitted
         ):
@@ -228,7 +246,7 @@ def inside_pass(
                         n_listed = add_rules(
                             index, parent, probability, p, total, value, listed, n_listed
                         )
-            listed[:n_listed].sort()
+            sort(listed, n_listed)
             # No beam over the whole sentence: only some of its symbols can be the root.
             min_merit = beam if width < n_words else 0.0
             if not finish_span(
@@ -239,7 +257,7 @@ def inside_pass(
     return True
 
 
-@kernel
+@inner_kernel
 def item_marginal(chart: PruningChart, start: int, end: int, symbol: int) -> float:
     """Marginal of a symbol over a span, once both passes are done."""
     left, right = chart.left_row[start, symbol] + end, chart.right_row[end, symbol] + start

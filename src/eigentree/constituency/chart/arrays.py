@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eigentree.constituency.grammar.arrays import LexicalCandidates, RuleIndex
-from eigentree.types import Flags, Floats, Ints, Longs
+from eigentree.types import Flags, Flags2, Floats, Floats2, Ints, Ints2, Ints3, Longs, Longs2
 
 # The exponent of a span without items.
 EMPTY = -(1 << 30)
@@ -51,13 +51,13 @@ class PruningChart(NamedTuple):
 
     inside: Floats
     outside: Floats
-    left_row: Ints
-    right_row: Ints
-    left_range: Ints
-    right_range: Ints
-    starters: Ints
+    left_row: Ints2
+    right_row: Ints2
+    left_range: Ints3
+    right_range: Ints3
+    starters: Ints2
     n_starters: Ints
-    exponent: Ints
+    exponent: Ints2
     live: Ints
     live_start: Ints
     n_live: Ints
@@ -112,7 +112,7 @@ class Permitted(NamedTuple):
     """
 
     row: Ints
-    symbols: Flags
+    symbols: Flags2
 
     @classmethod
     def everything(cls, n_words: int, n_symbols: int) -> Permitted:
@@ -224,13 +224,13 @@ class PrefixChart(NamedTuple):
         Product of each live vector with the symbol's mean.
     """
 
-    word: Floats
-    inside: Floats
+    word: Floats2
+    inside: Floats2
     exponent: Longs
-    is_live: Flags
-    live: Ints
+    is_live: Flags2
+    live: Ints2
     n_live: Ints
-    of_mean: Floats
+    of_mean: Floats2
 
 
 class Matrix(NamedTuple):
@@ -244,7 +244,7 @@ class Matrix(NamedTuple):
     value : axes (entries)
     """
 
-    full: Floats
+    full: Floats2
     row: NDArray[np.uint32]
     column: NDArray[np.uint32]
     value: Floats
@@ -272,8 +272,8 @@ class KBestRows(NamedTuple):
     edge: Ints
     left: Ints
     right: Ints
-    link: Ints
-    trace: Longs
+    link: Ints2
+    trace: Longs2
 
     @classmethod
     def empty(cls, n_rows: int) -> KBestRows:

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from eigentree._core.jit import kernel
-from eigentree.types import Floats, Ints
+from eigentree._core.jit import inner_kernel, kernel
+from eigentree.types import Floats, Floats3, Ints, Ints3
 
 
-@kernel
+@inner_kernel
 def place_of(value: float, values: Floats, count: int) -> int:
     """The position of a value in a decreasing row of `count` values, after equal ones."""
     place = count
@@ -28,7 +28,7 @@ def place_of(value: float, values: Floats, count: int) -> int:
     return place
 
 
-@kernel
+@inner_kernel
 def insert(place: int, value: float, values: Floats, count: int) -> int:
     """Insert a value at a position, dropping the last of a full row; returns the new count."""
     last = min(count, len(values) - 1)
@@ -38,7 +38,7 @@ def insert(place: int, value: float, values: Floats, count: int) -> int:
     return last + 1
 
 
-@kernel
+@inner_kernel
 def shift(place: int, number: int, numbers: Ints, count: int) -> None:
     """Insert a number parallel to a value; `count` is the new number of values."""
     for at in range(count - 1, place, -1):
@@ -48,18 +48,18 @@ def shift(place: int, number: int, numbers: Ints, count: int) -> None:
 
 @kernel
 def best_trees(
-    first: Ints,
+    first: Ints3,
     gain: Floats,
-    element: Floats,
-    element_chain: Ints,
-    element_rank: Ints,
-    sequence: Floats,
-    sequence_rank: Ints,
-    many: Floats,
-    many_split: Ints,
-    many_element: Ints,
-    many_sequence: Ints,
-    counts: Ints,
+    element: Floats3,
+    element_chain: Ints3,
+    element_rank: Ints3,
+    sequence: Floats3,
+    sequence_rank: Ints3,
+    many: Floats3,
+    many_split: Ints3,
+    many_element: Ints3,
+    many_sequence: Ints3,
+    counts: Ints3,
 ) -> None:
     """Fill the tables of the K best elements, sequences and manys over each span.
 
@@ -123,12 +123,12 @@ def best_trees(
 @kernel
 def chains_of_tree(
     rank: int,
-    element_chain: Ints,
-    element_rank: Ints,
-    sequence_rank: Ints,
-    many_split: Ints,
-    many_element: Ints,
-    many_sequence: Ints,
+    element_chain: Ints3,
+    element_rank: Ints3,
+    sequence_rank: Ints3,
+    many_split: Ints3,
+    many_element: Ints3,
+    many_sequence: Ints3,
     chains: Ints,
 ) -> int:
     """Write the chains of the sentence's element of a rank, children first, left to right.

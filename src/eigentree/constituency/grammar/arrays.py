@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from eigentree.types import Floats, Ints, Longs
+from eigentree.types import Codes, Codes2, Floats, Ints, Ints2, Longs, Longs2
 
 
 class LexicalCandidates(NamedTuple):
@@ -70,7 +69,7 @@ class RuleIndex(NamedTuple):
     pair_left: Ints
     row: Ints
     column: Ints
-    pair_of: Ints
+    pair_of: Ints2
 
     @classmethod
     def of(
@@ -170,11 +169,11 @@ class LatentParameters(NamedTuple):
     """
 
     state_start: Longs
-    rule_symbols: Ints
+    rule_symbols: Ints2
     dense_start: Longs
     dense: Floats
     n_samples: Ints
-    sample_start: Longs
+    sample_start: Longs2
     samples: Floats
     ratio: Floats
     smoothing: Floats
@@ -184,10 +183,10 @@ class LatentParameters(NamedTuple):
     lexical: Floats
     unseen_word: Floats
     root: Floats
-    triples: NDArray[np.uint16] = np.zeros((0, 3), dtype=np.uint16)
+    triples: Codes2 = np.zeros((0, 3), dtype=np.uint16)
     uses: Floats = np.zeros(0)
     word_use_start: Longs = np.zeros(0, dtype=np.int64)
-    word_state: NDArray[np.uint16] = np.zeros(0, dtype=np.uint16)
+    word_state: Codes = np.zeros(0, dtype=np.uint16)
     word_uses: Floats = np.zeros(0)
     lean: Floats = np.zeros(0)
     state_share: Floats = np.zeros(0)

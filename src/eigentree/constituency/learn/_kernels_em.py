@@ -17,9 +17,9 @@ from __future__ import annotations
 
 import math
 
-from eigentree._core.jit import kernel
+from eigentree._core.jit import inner_kernel, kernel
 from eigentree.constituency.learn.em_arrays import Layout, Skeletons, Values
-from eigentree.types import Floats, Ints
+from eigentree.types import Floats, Floats2, Ints
 
 
 @kernel
@@ -32,7 +32,7 @@ def inside_pass(
     inside: Floats,
     exponent: Ints,
     scale: Floats,
-    scratch: Floats,
+    scratch: Floats2,
 ) -> None:
     """Fill inside vectors, their exponents and scales, for batches ``first`` to ``last``."""
     for batch in range(first, last):
@@ -59,7 +59,7 @@ def inside_pass(
                 exponent[each] += exponent[trees.left[each]] + exponent[trees.right[each]]
 
 
-@kernel
+@inner_kernel
 def inside_words(
     trees: Skeletons, layout: Layout, values: Values, node: int, end: int, inside: Floats
 ) -> None:
@@ -71,7 +71,7 @@ def inside_words(
             out[h] = values.words[first + h]
 
 
-@kernel
+@inner_kernel
 def outer(trees: Skeletons, node: int, inside: Floats, product: Floats) -> None:
     """The product x y' of the children's inside vectors."""
     left, right = trees.left[node], trees.right[node]
@@ -83,14 +83,14 @@ def outer(trees: Skeletons, node: int, inside: Floats, product: Floats) -> None:
             row[j] = x[i] * y[j]
 
 
-@kernel
+@inner_kernel
 def inside_one(
     trees: Skeletons,
     layout: Layout,
     values: Values,
     node: int,
     inside: Floats,
-    scratch: Floats,
+    scratch: Floats2,
 ) -> None:
     """Fill the inside vector of one inner node."""
     rule = trees.rule[node]
@@ -107,14 +107,14 @@ def inside_one(
         out[h] = total
 
 
-@kernel
+@inner_kernel
 def inside_four(
     trees: Skeletons,
     layout: Layout,
     values: Values,
     node: int,
     inside: Floats,
-    scratch: Floats,
+    scratch: Floats2,
 ) -> None:
     """Fill the inside vectors of four nodes of one rule, reading its tensor once."""
     rule = trees.rule[node]
@@ -151,7 +151,7 @@ def outside_pass(
     scale: Floats,
     outside: Floats,
     log_value: Floats,
-    scratch: Floats,
+    scratch: Floats2,
 ) -> None:
     """Fill outside vectors, and the logarithm of each tree's probability.
 
@@ -175,7 +175,7 @@ def outside_pass(
             outside_one(trees, layout, values, node, inside, outside, scratch)
 
 
-@kernel
+@inner_kernel
 def outside_root(
     trees: Skeletons,
     layout: Layout,
@@ -199,7 +199,7 @@ def outside_root(
     log_value[trees.tree[node]] = logarithm + exponent[node] * math.log(2.0)
 
 
-@kernel
+@inner_kernel
 def outside_one(
     trees: Skeletons,
     layout: Layout,
@@ -207,7 +207,7 @@ def outside_one(
     node: int,
     inside: Floats,
     outside: Floats,
-    scratch: Floats,
+    scratch: Floats2,
 ) -> None:
     """Fill the outside vectors of the children of one inner node."""
     rule = trees.rule[node]
@@ -225,7 +225,7 @@ def outside_one(
     hand_down(trees, node, inside, outside, matrix)
 
 
-@kernel
+@inner_kernel
 def outside_four(
     trees: Skeletons,
     layout: Layout,
@@ -233,7 +233,7 @@ def outside_four(
     node: int,
     inside: Floats,
     outside: Floats,
-    scratch: Floats,
+    scratch: Floats2,
 ) -> None:
     """Fill the outside vectors below four nodes of one rule, reading its tensor once."""
     rule = trees.rule[node]
@@ -258,7 +258,7 @@ def outside_four(
         hand_down(trees, node + each, inside, outside, scratch[each])
 
 
-@kernel
+@inner_kernel
 def hand_down(trees: Skeletons, node: int, inside: Floats, outside: Floats, matrix: Floats) -> None:
     """Outside vectors of the children from z T."""
     left, right = trees.left[node], trees.right[node]
@@ -287,7 +287,7 @@ def count_rules(
     inside: Floats,
     outside: Floats,
     counts: Floats,
-    scratch: Floats,
+    scratch: Floats2,
 ) -> None:
     """Expected counts of rules ``first`` to ``last``, with their states."""
     for rule in range(first, last):

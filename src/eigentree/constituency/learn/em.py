@@ -274,9 +274,7 @@ def _compile(trees: Skeletons, layout: Layout) -> None:
     """Call every kernel on empty ranges, so that compilation time is not part of an iteration."""
     values = Values.empty(layout)
     trees = Skeletons._make(column[:0] for column in trees)
-    # A table without rows would have another memory order, and be compiled for another type.
-    symbols = layout.rule_symbols
-    layout = Layout._make(column[:0] for column in layout)._replace(rule_symbols=symbols)
+    layout = Layout._make(column[:0] for column in layout)
     values = Values._make(numbers[:0] for numbers in values)
     numbers, exponents, scratch = np.zeros(0), np.zeros(0, dtype=np.int32), np.zeros((0, 0))
     kernels.inside_pass(trees, layout, values, 0, 0, numbers, exponents, numbers, scratch)

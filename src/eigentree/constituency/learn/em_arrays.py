@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from eigentree.types import Floats, Ints, Longs
+from eigentree.types import Floats, Ints, Ints2, Longs
 
 
 class Skeletons(NamedTuple):
@@ -69,7 +69,7 @@ class Layout(NamedTuple):
     """
 
     state_start: Longs
-    rule_symbols: Ints
+    rule_symbols: Ints2
     rule_start: Longs
     child_states: Longs
     node_start: Longs

@@ -61,7 +61,7 @@ def lay_out(examples: Examples, backbone: PCFG, n_states: Ints) -> tuple[Skeleto
     n_symbols, roots = len(examples.symbols), examples.parent < 0
     layout = Layout(
         _starts(n_states),
-        examples.rules,
+        np.ascontiguousarray(examples.rules),
         _starts(states.prod(axis=1)),
         states[:, 1] * states[:, 2],
         np.searchsorted(rule[by_rule], np.arange(n_rules + 1)),

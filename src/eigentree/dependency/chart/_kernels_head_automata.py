@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import math
 
-from eigentree._core.jit import kernel
+from eigentree._core.jit import inner_kernel, kernel
 from eigentree.dependency.chart.arrays import BestHeads, HeadChart, HeadOutside, SentenceAutomata
-from eigentree.types import Flags, Floats, Longs
+from eigentree.types import Flags2, Floats, Floats2, Longs, Longs2
 
 ZERO = -(1 << 40)
 # A sum of a few exponents is below this if one of them is ZERO, and above it otherwise.
@@ -24,7 +24,7 @@ STEP = 2.0**-256
 LARGE, SMALL = 2.0**128, 2.0**-128
 
 
-@kernel
+@inner_kernel
 def common_scale(first: Longs, second: Longs, scale: Floats) -> int:
     """Set the scales that bring products to their largest exponent, which is returned."""
     highest, lowest = 2 * ZERO, -2 * ZERO
@@ -49,14 +49,14 @@ def common_scale(first: Longs, second: Longs, scale: Floats) -> int:
     return highest
 
 
-@kernel
+@inner_kernel
 def weigh(scale: Floats, by: Floats) -> None:
     """Multiply a vector by another, element by element."""
     for k in range(len(by)):
         scale[k] *= by[k]
 
 
-@kernel
+@inner_kernel
 def dot(left: Floats, right: Floats) -> float:
     """Scalar product, over the length of the right vector."""
     total = 0.0
@@ -65,7 +65,7 @@ def dot(left: Floats, right: Floats) -> float:
     return total
 
 
-@kernel
+@inner_kernel
 def normalise(vector: Floats, n: int) -> int:
     """Scale a vector to a range that is safe to multiply; returns the exponent removed."""
     largest = 0.0
@@ -90,8 +90,8 @@ def normalise(vector: Floats, n: int) -> int:
     return exponent
 
 
-@kernel
-def is_zero_anyway(matrix: Floats, before: Floats, after: Floats, n_to: int, n: int) -> bool:
+@inner_kernel
+def is_zero_anyway(matrix: Floats2, before: Floats, after: Floats, n_to: int, n: int) -> bool:
     """Whether a product is zero because each term is, not because terms cancel."""
     is_empty = True
     for s in range(n):
@@ -106,7 +106,7 @@ def is_zero_anyway(matrix: Floats, before: Floats, after: Floats, n_to: int, n: 
     return True
 
 
-@kernel
+@inner_kernel
 def close_half(
     half: Floats,
     finals: Floats,
@@ -114,10 +114,10 @@ def close_half(
     exponent: int,
     head: int,
     edge: int,
-    closed: Floats,
-    closed_at: Floats,
-    closed_exponent: Longs,
-    closed_exponent_at: Longs,
+    closed: Floats2,
+    closed_at: Floats2,
+    closed_exponent: Longs2,
+    closed_exponent_at: Longs2,
 ) -> None:
     """Compute the closed half of a head at an edge, with its stopping weight."""
     total, meets, is_empty = 0.0, False, True
@@ -133,10 +133,10 @@ def close_half(
     closed_exponent_at[edge, head] = exponent
 
 
-@kernel
+@inner_kernel
 def inside_halves(
     sentence: SentenceAutomata,
-    allowed: Flags,
+    allowed: Flags2,
     first: int,
     chart: HeadChart,
     scale: Floats,
@@ -216,7 +216,7 @@ def inside_halves(
                     )  # fmt: skip
 
 
-@kernel
+@inner_kernel
 def root_weight(sentence: SentenceAutomata, modifier: int) -> float:
     """The weight of one modifier as the root's only one."""
     automaton = sentence.automaton_of[0, 1]
@@ -230,7 +230,7 @@ def root_weight(sentence: SentenceAutomata, modifier: int) -> float:
     return total
 
 
-@kernel
+@inner_kernel
 def share(
     above: float, scale: Floats, first: Floats, second: Floats, to_first: Floats, to_second: Floats
 ) -> None:
@@ -241,14 +241,14 @@ def share(
         to_second[k] += weight * first[k]
 
 
-@kernel
+@inner_kernel
 def outside_halves(
     sentence: SentenceAutomata,
     first: int,
     chart: HeadChart,
     outside: HeadOutside,
     scale: Floats,
-    marginal: Floats,
+    marginal: Floats2,
 ) -> None:
     """Fill the marginals of arcs, from derivatives that are zero except at the top."""
     final, operators = sentence.final, sentence.operators
@@ -309,14 +309,14 @@ def outside_halves(
 @kernel
 def head_marginals(
     sentence: SentenceAutomata,
-    allowed: Flags,
+    allowed: Flags2,
     multi_root: bool,
     chart: HeadChart,
     outside: HeadOutside,
     scale: Floats,
     before: Floats,
     after: Floats,
-    marginal: Floats,
+    marginal: Floats2,
 ) -> tuple[float, int]:
     """Fill the marginals of arcs; returns the sentence's value and its exponent of 2^256.
 
@@ -357,7 +357,7 @@ def head_marginals(
     return value, exponent
 
 
-@kernel
+@inner_kernel
 def close_best(sentence: SentenceAutomata, best: BestHeads, head: int, edge: int) -> None:
     """Update the best closed half of a head up to an edge: its automaton stops."""
     automaton = sentence.automaton_of[head, 1 if edge > head else 0]
@@ -369,7 +369,7 @@ def close_best(sentence: SentenceAutomata, best: BestHeads, head: int, edge: int
             best.last_state[head, edge] = s
 
 
-@kernel
+@inner_kernel
 def attach_best(
     sentence: SentenceAutomata,
     best: BestHeads,
@@ -403,7 +403,7 @@ def attach_best(
                 best.meeting[head, to, modifier] = meeting[j]
 
 
-@kernel
+@inner_kernel
 def extend_best(sentence: SentenceAutomata, best: BestHeads, head: int, edge: int) -> None:
     """Update the best half of a head up to an edge, by where its outermost modifier is."""
     first, last = (head + 1, edge) if edge > head else (edge, head)
@@ -419,10 +419,10 @@ def extend_best(sentence: SentenceAutomata, best: BestHeads, head: int, edge: in
     close_best(sentence, best, head, edge)
 
 
-@kernel
+@inner_kernel
 def best_halves(
     sentence: SentenceAutomata,
-    allowed: Flags,
+    allowed: Flags2,
     first: int,
     best: BestHeads,
     before: Floats,
@@ -448,12 +448,12 @@ def best_halves(
 @kernel
 def best_heads(
     sentence: SentenceAutomata,
-    allowed: Flags,
+    allowed: Flags2,
     multi_root: bool,
     best: BestHeads,
     before: Floats,
     meeting: Longs,
-    stack: Longs,
+    stack: Longs2,
     heads: Longs,
 ) -> float:
     """Write the head of each token in the best tree; returns its value, minus infinity without one.

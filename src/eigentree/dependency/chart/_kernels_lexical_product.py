@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from eigentree._core.jit import kernel
-from eigentree.types import Floats, Longs
+from eigentree.types import Floats3, Floats4, Longs, Longs2
 
 
 @kernel
 def fill_products(
-    operators: Floats,
+    operators: Floats3,
     n_states: Longs,
-    automaton_of: Longs,
-    operator_of: Longs,
-    step: Floats,
-    products: Floats,
+    automaton_of: Longs2,
+    operator_of: Longs2,
+    step: Floats3,
+    products: Floats4,
 ) -> None:
     """Fill the operators of products, one block of rows each.
 

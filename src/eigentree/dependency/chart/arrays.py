@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from eigentree.types import Floats, Longs
+from eigentree.types import Floats2, Floats3, Longs, Longs2, Longs3
 
 
 class SentenceAutomata(NamedTuple):
@@ -30,12 +30,12 @@ class SentenceAutomata(NamedTuple):
         B: the states of each automaton are divided into so many blocks of equal size.
     """
 
-    initial: Floats
-    final: Floats
-    operators: Floats
+    initial: Floats2
+    final: Floats2
+    operators: Floats3
     n_states: Longs
-    automaton_of: Longs
-    operator_of: Longs
+    automaton_of: Longs2
+    operator_of: Longs2
     block_of: Longs
     n_blocks: int = 1
 
@@ -54,14 +54,14 @@ class HeadChart(NamedTuple):
     arc_exponent : int64, axes (N + 1, N + 1)
     """
 
-    half: Floats
-    half_exponent: Longs
-    closed: Floats
-    closed_at: Floats
-    closed_exponent: Longs
-    closed_exponent_at: Longs
-    arc: Floats
-    arc_exponent: Longs
+    half: Floats3
+    half_exponent: Longs2
+    closed: Floats2
+    closed_at: Floats2
+    closed_exponent: Longs2
+    closed_exponent_at: Longs2
+    arc: Floats3
+    arc_exponent: Longs2
 
 
 class HeadOutside(NamedTuple):
@@ -70,10 +70,10 @@ class HeadOutside(NamedTuple):
     Those for closed halves are the sum of two parts, accumulated in either order of axes.
     """
 
-    half: Floats
-    closed: Floats
-    closed_at: Floats
-    arc: Floats
+    half: Floats3
+    closed: Floats2
+    closed_at: Floats2
+    arc: Floats3
 
 
 class BestHeads(NamedTuple):
@@ -92,11 +92,11 @@ class BestHeads(NamedTuple):
         The edge between the halves of head and modifier, and the state of the former.
     """
 
-    half: Floats
-    closed: Floats
-    closed_at: Floats
-    arc: Floats
-    outermost: Longs
-    last_state: Longs
-    meeting: Longs
-    state_before: Longs
+    half: Floats3
+    closed: Floats2
+    closed_at: Floats2
+    arc: Floats3
+    outermost: Longs3
+    last_state: Longs2
+    meeting: Longs3
+    state_before: Longs3

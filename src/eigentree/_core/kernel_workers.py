@@ -1,0 +1,93 @@
+"""Processes that compile kernels side by side."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+
+from eigentree._core.processes import CACHE_REPORTED
+
+# Set in the environment of the workers, which compile by themselves.
+IS_WORKER = "EIGENTREE_COMPILES"
+# Seconds between two looks at the workers.
+_BETWEEN = 0.05
+_ENTRY = "import sys; sys.path[:] = {path!r}; from eigentree._core.jit import work; work()"
+
+
+def compile_in_workers(kernels: Sequence[str], advance: Callable[[int], object]) -> None:
+    """Compile kernels, as many at a time as there are processors.
+
+    What fails is left to the process that needs the kernel.
+
+    Parameters
+    ----------
+    kernels
+        Full names, at least one; those that take long first.
+    advance
+        Called with the number of kernels that have been compiled since the call before.
+    """
+    waiting: SimpleQueue[str] = SimpleQueue()
+    for each in kernels:
+        waiting.put(each)
+    done: list[str] = []
+    n_reported = 0
+    workers = [_Worker(waiting, done) for _ in range(min(_processors(), len(kernels)))]
+    try:
+        while any(worker.is_alive() for worker in workers) or n_reported < len(done):
+            time.sleep(_BETWEEN)
+            n_new = len(done) - n_reported
+            if n_new:
+                advance(n_new)
+                n_reported += n_new
+    finally:
+        for worker in workers:
+            worker.stop()
+
+
+def _processors() -> int:
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class _Worker(threading.Thread):
+    """A process that compiles kernels one after another, and the thread that feeds it."""
+
+    def __init__(self, waiting: SimpleQueue[str], done: list[str]) -> None:
+        super().__init__(daemon=True)
+        self._waiting = waiting
+        self._done = done
+        self._process: subprocess.Popen[str] | None = None
+        with suppress(OSError, ValueError):  # a program without an interpreter of its own
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _ENTRY.format(path=sys.path)],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                text=True, env={**os.environ, IS_WORKER: "1", CACHE_REPORTED: "1"},
+            )  # fmt: skip
+            self.start()
+
+    def run(self) -> None:
+        process = self._process
+        assert process is not None
+        assert process.stdin is not None
+        assert process.stdout is not None
+        with suppress(Empty, OSError, ValueError), process.stdin as to, process.stdout as answers:
+            while True:
+                name = self._waiting.get_nowait()
+                to.write(f"{name}\n")
+                to.flush()
+                if not answers.readline():
+                    return
+                self._done.append(name)
+
+    def stop(self) -> None:
+        """End the process, if it has not ended."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
