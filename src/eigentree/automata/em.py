@@ -41,7 +41,6 @@ from typing import Any, Literal
 import numpy as np
 
 from eigentree._core.random import generator
-from eigentree._core.shapes import check_shapes, check_types
 from eigentree.automata import _kernels_em as kernels
 from eigentree.automata.arrays import Automata, AutomataCounts, PrefixTree
 from eigentree.automata.counting import PRIOR, check_prior, count_one_state
@@ -49,7 +48,7 @@ from eigentree.automata.model import OperatorModel, mixture
 from eigentree.automata.prefix_tree import N_PARTS, build_prefix_tree
 from eigentree.automata.sequences import Sequences
 from eigentree.automata.spectral import OperatorOptions, assemble, count_substrings, decompose
-from eigentree.errors import GrammarError, ModelFileError, SettingsError, ShapeError, check_range
+from eigentree.errors import GrammarError, SettingsError, check_range
 from eigentree.learning import em_checkpoint
 from eigentree.learning.em_loop import (
     EVEN_SHARE,
@@ -284,8 +283,10 @@ def learn_automata(
     settings["data"] = digest(*groups)
     resumed = None
     if checkpoint is not None and checkpoint.exists():
-        sizes = {"automata": len(groups), "n": options.states, "rows": len(tree.row_automaton)}
-        resumed = _open_run(checkpoint, settings, sizes)
+        n, n_rows = options.states, len(tree.row_automaton)
+        ends = (len(groups), n)
+        shapes = {"initial": ends, "final": ends, "operators": (n_rows, n, n)}
+        resumed = _open_run(checkpoint, settings, shapes)
 
     with ThreadPoolExecutor(jobs) as threads, one_thread():
         return run_em(
@@ -547,9 +548,9 @@ def _save_run(path: Path, settings: Mapping[str, Any], run: EMRun[Automata, Auto
 
 
 def _open_run(
-    path: Path, settings: Mapping[str, Any], sizes: Mapping[str, int]
+    path: Path, settings: Mapping[str, Any], shapes: Mapping[str, tuple[int, ...]]
 ) -> EMRun[Automata, Automata]:
-    """Read the checkpoint of a run with the same settings and sizes of arrays."""
+    """Read the checkpoint of a run with the same settings and shapes of arrays."""
     names = Automata._fields
     stored = em_checkpoint.open_checkpoint(path, KIND, settings, values=names, best=names)
     difference = None
@@ -558,14 +559,8 @@ def _open_run(
             name, f"{name} {stored.settings[name]}, not {settings[name]}"
         )
     em_checkpoint.check_run(path, difference)
-    # Kernels do not check what they read.
-    axes = {"initial": "automata n", "final": "automata n", "operators": "rows n n"}
     for arrays in (stored.values, *([stored.best] if stored.best else [])):
-        try:
-            check_types("values", {name: (array, np.float64) for name, array in arrays.items()})
-            check_shapes("values", {name: (arrays[name], axes[name]) for name in axes}, **sizes)
-        except ShapeError as error:
-            raise ModelFileError(f"{path}: is not a complete checkpoint: {error}") from error
+        em_checkpoint.check_arrays(path, arrays, shapes)
     best = {name: np.array(array) for name, array in stored.best.items()}
     return EMRun(
         Automata(**stored.values), stored.record, Automata(**best) if best else None, stored.best_at

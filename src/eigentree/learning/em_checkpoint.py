@@ -119,6 +119,30 @@ def check_run(path: Path, difference: str | None) -> None:
         )
 
 
+def check_arrays(path: Path, arrays: Arrays, shapes: Mapping[str, tuple[int, ...]]) -> None:
+    """Refuse arrays of a checkpoint that kernels can't use, as these check nothing themselves.
+
+    Parameters
+    ----------
+    path
+    arrays
+        By name, of double precision.
+    shapes
+        By the same names.
+
+    Raises
+    ------
+    ModelFileError
+    """
+    for name, shape in shapes.items():
+        array = arrays[name]
+        if array.shape != shape or array.dtype != np.float64:
+            raise ModelFileError(
+                f"{path}: is not a complete checkpoint: {name} has shape {array.shape} and type "
+                f"{array.dtype}, not {shape} and float64"
+            )
+
+
 def n_done(path: Path, kind: str) -> int:
     """How many iterations a checkpoint has; 0 when there is none.
 

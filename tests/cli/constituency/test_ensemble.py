@@ -5,9 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
-import selectors
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -23,11 +21,11 @@ from eigentree.evaluation.parseval import score
 from eigentree.evaluation.settings import EVALB_COLLINS
 from eigentree.treebank.io.brackets import format_tree, parse_tree
 from eigentree.treebank.reader import read_treebank
+from tests.cli.constituency.samples import answers_one_by_one
 from tests.demo import HELD_OUT, TREEBANK, blocks_of, demo_parser, demo_trees, run_verb
 
 pytestmark = pytest.mark.slow
 
-EIGENTREE = [sys.executable, "-c", "from eigentree.cli.app import main; main()"]
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 NET = """
 title = "Small"
@@ -428,25 +426,8 @@ def test_long_sentences_are_parsed_in_pieces(trained, tmp_path):
 @pytest.mark.slow
 def test_a_slow_pipe_is_not_waited_for(trained, texts):
     lines = texts.read_text("utf-8").split("\n")[:3]
-    with subprocess.Popen(
-        [*EIGENTREE, "parse", "-m", str(trained.folder), "-q"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        waiting = selectors.DefaultSelector()
-        waiting.register(process.stdout, selectors.EVENT_READ)
-        for text in lines:
-            process.stdin.write(f"{text}\n".encode())
-            process.stdin.flush()
-            answered = waiting.select(timeout=120)
-            if not answered:
-                process.kill()
-            assert answered
-            assert parse_tree(process.stdout.readline().decode()).words() == text.split()
-        process.stdin.close()
-        assert process.wait(timeout=60) == 0
+    answers = answers_one_by_one(trained.folder, lines)
+    assert [parse_tree(line).words() for line in answers] == [text.split() for text in lines]
 
 
 def test_lots_are_as_large_as_can_be():

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
-import selectors
 import signal
 import subprocess
-import sys
 
 import pytest
 
 from eigentree.constituency.parser import ConstituencyParser
 from eigentree.treebank.io.brackets import parse_tree
-from tests.cli.constituency.samples import SENTENCES, TREES
+from tests.cli.constituency.samples import EIGENTREE, SENTENCES, TREES, answers_one_by_one
 from tests.demo import run_verb
-
-EIGENTREE = [sys.executable, "-c", "from eigentree.cli.app import main; main()"]
 
 
 def die(_lot: object) -> None:
@@ -34,27 +30,10 @@ def test_a_killed_worker_is_reported_in_one_sentence(model, sentences, monkeypat
 
 @pytest.mark.slow
 def test_a_line_in_a_line_out(model):
-    with subprocess.Popen(
-        [*EIGENTREE, "parse", "-m", str(model), "-q"],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    ) as process:
-        assert process.stdin is not None
-        assert process.stdout is not None
-        waiting = selectors.DefaultSelector()
-        waiting.register(process.stdout, selectors.EVENT_READ)
-        for text in SENTENCES:
-            process.stdin.write(f"{text}\n".encode())
-            process.stdin.flush()
-            # An answer must come before the next line goes in.
-            answered = waiting.select(timeout=120)
-            if not answered:
-                process.kill()
-            assert answered
-            line = process.stdout.readline().decode().rstrip("\n")
-            assert (parse_tree(line).words() if line else []) == text.split()
-        process.stdin.close()
-        assert process.wait(timeout=60) == 0
+    answers = answers_one_by_one(model, SENTENCES)
+    assert [parse_tree(line).words() if line else [] for line in answers] == [
+        text.split() for text in SENTENCES
+    ]
 
 
 @pytest.mark.slow

@@ -140,7 +140,7 @@ def test_a_run_cannot_end_where_nothing_was_kept(tmp_path, monkeypatch, judge):
         (lambda _, arrays: arrays.pop("best.dense"), "checkpoint: 'best.dense' is missing"),
         (
             lambda _, arrays: arrays.update({"values.rules": np.zeros(3)}),
-            r"its rules have shape \(3,\), not \(\d+,\)",
+            r"rules has shape \(3,\) and type float64, not \(\d+,\) and",
         ),
         (
             lambda _, arrays: arrays.update({"best.dense": np.zeros(3, dtype=np.float32)}),

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from eigentree.constituency.grammar.lpcfg import LPCFG, ROUNDED
 from eigentree.constituency.learn.em_arrays import Layout, Values
 from eigentree.constituency.learn.treebank_arrays import Examples
-from eigentree.errors import ModelFileError
 from eigentree.learning import em_checkpoint as checkpoints
 from eigentree.learning.em_checkpoint import Checkpoint
 from eigentree.learning.em_loop import EMRun
@@ -85,14 +84,11 @@ def open_run(
         path, KIND, settings, values=Values._fields, best=GRAMMAR_ARRAYS
     )
     checkpoints.check_run(path, _difference(checkpoint, settings, max_iterations))
-    values = Values(**checkpoint.values)
-    # Kernels do not check indices; grammars are checked on creation.
-    for name, array, expected in zip(Values._fields, values, Values.empty(layout), strict=True):
-        if array.shape != expected.shape or array.dtype != expected.dtype:
-            raise ModelFileError(
-                f"{path}: its {name} have shape {array.shape}, not {expected.shape}"
-            )
-    return checkpoint, values
+    expected = Values.empty(layout)._asdict()
+    # Grammars are checked on creation.
+    shapes = {name: array.shape for name, array in expected.items()}
+    checkpoints.check_arrays(path, checkpoint.values, shapes)
+    return checkpoint, Values(**checkpoint.values)
 
 
 def _difference(
