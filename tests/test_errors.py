@@ -9,6 +9,10 @@ import pytest
 import eigentree
 from eigentree._core.arguments import MAX_SAMPLES
 from eigentree.errors import SettingsError, check_range, counted
+from eigentree.treebank.io.brackets import read_brackets
+from eigentree.treebank.io.sentences import read_sentences
+from eigentree.treebank.io.text_files import OpenText
+from eigentree.treebank.io.unlabelled import read_bracketings
 
 
 def test_one_of_anything_is_singular():
@@ -71,6 +75,11 @@ def test_arguments_of_another_type_are_named(call, message):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
+        (lambda: eigentree.read_dependencies(OpenText("t", []), on_error="x"), "on_error is 'x'"),
+        (lambda: eigentree.read_dependencies(OpenText("t", []), heads="x"), "heads is 'x'; it mu"),
+        (lambda: list(read_brackets([], on_error="x")), "on_error is 'x'; it must be one of ra"),
+        (lambda: list(read_sentences([], "raw", on_error="x")), "on_error is 'x'; it must be on"),
+        (lambda: list(read_bracketings([], notation="x")), "notation is 'x'; it must be one of t"),
         (lambda: eigentree.read_treebank([], on_error="x"), "on_error is 'x'; it must be one of "),
         (lambda: eigentree.read_treebank([], format="x"), "format is 'x'; it must be one of auto"),
         (

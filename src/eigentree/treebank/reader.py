@@ -207,6 +207,8 @@ def read_trees(
         Under ``"raise"``, with file, line and what is wrong.
     """
     check_lines(lines)
+    check_choice(OnError, on_error=on_error)
+    check_choice(TreeFormat, format=format)
     text: Iterable[str] = lines
     if format == "auto":
         found = recognise(lines)

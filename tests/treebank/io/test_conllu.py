@@ -177,7 +177,7 @@ def test_the_reader_keeps_no_state_after_a_problem():
 def test_one_string_is_not_taken_for_lines():
     with pytest.raises(TypeError, match="one string"):
         next(read_conllu("1\ta"))
-    with pytest.raises(SettingsError, match="heads is 'x', which must be one of check, attach"):
+    with pytest.raises(SettingsError, match="heads is 'x'; it must be one of check, attach"):
         next(read_conllu([], heads="x"))
 
 

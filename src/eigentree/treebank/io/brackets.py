@@ -21,7 +21,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, cast
 
-from eigentree._core.arguments import check_type
+from eigentree._core.arguments import check_choice, check_type
 from eigentree._core.printable import shown
 from eigentree.errors import TreebankFormatError
 from eigentree.treebank.escaping import BACKSLASH, unescape_token
@@ -172,6 +172,7 @@ def read_brackets(
     bracket, and from there on every such line begins a tree.  Time is linear in the text.
     """
     check_lines(lines)
+    check_choice(OnError, on_error=on_error)
     rows = _NumberedRows(lines, keep=on_error == "skip")
     tree = _OpenTree(name, notice)
     labels, levels = tree.labels, tree.levels

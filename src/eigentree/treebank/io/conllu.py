@@ -21,8 +21,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
+from eigentree._core.arguments import check_choice
 from eigentree._core.printable import clipped, one_line, shown
 from eigentree.errors import SettingsError, TreebankFormatError, counted
 from eigentree.treebank.io.brackets import OnError
@@ -437,10 +438,8 @@ def read_conllu(
     one sentence.
     """
     check_lines(lines)
-    if heads not in get_args(Heads):
-        raise SettingsError(
-            f"heads is {heads!r}, which must be one of {', '.join(get_args(Heads))}"
-        )
+    check_choice(OnError, on_error=on_error)
+    check_choice(Heads, heads=heads)
     shared: dict[str, str] = {}  # one copy of each word and tag
     found = recognise(lines)
     problem = wrong_kind(found, "dependencies", name)

@@ -17,6 +17,7 @@ from functools import partial
 from numbers import Real
 from typing import Any, Literal, NamedTuple, get_args
 
+from eigentree._core.arguments import check_choice
 from eigentree._core.json_text import JsonTextError, parse_json
 from eigentree._core.printable import shown
 from eigentree.errors import SettingsError, TreebankFormatError, counted
@@ -131,6 +132,7 @@ def read_sentences(
         When `lines` is one string.
     """
     check_lines(lines)
+    check_choice(OnError, on_error=on_error)
     if form not in get_args(InputFormat):
         known = ", ".join(get_args(InputFormat))
         raise SettingsError(f"unknown input format {form!r}; expected one of {known}")

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
+from eigentree._core.arguments import check_choice
 from eigentree._core.printable import shown
 from eigentree.errors import TreebankFormatError
 from eigentree.treebank.escaping import unescape_token
@@ -98,6 +99,8 @@ def read_bracketings(
         Under ``"raise"``, with file, line and what is wrong.
     """
     check_lines(lines)
+    check_choice(OnError, on_error=on_error)
+    check_choice(Notation, notation=notation)
     if notation == "trees":
         empty_labels = tuple(empty_labels)
         for record in read_trees(lines, name=name, on_error=on_error):
