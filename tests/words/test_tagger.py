@@ -291,6 +291,6 @@ def test_features_do_not_depend_on_the_segments(monkeypatch):
         whole = tagger_module._features(words[:length])
         for longest in (1, 2, 3, 10):
             monkeypatch.setattr(tagger_module, "_MAX_SEGMENT", longest)
-            segments = list(tagger_module._segments(words[:length]))
+            segments = list(tagger_module._segments(words[:length], None))
             assert [row for _, rows in segments for row in rows] == whole
             assert [word for some, _ in segments for word in some] == words[:length]

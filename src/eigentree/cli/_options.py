@@ -79,6 +79,14 @@ DevOption = Annotated[
 TaggerOption = Annotated[
     bool, typer.Option("--tagger/--no-tagger", help="Train a tagger on the same sentences.")
 ]
+TagDictionaryOption = Annotated[
+    str | None,
+    typer.Option(
+        "--tag-dictionary",
+        metavar="FILE",
+        help="A file of words and their possible tags for the tagger: a word, a tab, its tags.",
+    ),
+]
 
 # Reading sentences ------------------------------------------------------------------------
 

@@ -21,6 +21,7 @@ from eigentree.constituency.validation import Validation
 from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.treebank.tree import Tree, with_tags
 from eigentree.types import Progress
+from eigentree.words.tag_dictionary import dictionary_for
 from eigentree.words.tagger import Tagger, jackknife
 
 
@@ -62,10 +63,13 @@ def train(
     if progress:
         progress("binary trees", 0.0)
     sentences = [(tree.words(), tree.tags()) for tree in trees]
+    dictionary = dictionary_for(options.tagger or options.jackknife, options.tag_dictionary)
     training_trees = list(trees)
     if options.jackknife:
         tags = jackknife(
-            sentences, progress=progress and (lambda done, total: progress("tags", done / total))
+            sentences,
+            dictionary=dictionary,
+            progress=progress and (lambda done, total: progress("tags", done / total)),
         )
         training_trees = [with_tags(*pair) for pair in zip(trees, tags, strict=True)]
     examples, treebank = prepare(training_trees, options.treebank)
@@ -81,7 +85,9 @@ def train(
     tagger = None
     if options.tagger:
         tagger = Tagger.train(
-            sentences, progress=progress and (lambda done, total: progress("tagger", done / total))
+            sentences,
+            dictionary=dictionary,
+            progress=progress and (lambda done, total: progress("tagger", done / total)),
         )
     description = {
         "method": options.method,

@@ -85,6 +85,9 @@ class TrainingOptions:
         Options of the trained parser.
     tagger
         Train a tagger on the same trees.
+    tag_dictionary
+        A file of words with their possible tags for the tagger, as of
+        `eigentree.words.tag_dictionary`; None for none.
     jackknife
         Train the grammar on jackknifed tags (each fold tagged by a tagger trained on the
         others), so that it sees realistic tagging errors.
@@ -101,6 +104,7 @@ class TrainingOptions:
     decomposition: DecompositionOptions | None = None
     parsing: ParserOptions = field(default_factory=ParserOptions)
     tagger: bool = True
+    tag_dictionary: str | None = None
     jackknife: bool = False
 
     def __post_init__(self) -> None:

@@ -88,6 +88,9 @@ class DependencyTrainingOptions:
         leaves them out.
     relations, tagger
         Whether to learn relations, and a tagger.
+    tag_dictionary
+        A file of words with their possible tags for the tagger, as of
+        `eigentree.words.tag_dictionary`; None for none.
     parsing
         How sentences are parsed.
     """
@@ -99,6 +102,7 @@ class DependencyTrainingOptions:
     crossing: Crossing = "lift"
     relations: bool = True
     tagger: bool = True
+    tag_dictionary: str | None = None
     parsing: DependencyOptions = field(default_factory=DependencyOptions)
 
     def __post_init__(self) -> None:

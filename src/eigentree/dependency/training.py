@@ -36,6 +36,7 @@ from eigentree.treebank.io.conllu import EMPTY, Sentence
 from eigentree.treebank.projective import projectivise
 from eigentree.treebank.tag_schemes import scheme_of, tags_of
 from eigentree.types import Progress
+from eigentree.words.tag_dictionary import dictionary_for
 from eigentree.words.tagger import Tagger
 
 Item = TypeVar("Item")
@@ -153,6 +154,7 @@ def train_dependencies(
             "every word of the trees is a root, but relations are learned from arcs between words; "
             "provide trees with such arcs, or leave relations out with --no-relations"
         )
+    dictionary = dictionary_for(options.tagger, options.tag_dictionary)
     scored = projective_trees(_spread(dev, MAX_SCORED), scheme).sentences
     report = progress or _ignore
     pairs = [(tags, heads) for _, tags, heads in trees.sentences]
@@ -197,7 +199,11 @@ def train_dependencies(
     if options.tagger:
         report("tagger", 0.0)
         tagged = [(words, tags) for words, tags, _ in trees.sentences]
-        tagger = Tagger.train(tagged, progress=lambda done, total: report("tagger", done / total))
+        tagger = Tagger.train(
+            tagged,
+            dictionary=dictionary,
+            progress=lambda done, total: report("tagger", done / total),
+        )
         parser = replace(parser, tagger=tagger)
     return replace(
         parser,

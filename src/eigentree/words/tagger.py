@@ -1,8 +1,9 @@
 """Tags for words: a conditional random field over features of the word and its neighbours.
 
 The tagger is trained on the parser's trees, so both have the same tags.  It has no knowledge of any
-language: its features are spelling, shape and neighbours, and every word, known or not, gets one of
-the tags of the training data.
+language but what a tag dictionary adds: its features are spelling, shape and neighbours, with a
+dictionary the tags that it gives to the word and its neighbours, and every word, known or not, gets
+one of the tags of the training data.
 
 With up to `MAX_CHAINED_TAGS` tags, neighbouring tags depend on each other (a linear chain).
 Training a chain is quadratic in the number of tags, so larger tag sets, whose tags largely follow
@@ -32,12 +33,15 @@ from eigentree.treebank.io.sentences import check_text
 from eigentree.treebank.tree import FORBIDDEN_IN_LABEL
 from eigentree.words.crfsuite_check import check_model
 from eigentree.words.quotes import CLOSING, OPENING, STRAIGHT, alternating
+from eigentree.words.tag_dictionary import TagDictionary
 
 MAX_CHAINED_TAGS = 100
 
 _ITERATIONS = 60
 _SETTINGS = {"c2": 0.01, "max_iterations": _ITERATIONS}
 _MAGIC = {True: b"eigentree tagger 1 chain\n", False: b"eigentree tagger 1 words\n"}
+_DICTIONARY = b"eigentree tagger dictionary\n"  # before a tagger that has one
+_SIZE = struct.Struct("<Q")
 _CRFSUITE_START = struct.Struct("<4sI4s")  # name, size in bytes, kind of model
 _LONGEST_AFFIX = 4
 # Words of a sentence that are tagged together: features take some kB per word.
@@ -59,8 +63,11 @@ class Tagger:
     Created by `Tagger.train` and `Tagger.from_bytes`.
     """
 
-    def __init__(self, model: bytes, *, is_chain: bool) -> None:
+    def __init__(
+        self, model: bytes, *, is_chain: bool, dictionary: TagDictionary | None = None
+    ) -> None:
         self._model = model  # CRFsuite refers to these bytes and doesn't keep them alive
+        self.dictionary = dictionary
         self._is_chain = is_chain
         self._crf = pycrfsuite.Tagger()
         self._crf.open_inmemory(model)
@@ -77,6 +84,7 @@ class Tagger:
         sentences: Iterable[tuple[Sequence[str], Sequence[str]]],
         *,
         sparsity: float = 0.1,
+        dictionary: TagDictionary | None = None,
         progress: IterationProgress | None = None,
     ) -> Tagger:
         """Train on tagged sentences.
@@ -91,6 +99,8 @@ class Tagger:
             L1 regularisation, which makes most weights zero: with 0.5 a tagger has half the size of
             one with 0.1, and with 1 a quarter, at the cost of a tenth and a third of a point of
             accuracy.
+        dictionary
+            Possible tags of words, which become part of the tagger; None for none.
         progress
             Called with the number of iterations done and the maximum.
 
@@ -121,12 +131,12 @@ class Tagger:
         is_chain = len(tagset) <= MAX_CHAINED_TAGS
         trainer = _Trainer(sparsity, progress)
         for words, tags in examples:
-            for piece, piece_tags in _pieces(_features(words), tags, is_chain):
+            for piece, piece_tags in _pieces(_features(words, dictionary), tags, is_chain):
                 trainer.append(piece, piece_tags)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "tagger.crfsuite")
             trainer.train(str(path))
-            return cls(path.read_bytes(), is_chain=is_chain)
+            return cls(path.read_bytes(), is_chain=is_chain, dictionary=dictionary)
 
     def tag(self, words: Sequence[str]) -> list[str]:
         """The most probable tags of a sentence, one for each word.
@@ -143,7 +153,7 @@ class Tagger:
         Linear in the words and in their characters.
         """
         tags: list[str] = []
-        for some, features in _segments(words):
+        for some, features in _segments(words, self.dictionary):
             best = self._best(features)
             for place, opening in self._opening_quotes(some, features).items():
                 if best[place] in (OPENING, CLOSING):
@@ -189,7 +199,7 @@ class Tagger:
             probabilities of each word sum to 1.
         """
         found: list[list[TagProbability]] = []
-        for some, features in _segments(words):
+        for some, features in _segments(words, self.dictionary):
             first, opening = len(found), self._opening_quotes(some, features)
             with self._lock:
                 for piece, _ in _pieces(features, features, self._is_chain):
@@ -207,7 +217,11 @@ class Tagger:
 
     def to_bytes(self) -> bytes:
         """The tagger as a byte string, the same for the same training data."""
-        return _MAGIC[self._is_chain] + self._model
+        content = _MAGIC[self._is_chain] + self._model
+        if self.dictionary is None:
+            return content
+        compressed = self.dictionary.to_bytes()
+        return _DICTIONARY + _SIZE.pack(len(compressed)) + compressed + content
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Tagger:
@@ -219,22 +233,28 @@ class Tagger:
             When the bytes are no tagger, are truncated or contain invalid offsets.  Other changes
             are detected by the digest of the model file only.
         """
+        rest, dictionary = content, None
+        if content.startswith(_DICTIONARY):
+            start = len(_DICTIONARY) + _SIZE.size
+            size = sum(_SIZE.unpack(content[len(_DICTIONARY) : start].ljust(_SIZE.size, b"\0")))
+            dictionary = TagDictionary.from_bytes(content[start : start + size])
+            rest = content[start + size :]
         for is_chain, magic in _MAGIC.items():
-            model = content[len(magic) :]
-            if content.startswith(magic) and len(model) >= _CRFSUITE_START.size:
+            model = rest[len(magic) :]
+            if rest.startswith(magic) and len(model) >= _CRFSUITE_START.size:
                 name, size, kind = _CRFSUITE_START.unpack_from(model)
                 if (name, size, kind) == (b"lCRF", len(model), b"FOMC"):
                     check_model(model)
-                    return cls._of_checked(model, is_chain)
+                    return cls._of_checked(model, is_chain, dictionary)
         raise ModelFileError(
             f"{len(content)} bytes beginning with {content[:16]!r} are not a whole tagger of this "
             "version"
         )
 
     @classmethod
-    def _of_checked(cls, model: bytes, is_chain: bool) -> Tagger:
+    def _of_checked(cls, model: bytes, is_chain: bool, dictionary: TagDictionary | None) -> Tagger:
         try:
-            tagger = cls(model, is_chain=is_chain)
+            tagger = cls(model, is_chain=is_chain, dictionary=dictionary)
             if all(tag and FORBIDDEN_IN_LABEL.isdisjoint(tag) for tag in tagger.tagset):
                 # Each tag must be found by its name, too.
                 tagger.marginals(["word"], minimum=1.0)
@@ -248,6 +268,7 @@ def jackknife(
     sentences: Sequence[tuple[Sequence[str], Sequence[str]]],
     *,
     folds: int = 5,
+    dictionary: TagDictionary | None = None,
     progress: IterationProgress | None = None,
 ) -> list[list[str]]:
     """Tag training sentences as if they were new.
@@ -259,6 +280,8 @@ def jackknife(
     ----------
     sentences
         Pairs of words and their tags.
+    dictionary
+        As in `Tagger.train`.
     progress
         Called with the number of folds done and `folds`.
 
@@ -280,8 +303,9 @@ def jackknife(
     tagged: list[list[str]] = []
     for fold in range(folds):
         start, end = (len(sentences) * part // folds for part in (fold, fold + 1))
-        tagger = Tagger.train([*sentences[:start], *sentences[end:]])
-        tagged.extend(tagger._best(_features(words)) for words, _ in sentences[start:end])
+        tagger = Tagger.train([*sentences[:start], *sentences[end:]], dictionary=dictionary)
+        fold_words = (words for words, _ in sentences[start:end])
+        tagged.extend(tagger._best(_features(words, dictionary)) for words in fold_words)
         if progress is not None:
             progress(fold + 1, folds)
     return tagged
@@ -319,17 +343,24 @@ def _pieces(
             yield [feature], tags[position : position + 1]
 
 
-def _segments(words: Sequence[str]) -> Iterator[tuple[Sequence[str], list[list[str]]]]:
+def _segments(
+    words: Sequence[str], dictionary: TagDictionary | None
+) -> Iterator[tuple[Sequence[str], list[list[str]]]]:
     """The words of a sentence and their features, in segments if it is very long.
 
     Features need much more memory than words.
     """
     for start in range(0, max(len(words), 1), _MAX_SEGMENT):
-        if features := _features(words, start, start + _MAX_SEGMENT):
+        if features := _features(words, dictionary, start, start + _MAX_SEGMENT):
             yield words[start : start + _MAX_SEGMENT], features
 
 
-def _features(words: Sequence[str], start: int = 0, end: int | None = None) -> list[list[str]]:
+def _features(
+    words: Sequence[str],
+    dictionary: TagDictionary | None = None,
+    start: int = 0,
+    end: int | None = None,
+) -> list[list[str]]:
     """The features of the words of a sentence from start to end."""
     if isinstance(words, str):
         raise TypeError("words: a list of words is expected, not one string")
@@ -360,7 +391,21 @@ def _features(words: Sequence[str], start: int = 0, end: int | None = None) -> l
         if start + position == 0:
             row.append(f"first={shapes[1]}")
         rows.append(row)
+    if dictionary is not None:
+        _add_dictionary_features(rows, words, dictionary, start)
     return rows
+
+
+def _add_dictionary_features(
+    rows: list[list[str]], words: Sequence[str], dictionary: TagDictionary, start: int
+) -> None:
+    """Add the dictionary's tags of each word and of its neighbours to the words' features."""
+    end = start + len(rows)
+    tags = [dictionary.tags(word) for word in words[max(start - 1, 0) : end + 1]]
+    tags = [*(["<"] if start == 0 else []), *tags, *([">"] if end == len(words) else [])]
+    for row, before, this, after in zip(rows, tags, tags[1:], tags[2:], strict=False):
+        row += [f"d={this}", f"-1d={before}", f"+1d={after}", f"0,+1d={this},{after}"]
+        row += [f"d:{tag}" for tag in this.split()]
 
 
 @cached_by_word(1 << 16)

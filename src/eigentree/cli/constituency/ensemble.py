@@ -24,6 +24,7 @@ from eigentree.cli._options import (
     QuietOption,
     SeedOption,
     SeparatorsOption,
+    TagDictionaryOption,
     TaggerOption,
     TraceLabelsOption,
     TraceWordsOption,
@@ -68,6 +69,7 @@ def train(
     trace_labels: TraceLabelsOption = None,
     trace_words: TraceWordsOption = None,
     tagger: TaggerOption = True,
+    tag_dictionary: TagDictionaryOption = None,
     on_error: TreesOnErrorOption = "raise",
     jobs: JobsOption = 1,
     seed: SeedOption = 0,
@@ -83,7 +85,7 @@ def train(
     folder = Path(output)
     check_name(output)
     _check_folder(folder)
-    check_inputs([*files, *([] if dev is None else [dev])])
+    check_inputs([*files, *(each for each in (dev, tag_dictionary) if each is not None)])
     cleaning_given = cleaning_settings(
         keep_function_tags, cut_tags, function_separators, trace_labels, trace_words
     )
@@ -106,6 +108,7 @@ def train(
             folder,
             wrapper=treebank.wrapper,
             tagger=tagger,
+            tag_dictionary=tag_dictionary,
             seed=seed,
             jobs=jobs,
             progress=stages,

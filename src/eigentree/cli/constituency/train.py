@@ -24,6 +24,7 @@ from eigentree.cli._options import (
     QuietOption,
     SeedOption,
     SeparatorsOption,
+    TagDictionaryOption,
     TaggerOption,
     ThreadsOption,
     TraceLabelsOption,
@@ -273,6 +274,7 @@ def train(
     trace_labels: TraceLabelsOption = None,
     trace_words: TraceWordsOption = None,
     tagger: TaggerOption = True,
+    tag_dictionary: TagDictionaryOption = None,
     jackknife: Annotated[
         bool,
         typer.Option(
@@ -326,6 +328,7 @@ def train(
         method=learned_by(method),
         unseen=None if unseen_rules is False else defaults.unseen,
         tagger=tagger,
+        tag_dictionary=tag_dictionary,
         jackknife=jackknife,
         treebank=changed(
             treebank_options,
@@ -368,7 +371,7 @@ def train(
             smoothing=smoothing,
         ),
     )
-    read = [*files, *([] if dev is None else [dev])]
+    read = [*files, *(each for each in (dev, tag_dictionary) if each is not None)]
     check_output(output, read, model=True)
     check_checkpoint(checkpoint, output, read)
     notes = {} if checkpoint is None else _resumption(checkpoint, options.em_settled)

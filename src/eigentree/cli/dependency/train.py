@@ -16,6 +16,7 @@ from eigentree.cli._options import (
     OnError,
     QuietOption,
     SeedOption,
+    TagDictionaryOption,
     TaggerOption,
 )
 from eigentree.cli._output import compile_kernels
@@ -136,6 +137,7 @@ def train(
         bool, typer.Option("--relations/--no-relations", help="Train a classifier of relations.")
     ] = True,
     tagger: TaggerOption = True,
+    tag_dictionary: TagDictionaryOption = None,
     on_error: Annotated[
         OnError, typer.Option("--on-error", help="Stop at a malformed sentence, or skip it.")
     ] = "raise",
@@ -164,7 +166,7 @@ def train(
             "--method sibling has a state for each tag, too many to combine with words; "
             "add --lexical none"
         )
-    inputs = [*files, *([] if dev is None else [dev])]
+    inputs = [*files, *(each for each in (dev, tag_dictionary) if each is not None)]
     check_inputs(inputs)
     check_output(output, inputs, model=True)
     check_checkpoint(checkpoint, output, inputs)
@@ -179,6 +181,7 @@ def train(
         crossing,
         relations,
         tagger,
+        tag_dictionary,
         DependencyOptions(objective, several_roots),
     )  # fmt: skip
     trees = read_dependencies(files, on_error=on_error, heads=heads)

@@ -188,6 +188,7 @@ class EnsembleParser(SentenceParser[ParseResult]):
         progress: Progress | None = None,
         wrapper: str | None = None,
         tagger: bool = True,
+        tag_dictionary: str | Path | None = None,
     ) -> EnsembleParser:
         """Train an ensemble on clean trees.
 
@@ -199,7 +200,7 @@ class EnsembleParser(SentenceParser[ParseResult]):
             Families and combinations; None for the bundled description.
         method
             Estimator of all families, overriding the settings.
-        dev, wrapper, tagger, seed, jobs, progress
+        dev, wrapper, tagger, tag_dictionary, seed, jobs, progress
             See `eigentree.constituency.ensemble.training.train_ensemble`, which also lists errors.
         checkpoint
             Folder of the ensemble, from which an interrupted training resumes.  None for a
@@ -208,7 +209,8 @@ class EnsembleParser(SentenceParser[ParseResult]):
         training = training_module(cls.kind)
         trained: EnsembleParser = training.train_ensemble(
             list(data), training.config_of(settings, method), checkpoint or temporary_folder(),
-            dev=dev, wrapper=wrapper, tagger=tagger, seed=seed, jobs=jobs, progress=progress,
+            dev=dev, wrapper=wrapper, tagger=tagger, tag_dictionary=tag_dictionary, seed=seed,
+            jobs=jobs, progress=progress,
         )  # fmt: skip
         return trained
 

@@ -72,6 +72,7 @@ from eigentree.treebank.heads import head_rules
 from eigentree.treebank.io.brackets import format_tree
 from eigentree.treebank.tree import Tree
 from eigentree.types import Progress
+from eigentree.words.tag_dictionary import dictionary_for
 from eigentree.words.tagger import Tagger
 
 # Members per group; results are written after each group.
@@ -110,6 +111,7 @@ def train_ensemble(
     dev: Sequence[Tree] = (),
     wrapper: str | None = None,
     tagger: bool = True,
+    tag_dictionary: str | Path | None = None,
     seed: int = 0,
     jobs: int = 1,
     progress: Progress | None = None,
@@ -133,6 +135,9 @@ def train_ensemble(
         Label of the outer bracket of parsed trees; None for none.
     tagger
         Train a tagger on the same trees.
+    tag_dictionary
+        A file of words with their possible tags for the tagger, as of
+        `eigentree.words.tag_dictionary`; None for none.
     seed
         The same seed gives the same ensemble.
     jobs
@@ -159,6 +164,7 @@ def train_ensemble(
         )
     make_folders(folder, description.jackknife.folds if description.has_rerankers else 0)
     report = progress or (lambda _stage, _share: None)
+    dictionary = dictionary_for(tagger, tag_dictionary)
     waiting = plan.jobs(jobs)
     n_members = sum(len(group.members) for job in waiting for group in job.groups)
     done = 0
@@ -172,7 +178,9 @@ def train_ensemble(
     if tagger:
         sentences = [(tree.words(), tree.tags()) for tree in trees]
         trained_tagger = Tagger.train(
-            sentences, progress=lambda done, total: report("tagger", done / total)
+            sentences,
+            dictionary=dictionary,
+            progress=lambda done, total: report("tagger", done / total),
         )
     members, rerankers = plan.entries(), plan.rerankers()
     save_index(
