@@ -295,7 +295,7 @@ def infinite(table: Any, data: bytearray) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (version, r"version '9' of the model format by eigentree .*reads versions 1, 2 and 3"),
+        (version, r"version '9' of the model format by eigentree .*reads versions 1, 2, 3 and 4"),
         (listed_header, "header isn't a JSON object"),
         (doubled_key, "header isn't a JSON object"),
         (extra_member, "holds 'surprise', which no model has"),

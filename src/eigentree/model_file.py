@@ -40,8 +40,9 @@ if TYPE_CHECKING:
 FORMAT = "eigentree model"
 # 2: grammars may hold rules that were never seen.
 # 3: grammars may hold tensors and words as counts of states.
-VERSION = "3"
-READ = ("1", "2", VERSION)
+# 4: large arrays of grammars may be the upper halves of single-precision numbers.
+VERSION = "4"
+READ = ("1", "2", "3", VERSION)
 ENSEMBLE_INDEX = "ensemble.egt"
 """The file by which the folder of an ensemble is recognised."""
 # What models of each kind are for, where another kind is expected.

@@ -229,7 +229,8 @@ def test_counts_are_in_a_file_only_where_they_are_used(tmp_path):
     left_out = {f"latent.{name}" for name in IMPLIED}
     assert sorted(arrays) == sorted({*ARRAYS, *COUNTED} - left_out)
     assert arrays["latent.triples"].dtype == arrays["latent.word_state"].dtype == np.uint16
-    assert arrays["latent.uses"].dtype == np.float32
+    # Small whole numbers lose nothing in half the space.
+    assert arrays["latent.uses"].dtype == np.uint16
     save_model(tmp_path / "small.egt", header, arrays)
     assert survives(tmp_path / "small.egt")
 
@@ -290,6 +291,33 @@ def test_counts_beside_other_forms_come_back_too(tmp_path):
         assert np.array_equal(
             array, getattr(ConstituencyParser.load(path).grammar.parameters, name)
         ), name
+
+
+def test_compact_grammars_have_half_the_size_and_come_back(tmp_path):
+    rng = np.random.default_rng(6)
+    backbone = random_pcfg(rng, 3, 3, 6)
+    is_part = np.array([symbol.kind == "intermediate" for symbol in backbone.symbols.symbols])
+    backbone = replace(backbone, root=np.where(is_part, 0.0, backbone.root))
+    grammar = random_lpcfg(rng, backbone, 8, signed=True, samples=0.2)
+    compact = grammar.rounded(compact=True)
+    whole, half = tmp_path / "whole.egt", tmp_path / "half.egt"
+    ConstituencyParser(grammar.rounded()).save(whole)
+    ConstituencyParser(compact).save(half)
+    loaded = ConstituencyParser.load(half).grammar.parameters
+    for name, array in compact.parameters._asdict().items():
+        assert np.array_equal(array, getattr(loaded, name)), name
+    assert close(loaded.dense, grammar.parameters.dense, rtol=2.0**-9)
+    saved = whole.stat().st_size - half.stat().st_size
+    assert saved >= 2 * (grammar.parameters.dense.size + grammar.parameters.lexical.size) - 256
+
+
+def test_infinite_upper_halves_are_refused(tmp_path):
+    header, arrays = parts()
+    halves = np.full(arrays["latent.dense"].shape, 0x7F80, dtype=np.uint16)
+    path = tmp_path / "infinite.egt"
+    save_model(path, header, {**arrays, "latent.dense": halves})
+    with pytest.raises(ModelFileError, match=r"latent\.dense holds values that aren't finite"):
+        ConstituencyParser.load(path)
 
 
 @pytest.mark.parametrize("name", ARRAYS)

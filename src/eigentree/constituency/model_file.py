@@ -13,6 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict
 
+from eigentree._core.bfloat16 import from_upper_halves, upper_halves
 from eigentree._core.shapes import check_types
 from eigentree.constituency.calibration import from_arrays, to_arrays
 from eigentree.constituency.grammar.arrays import COUNTS, LatentParameters
@@ -139,12 +140,19 @@ def _to_parts(parser: ConstituencyParser) -> Parts:
     has_counts = len(parameters.word_use_start) > 0
     for name in _stored(has_counts=has_counts, counts_alone=has_counts and is_implied):
         array = getattr(parameters, name)
-        arrays[f"latent.{name}"] = array.astype(np.float32) if name in ROUNDED else array
+        arrays[f"latent.{name}"] = _rounded(array) if name in ROUNDED else array
     if parser.kruskal is not None:
         arrays |= {f"kruskal.{name}": getattr(parser.kruskal, name) for name in _KRUSKAL}
     arrays |= to_arrays(parser.calibrations)
     blobs = {} if parser.tagger is None else {"tagger": parser.tagger.to_bytes()}
     return Parts(header, arrays, blobs)
+
+
+def _rounded(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """A large array in single precision, or as upper halves if nothing is lost."""
+    single = array.astype(np.float32)
+    halves = upper_halves(single)
+    return single if halves is None else halves
 
 
 def _stored(*, has_counts: bool, counts_alone: bool) -> list[str]:
@@ -206,6 +214,11 @@ def _from_parts(header: ParserHeader, file: ModelFile) -> ConstituencyParser:
     counts_alone = has_counts and "latent.dense_start" not in file.arrays
     names = _stored(has_counts=has_counts, counts_alone=counts_alone)
     stored = dict(zip(names, arrays("latent", tuple(names)), strict=True))
+    for name in ROUNDED:
+        if name in stored and stored[name].dtype == np.uint16:
+            stored[name] = from_upper_halves(stored[name])
+            if not np.isfinite(stored[name]).all():
+                raise ModelFileError(f"latent.{name} holds values that aren't finite")
     check_types("latent", {name: (stored[name], np.float32) for name in ROUNDED if name in stored})
     latent: dict[str, np.ndarray[Any, Any]] = {
         name: array.astype(np.float64) if name in ROUNDED else array

@@ -102,7 +102,8 @@ def train(
     }
     # With lists instead of tuples, so that it equals the description of the saved parser.
     description = json.loads(json.dumps(description))
-    parser = ConstituencyParser(grammar.rounded(), tagger, options.parsing, wrapper, description)
+    grammar = grammar.rounded(compact=options.compact)
+    parser = ConstituencyParser(grammar, tagger, options.parsing, wrapper, description)
     if options.decomposition is None:
         return parser
     return parser.in_kruskal_form(options.decomposition, seed=seed, progress=progress)

@@ -88,6 +88,9 @@ class TrainingOptions:
     tag_dictionary
         A file of words with their possible tags for the tagger, as of
         `eigentree.words.tag_dictionary`; None for none.
+    compact
+        Round the numbers of rules and words to eight significant bits, for a model file of half
+        the size.
     jackknife
         Train the grammar on jackknifed tags (each fold tagged by a tagger trained on the
         others), so that it sees realistic tagging errors.
@@ -105,6 +108,7 @@ class TrainingOptions:
     parsing: ParserOptions = field(default_factory=ParserOptions)
     tagger: bool = True
     tag_dictionary: str | None = None
+    compact: bool = False
     jackknife: bool = False
 
     def __post_init__(self) -> None:

@@ -275,6 +275,13 @@ def train(
     trace_words: TraceWordsOption = None,
     tagger: TaggerOption = True,
     tag_dictionary: TagDictionaryOption = None,
+    compact: Annotated[
+        bool,
+        typer.Option(
+            "--compact",
+            help="Round parameters to eight significant bits, for a model of about half the size.",
+        ),
+    ] = False,
     jackknife: Annotated[
         bool,
         typer.Option(
@@ -329,6 +336,7 @@ def train(
         unseen=None if unseen_rules is False else defaults.unseen,
         tagger=tagger,
         tag_dictionary=tag_dictionary,
+        compact=compact,
         jackknife=jackknife,
         treebank=changed(
             treebank_options,

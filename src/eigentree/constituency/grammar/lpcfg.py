@@ -50,10 +50,12 @@ in the uses of the word, and ``lean``, for
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from eigentree._core.bfloat16 import round_to_bfloat16
 from eigentree._core.shapes import check_shapes, check_starts, check_types
 from eigentree.constituency.grammar.arrays import COUNTS, LatentParameters
 from eigentree.constituency.grammar.pcfg import LARGEST_COUNT, PCFG
@@ -231,12 +233,18 @@ class LPCFG:
         arrays = (p.dense, p.samples, p.lexical, p.root, p.uses, p.word_uses, p.lean)
         return sum(int(np.count_nonzero(array)) for array in arrays)
 
-    def rounded(self) -> LPCFG:
-        """The same grammar with the numbers of rules and words rounded to single precision."""
-        rounded = {
-            name: getattr(self.parameters, name).astype(np.float32).astype(np.float64)
-            for name in ROUNDED
-        }
+    def rounded(self, *, compact: bool = False) -> LPCFG:
+        """The same grammar with the numbers of rules and words rounded as in model files.
+
+        Parameters
+        ----------
+        compact
+            Round to eight significant bits instead of single precision, for half the size.
+        """
+        rounded: dict[str, Any] = {}
+        for name in ROUNDED:
+            single = getattr(self.parameters, name).astype(np.float32)
+            rounded[name] = (round_to_bfloat16(single) if compact else single).astype(np.float64)
         return LPCFG(self.backbone, self.parameters._replace(**rounded), self.signed)
 
     def states(self, symbol: int) -> slice:
