@@ -22,6 +22,7 @@ from eigentree.errors import EigentreeError, ModelFileError
 from eigentree.model_file import open_model, save_model
 from eigentree.treebank.tree import Tree
 from tests.demo import any_length_parser, demo_parser, demo_trees
+from tests.helpers import close
 from tests.strategies import random_lpcfg, random_pcfg
 
 SENTENCES = [
