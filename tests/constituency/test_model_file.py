@@ -307,7 +307,7 @@ def test_compact_grammars_have_half_the_size_and_come_back(tmp_path):
     loaded = ConstituencyParser.load(half).grammar.parameters
     for name, array in compact.parameters._asdict().items():
         assert np.array_equal(array, getattr(loaded, name)), name
-    assert close(loaded.dense, grammar.parameters.dense, rtol=2.0**-9)
+    assert close(loaded.dense, grammar.parameters.dense, rtol=2.0**-8)
     saved = whole.stat().st_size - half.stat().st_size
     assert saved >= 2 * (grammar.parameters.dense.size + grammar.parameters.lexical.size) - 256
 

@@ -1,7 +1,7 @@
 """Numbers in half the space: single precision cut to its upper 16 bits (bfloat16).
 
 They have the range of single precision and eight significant bits, so a rounded number differs
-from the original by at most 1/512 of it.  numpy has no such type; the upper halves are unsigned
+from the original by at most 1/256 of it.  numpy has no such type; the upper halves are unsigned
 integers.
 """
 
