@@ -1,7 +1,7 @@
 """Tag dictionaries: the tags that words may have, by a lexicon of word forms.
 
 A treebank holds a small part of a language's words.  A lexicon of inflected forms, which exists for
-many languages, tells a tagger that a form it has never seen may be a past tense or a plural.  The
+many languages, has the past tenses and plurals that the tagger has never seen.  The
 tagger learns from its training data how far the dictionary can be trusted: the dictionary's tags
 are features, so they need neither be complete nor have the names of the treebank's tags.
 
