@@ -25,13 +25,15 @@ from __future__ import annotations
 import atexit
 import logging
 import os
+import platform
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache
 from importlib import import_module
+from itertools import chain
 from pathlib import Path
 from types import FunctionType
 from typing import Annotated, Any, TypeVar, cast, get_args, get_origin, get_type_hints
@@ -43,10 +45,14 @@ from eigentree._core import kernel_folders
 from eigentree._core.kernel_parts import PARTS, part_of
 from eigentree._core.kernel_workers import IS_WORKER, compile_in_workers
 from eigentree._core.processes import CACHE_REPORTED
+from eigentree.errors import SettingsError
 
 Function = TypeVar("Function", bound=Callable[..., object])
 Monitor = Callable[[str, int], AbstractContextManager[Callable[[int], object]]]
 
+# A level of the x86-64 family, and the features by which LLVM knows it.
+_LEVEL = "x86-64-v3"
+_FEATURES_OF_LEVEL = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave")
 # Parts of numba whose types are incomplete.
 _config: Any = import_module("numba").config
 _types: Any = import_module("numba").types
@@ -112,17 +118,40 @@ def compile_parts(names: Iterable[str]) -> int:
     names
         Parts in `PARTS`.
     """
-    parts = {PARTS[name].name: PARTS[name].kernels for name in names}
-    missing = {name: _missing(kernels) for name, kernels in parts.items()}
-    kernels = list(dict.fromkeys(kernel for each in missing.values() for kernel in each))
-    folder = _writable_folder() if kernels else None
+    missing = _missing(names)
+    folder = _writable_folder() if missing else None
     if folder is None:
         return 0
-    kernel_folders.delete_unused(folder.parent)
-    affected = ", ".join(name for name, kernels in missing.items() if kernels)
-    with _Monitor.current(affected, len(kernels)) as advance:
-        compile_in_workers(kernels, advance)
-    return len(kernels)
+    kernel_folders.delete_unused(folder)
+    return _compile(_missing(names))
+
+
+def compile_into(folder: Path, names: Iterable[str]) -> int:
+    """Compile the kernels of parts that have no copy in a folder; returns their number.
+
+    Parameters
+    ----------
+    folder
+        Such as `kernel_folders.BESIDE_PACKAGE`.
+    names
+        Parts in `PARTS`.
+
+    Raises
+    ------
+    SettingsError
+        When the folder is not writable.
+    """
+    if not kernel_folders.is_writable(folder, mode=0o755):
+        raise SettingsError(f"{folder}: not writable")
+    before, given = _config.CACHE_DIR, os.environ.get("NUMBA_CACHE_DIR")
+    os.environ["NUMBA_CACHE_DIR"] = _config.CACHE_DIR = str(folder)
+    try:
+        return _compile(_missing(names))
+    finally:
+        _config.CACHE_DIR = before
+        del os.environ["NUMBA_CACHE_DIR"]
+        if given is not None:
+            os.environ["NUMBA_CACHE_DIR"] = given
 
 
 def work() -> None:
@@ -134,8 +163,21 @@ def work() -> None:
         print(line, end="", flush=True)  # noqa: T201
 
 
-def _missing(kernels: Sequence[str]) -> list[str]:
-    return [name for name in kernels if needs_compiling(_find(name))]
+def _missing(names: Iterable[str]) -> dict[str, list[str]]:
+    """The kernels without a copy on disk, by what messages call their part."""
+    parts = {
+        PARTS[name].name: [each for each in PARTS[name].kernels if needs_compiling(_find(each))]
+        for name in names
+    }
+    return {name: kernels for name, kernels in parts.items() if kernels}
+
+
+def _compile(missing: dict[str, list[str]]) -> int:
+    kernels = list(dict.fromkeys(chain(*missing.values())))
+    if kernels:
+        with _Monitor.current(", ".join(missing), len(kernels)) as advance:
+            compile_in_workers(kernels, target(), advance)
+    return len(kernels)
 
 
 def _find(name: str) -> Any:
@@ -235,13 +277,16 @@ class _KernelCache(_caching._Cache):  # type: ignore[misc]  # the base class has
     @property
     def cache_path(self) -> str | None:
         folder = _writable_folder()
-        return None if folder is None else str(folder / self._module_folder())
+        if folder is None:
+            return None
+        return str(folder / _environments()[-1] / self._module_folder())
 
     def stores(self) -> Iterator[_Store]:
         """The files that may hold the code of the kernel; the last is the one to be written."""
-        for folder in (*_folders_beside_package(), _writable_folder()):
-            if folder is not None:
-                yield _Store(folder / self._module_folder(), self._dispatcher.py_func)
+        places = (kernel_folders.BESIDE_PACKAGE, _writable_folder())
+        for folder in (each for each in places if each is not None):
+            for environment in _environments():
+                yield _Store(folder / environment / self._module_folder(), self._dispatcher.py_func)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         target_context.refresh()
@@ -265,10 +310,10 @@ class _KernelCache(_caching._Cache):  # type: ignore[misc]  # the base class has
         return None
 
     def save_overload(self, sig: Any, data: Any) -> None:
-        if self._enabled and not data.library.has_dynamic_globals:
-            *_, store = (None, *self.stores())
-            if store is not None:
-                self._attempt(store.save, sig, data._reduce())
+        has_folder = self._enabled and _writable_folder() is not None
+        if has_folder and not data.library.has_dynamic_globals:
+            *_, store = self.stores()
+            self._attempt(store.save, sig, data._reduce())
 
     def _attempt(self, write: Callable[..., object], *arguments: object) -> None:
         try:
@@ -328,37 +373,48 @@ def _sources(function: Callable[..., object]) -> tuple[str, ...]:
     return (function.__code__.co_filename, *sorted(files - {function.__code__.co_filename}))
 
 
+def target() -> tuple[str, str]:
+    """The processor that workers compile for, and its features, as LLVM names them.
+
+    On processors of the x86-64 family with AVX2 it is their common level, so that code is valid on
+    all of them; on others it is the processor of this machine.
+    """
+    given, features = _config.CPU_NAME, _config.CPU_FEATURES
+    available = _llvm.get_host_cpu_features()
+    is_x86 = platform.machine().lower() in ("x86_64", "amd64")
+    if given is None and is_x86 and all(available.get(each) for each in _FEATURES_OF_LEVEL):
+        return _LEVEL, ""
+    return given or _llvm.get_host_cpu_name(), available.flatten() if features is None else features
+
+
+def _own_target() -> tuple[str, str]:
+    """The processor that this process compiles for itself."""
+    features = _config.CPU_FEATURES
+    if features is None:
+        features = _llvm.get_host_cpu_features().flatten()
+    return _config.CPU_NAME or _llvm.get_host_cpu_name(), features
+
+
 @cache
-def environment_folder(processor: str | None = None, features: str | None = None) -> str:
-    """The name of the folder for this environment, or for it with another type of processor."""
-    if processor is None:
-        processor = _config.CPU_NAME or _llvm.get_host_cpu_name()
-        features = _config.CPU_FEATURES
-        if features is None:
-            features = "" if _config.CPU_NAME else _llvm.get_host_cpu_features().flatten()
+def _environment(processor: str, features: str) -> str:
+    """The name of the folder for code of this environment."""
+    options = (
+        f"{name} {sorted(value) if isinstance(value, set) else value}"
+        for name, value in _OPTIONS.items()
+    )
     return kernel_folders.environment(
         (
-            sys.implementation.cache_tag or sys.version,
-            getattr(sys, "abiflags", ""),
-            sys.platform,
-            _numba.__version__,
-            _llvmlite.__version__,
-            np.__version__.partition(".")[0],
-            str(_config.OPT),
-            str(processor),
-            str(features),
-            *(
-                f"{name} {sorted(value) if name == 'fastmath' else value}"
-                for name, value in _OPTIONS.items()
-            ),
+            str(sys.implementation.cache_tag), getattr(sys, "abiflags", ""), sys.platform,
+            _numba.__version__, _llvmlite.__version__, np.__version__.partition(".")[0],
+            str(_config.OPT), processor, features, *options,
         )
-    )
+    )  # fmt: skip
 
 
-def _folders_beside_package() -> tuple[Path, ...]:
-    return tuple(
-        each for each in (kernel_folders.BESIDE_PACKAGE / environment_folder(),) if each.is_dir()
-    )
+@cache
+def _environments() -> tuple[str, ...]:
+    """The folders of code that can run here; the last is that of code compiled by this process."""
+    return tuple(dict.fromkeys(_environment(*each) for each in (target(), _own_target())))
 
 
 _chosen: dict[str, Path | None] = {}
@@ -372,8 +428,7 @@ def _writable_folder() -> Path | None:
         if folder is None or not kernel_folders.is_writable(folder):
             folder = _temporary_folder()
         _chosen[key] = _chosen[_config.CACHE_DIR or ""] = folder
-    chosen = _chosen[key]
-    return None if chosen is None else chosen / environment_folder()
+    return _chosen[key]
 
 
 def _temporary_folder() -> Path | None:

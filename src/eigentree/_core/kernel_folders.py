@@ -46,10 +46,10 @@ def user_folder(override: str | None) -> Path | None:
     return Path(base, "eigentree") if os.path.isabs(base) else None
 
 
-def is_writable(folder: Path) -> bool:
+def is_writable(folder: Path, mode: int = 0o700) -> bool:
     """Whether a folder exists, or can be created, and files can be written into it."""
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode, parents=True, exist_ok=True)
     except OSError:
         return False
     return os.access(folder, os.W_OK)

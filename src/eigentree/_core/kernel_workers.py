@@ -20,7 +20,9 @@ _BETWEEN = 0.05
 _ENTRY = "import sys; sys.path[:] = {path!r}; from eigentree._core.jit import work; work()"
 
 
-def compile_in_workers(kernels: Sequence[str], advance: Callable[[int], object]) -> None:
+def compile_in_workers(
+    kernels: Sequence[str], target: tuple[str, str], advance: Callable[[int], object]
+) -> None:
     """Compile kernels, as many at a time as there are processors.
 
     What fails is left to the process that needs the kernel.
@@ -29,6 +31,8 @@ def compile_in_workers(kernels: Sequence[str], advance: Callable[[int], object])
     ----------
     kernels
         Full names, at least one; those that take long first.
+    target
+        Name and features of the processor to compile for.
     advance
         Called with the number of kernels that have been compiled since the call before.
     """
@@ -37,7 +41,8 @@ def compile_in_workers(kernels: Sequence[str], advance: Callable[[int], object])
         waiting.put(each)
     done: list[str] = []
     n_reported = 0
-    workers = [_Worker(waiting, done) for _ in range(min(_processors(), len(kernels)))]
+    n_workers = min(_processors(), len(kernels))
+    workers = [_Worker(waiting, done, target) for _ in range(n_workers)]
     try:
         while any(worker.is_alive() for worker in workers) or n_reported < len(done):
             time.sleep(_BETWEEN)
@@ -59,16 +64,20 @@ def _processors() -> int:
 class _Worker(threading.Thread):
     """A process that compiles kernels one after another, and the thread that feeds it."""
 
-    def __init__(self, waiting: SimpleQueue[str], done: list[str]) -> None:
+    def __init__(self, waiting: SimpleQueue[str], done: list[str], target: tuple[str, str]) -> None:
         super().__init__(daemon=True)
         self._waiting = waiting
         self._done = done
         self._process: subprocess.Popen[str] | None = None
+        own = {
+            IS_WORKER: "1", CACHE_REPORTED: "1",
+            "NUMBA_CPU_NAME": target[0], "NUMBA_CPU_FEATURES": target[1],
+        }  # fmt: skip
         with suppress(OSError, ValueError):  # a program without an interpreter of its own
             self._process = subprocess.Popen(
                 [sys.executable, "-c", _ENTRY.format(path=sys.path)],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
-                text=True, env={**os.environ, IS_WORKER: "1", CACHE_REPORTED: "1"},
+                text=True, env={**os.environ, **own},
             )  # fmt: skip
             self.start()
 

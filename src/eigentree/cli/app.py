@@ -70,6 +70,9 @@ COMMANDS = {
     "inspect": Row("eigentree.cli.inspect", "Describe a model."),
     "experiment": Row("eigentree.cli.study", "Compare estimators on a treebank."),
     "serve": Row("eigentree.cli.serve", "Serve models over HTTP, with a web interface."),
+    "compile": Row(
+        "eigentree.cli.compile", "Compile the numerical kernels now rather than at first use."
+    ),
     "draw": Row("eigentree.cli.draw", "Draw trees as text, as pictures or for LaTeX."),
 }
 

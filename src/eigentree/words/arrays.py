@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from eigentree.types import Floats, Floats3, Longs, Longs2, Longs3
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 # Values of n log n that are looked up rather than computed.
 _TABLE = 1 << 20
@@ -99,7 +101,7 @@ class Bigrams(NamedTuple):
     @classmethod
     def of(cls, counts: sparse.csr_array) -> Bigrams:
         """The bigrams of a table of counts, axes (V, V)."""
-        both = [counts, sparse.csr_array(counts.T)]
+        both = [counts, counts.T.tocsr()]
         return cls(
             start=np.stack([each.indptr for each in both]).astype(np.int64),
             other=np.stack([each.indices for each in both]).astype(np.int64),
