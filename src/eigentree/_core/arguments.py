@@ -55,7 +55,7 @@ def check_choice(choices: Any, **values: object) -> None:
     Parameters
     ----------
     choices
-        A `Literal` type.
+        A `Literal` type, or names.
     values
         The value by the name of its argument.
 
@@ -63,7 +63,7 @@ def check_choice(choices: Any, **values: object) -> None:
     ------
     SettingsError
     """
-    known = get_args(choices)
+    known = get_args(choices) or tuple(choices)
     for name, value in values.items():
         if value not in known:
             raise SettingsError(f"{name} is {shown(value)}; it must be one of {', '.join(known)}")

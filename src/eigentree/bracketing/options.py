@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Literal
 
+from eigentree._core.arguments import check_choice
 from eigentree.bracketing.root_split import RULES
 from eigentree.errors import SettingsError, check_range
 from eigentree.treebank.tree import FORBIDDEN_IN_LABEL
@@ -38,8 +39,7 @@ class BracketingOptions:
     label: str = "X"
 
     def __post_init__(self) -> None:
-        if self.top not in RULES:
-            raise SettingsError(f"top is {self.top!r}; it must be one of {', '.join(RULES)}")
+        check_choice(RULES, top=self.top)
         check_range(2, max_words=self.max_words)
         if not self.label or not FORBIDDEN_IN_LABEL.isdisjoint(self.label):
             raise SettingsError(f"label is {self.label!r}; it must have no white space or brackets")
@@ -81,9 +81,7 @@ class BracketingTrainingOptions:
     parsing: BracketingOptions | None = None
 
     def __post_init__(self) -> None:
-        known = get_args(BracketingMethod)
-        if self.method not in known:
-            raise SettingsError(f"method is {self.method!r}; it must be one of {', '.join(known)}")
+        check_choice(BracketingMethod, method=self.method)
         check_range(0, charge=self.charge)
         check_range(2, clusters=self.clusters)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+from eigentree._core.arguments import check_choice
 from eigentree.constituency.chart.decode import OF_ITEMS
 from eigentree.constituency.estimators import (
     ESTIMATORS,
@@ -112,10 +113,7 @@ class TrainingOptions:
     jackknife: bool = False
 
     def __post_init__(self) -> None:
-        if self.method not in ESTIMATORS:
-            raise SettingsError(
-                f"method is {self.method!r}; it must be one of {', '.join(ESTIMATORS)}"
-            )
+        check_choice(ESTIMATORS, method=self.method)
         if self.state_search is not None and not self.uses("state_search"):
             raise SettingsError(
                 f"state_search requires the method spectral; the method is {self.method}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, get_args
 
+from eigentree._core.arguments import check_choice
 from eigentree.errors import SettingsError, check_range
 from eigentree.treebank.tag_schemes import parts_of_scheme
 
@@ -43,11 +44,7 @@ class DependencyOptions:
     lexical_alone: bool = False
 
     def __post_init__(self) -> None:
-        known = get_args(DependencyObjective)
-        if self.objective not in known:
-            raise SettingsError(
-                f"objective is {self.objective!r}; it must be one of {', '.join(known)}"
-            )
+        check_choice(DependencyObjective, objective=self.objective)
         check_range(1, max_words=self.max_words)
         if not 0.0 < self.lexical_weight < float("inf"):
             raise SettingsError(f"lexical_weight is {self.lexical_weight}; it must be above 0")

@@ -6,8 +6,9 @@ Rows are named tuples, so they need no pandas; `to_frame` makes a data frame of 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
+from eigentree._core.arguments import check_choice
 from eigentree._core.optional import require
 from eigentree.constituency.result import ParseResult, node_confidences
 from eigentree.dependency.result import DependencyResult
@@ -181,8 +182,7 @@ def to_frame(results: Results, rows: Rows = "sentences") -> pd.DataFrame:
 
 
 def _rows_and_kind(results: Results, rows: Rows) -> tuple[list[Any], type | None]:
-    if rows not in get_args(Rows):
-        raise SettingsError(f"rows is {rows!r}; it must be one of {', '.join(get_args(Rows))}")
+    check_choice(Rows, rows=rows)
     if isinstance(results, ParsevalResult | AttachmentResult):
         kind = _kind(type(results), rows)
         if kind is LabelRow:

@@ -33,6 +33,7 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 from scipy import linalg
 
+from eigentree._core.arguments import check_choice
 from eigentree._core.processes import USE_FEWER_JOBS, worker_pool
 from eigentree._core.random import generator
 from eigentree.errors import SettingsError, ShapeError, TensorError, check_range
@@ -91,10 +92,7 @@ class CPOptions:
     seed: int = 0
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise SettingsError(
-                f"method is {self.method!r}; it must be one of {', '.join(METHODS)}"
-            )
+        check_choice(METHODS, method=self.method)
         check_range(
             1,
             rank=self.rank,

@@ -19,7 +19,8 @@ from typing import Literal, get_args
 import numpy as np
 from scipy import linalg
 
-from eigentree.errors import SettingsError, check_range
+from eigentree._core.arguments import check_choice
+from eigentree.errors import check_range
 from eigentree.linalg.cp import CPOptions, decompose
 from eigentree.linalg.multilinear import SparseTensor
 from eigentree.types import Floats
@@ -67,8 +68,7 @@ def low_rank(
     ----
     O(d0 d1 min(d0, d1)) with ``svd``; see `eigentree.linalg.cp.decompose` for the others.
     """
-    if method not in METHODS:
-        raise SettingsError(f"method is {method!r}; it must be one of {', '.join(METHODS)}")
+    check_choice(METHODS, method=method)
     check_range(1, rank=rank)
     weights = np.ones(len(matrix)) if weight is None else weight
     scale = (weights if method == "apr" else np.sqrt(weights))[:, None]

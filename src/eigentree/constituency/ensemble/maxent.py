@@ -34,12 +34,13 @@ charniak-2005; riezler-2002; collins-2000.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 from scipy import optimize, sparse
 
-from eigentree.errors import SettingsError, ShapeError, check_range
+from eigentree._core.arguments import check_choice
+from eigentree.errors import ShapeError, check_range
 from eigentree.types import Floats, Longs
 
 Target = Literal["best", "soft", "risk"]
@@ -101,11 +102,8 @@ class MaxEntOptions:
     tolerance: float = 1e-7
 
     def __post_init__(self) -> None:
-        for name, known in (("target", get_args(Target)), ("loss", get_args(Loss))):
-            if getattr(self, name) not in known:
-                raise SettingsError(
-                    f"{name} is {getattr(self, name)!r}; it must be one of {', '.join(known)}"
-                )
+        check_choice(Target, target=self.target)
+        check_choice(Loss, loss=self.loss)
         check_range(
             0,
             sharpness=self.sharpness,

@@ -21,6 +21,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from eigentree._core.arguments import check_choice
 from eigentree.constituency.grammar.kruskal import KruskalGrammar, rule_tensor
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.errors import GrammarError, SettingsError
@@ -69,10 +70,7 @@ class DecompositionOptions:
             raise SettingsError(
                 "each rule's tensor is decomposed in double precision, by apr, als or hals"
             )
-        if self.method not in METHODS:
-            raise SettingsError(
-                f"method is {self.method!r}; it must be one of {', '.join(METHODS)}"
-            )
+        check_choice(METHODS, method=self.method)
         self.of_cp(0)
 
     def of_cp(self, seed: int) -> CPOptions:

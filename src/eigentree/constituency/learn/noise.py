@@ -20,6 +20,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from scipy import sparse
 
+from eigentree._core.arguments import check_choice
 from eigentree.errors import SettingsError
 from eigentree.types import Floats
 
@@ -48,10 +49,7 @@ class Noise:
     sigma: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.scheme not in SCHEMES:
-            raise SettingsError(
-                f"scheme is {self.scheme!r}; it must be one of {', '.join(SCHEMES)}"
-            )
+        check_choice(SCHEMES, scheme=self.scheme)
         if not 0 <= self.sigma <= MAX_SIGMA:
             raise SettingsError(f"sigma is {self.sigma}; it must be from 0 to {MAX_SIGMA:g}")
         if self.scheme == "none" and self.sigma > 0:

@@ -25,10 +25,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from pathlib import Path
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from eigentree._core.arguments import check_choice
 from eigentree.automata.arrays import Automata
 from eigentree.automata.counting import PRIOR, count_first, count_one_state, count_previous
 from eigentree.automata.em import SequenceEMOptions, extract_model, learn_automata
@@ -81,10 +82,7 @@ class HeadAutomataOptions:
     judge_every: int = 1
 
     def __post_init__(self) -> None:
-        if self.method not in get_args(Method):
-            raise SettingsError(
-                f"method is {self.method!r}; it must be one of {', '.join(get_args(Method))}"
-            )
+        check_choice(Method, method=self.method)
         if not 0.0 < self.back_off < 1.0:
             raise SettingsError(f"back_off is {self.back_off}; it must be between 0 and 1")
         # The other settings are checked by the options they are passed to.

@@ -15,10 +15,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple
 
 import numpy as np
 
+from eigentree._core.arguments import check_choice
 from eigentree.dependency.arrays import ModifierCounts
 from eigentree.dependency.lexical_modifiers import LexicalModifiers, sentence_numbers
 from eigentree.errors import GrammarError, SettingsError
@@ -87,10 +88,7 @@ class LexicalModifierOptions:
     lexicon: LexiconOptions = LexiconOptions()
 
     def __post_init__(self) -> None:
-        if self.states not in get_args(States):
-            raise SettingsError(
-                f"states is {self.states!r}; it must be one of {', '.join(get_args(States))}"
-            )
+        check_choice(States, states=self.states)
         if not 0.0 < self.diversity < np.inf:
             raise SettingsError(f"diversity is {self.diversity}; it must be above 0")
 
