@@ -168,6 +168,15 @@ def test_kernels_are_compiled_for_the_types_in_their_annotations(folder):
     assert values.tolist() == [0.5] * 3
 
 
+def test_python_can_call_kernels_that_are_for_kernels_only(folder):
+    module = run_kernels(folder)
+    assert module.double.overloads
+    assert module.double(1.5) == 3.0
+    values = np.ones(2)
+    module.twice.py_func(values)
+    assert values.tolist() == [2.0] * 2
+
+
 def test_records_of_arrays_have_types():
     types = jit.declared_types(_kernels_pruning.inside_pass)
     assert [str(each) for each in types[:1]] == ["int64"]

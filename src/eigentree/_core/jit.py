@@ -57,6 +57,7 @@ _FEATURES_OF_LEVEL = ("avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "x
 _config: Any = import_module("numba").config
 _types: Any = import_module("numba").types
 _caching: Any = import_module("numba.core.caching")
+_runtime: Any = import_module("numba.core.runtime")
 _compiler: Any = import_module("numba.core.compiler")
 _llvm: Any = import_module("llvmlite.binding")
 _llvmlite: Any = import_module("llvmlite")
@@ -78,8 +79,20 @@ def kernel(function: Function) -> Function:
 
 
 def inner_kernel(function: Function) -> Function:
-    """Compile a kernel that only other kernels call, which saves the way in from Python."""
-    return _compiled(function, {**_OPTIONS, "no_cpython_wrapper": True})
+    """Compile a kernel that only other kernels call, which takes less time.
+
+    The machine code has no entry for calls from Python, which run the function as it is.
+    """
+    compiled: Any = _compiled(function, {**_OPTIONS, "no_cpython_wrapper": True})
+    if not isinstance(compiled, FunctionType):
+
+        def add_overload(result: Any) -> None:
+            compiled.overloads[tuple(result.signature.args)] = result
+
+        # The first would offer the machine code to Python; the second returns what Python calls.
+        compiled.add_overload = add_overload
+        compiled._compile_for_args = lambda *_, **__: function
+    return cast(Function, compiled)
 
 
 def _compiled(function: Function, options: dict[str, Any]) -> Function:
@@ -289,7 +302,8 @@ class _KernelCache(_caching._Cache):  # type: ignore[misc]  # the base class has
                 yield _Store(folder / environment / self._module_folder(), self._dispatcher.py_func)
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        target_context.refresh()
+        # Code on disk needs numba's runtime, but not its tables for compiling: these load slowly.
+        _runtime.rtsys.initialize(target_context)
         found = self._load(sig, target_context)
         if found is None and IS_WORKER not in os.environ:
             part = part_of(_full_name(self._dispatcher))
