@@ -30,7 +30,8 @@ INTRODUCTION = """\
 
 Generated from the program's help and docstrings by `docs/make_reference.py`. For tasks see the
 how-to pages: [train](how-to/train.md), [partial trees](how-to/train-on-partial-trees.md),
-[parse](how-to/parse.md), [constrain parses](how-to/constrain-parses.md),
+[get more trees](how-to/get-more-trees.md), [parse](how-to/parse.md),
+[constrain parses](how-to/constrain-parses.md),
 [calibrate confidence](how-to/trust-a-parse.md), [score](how-to/score.md),
 [compare](how-to/compare-estimators.md), [ensembles](how-to/ensembles.md),
 [bracketing without a treebank](how-to/induce.md),

@@ -64,3 +64,14 @@ def whole_parser() -> DependencyParser:
 def plain_parser() -> DependencyParser:
     """Automata alone."""
     return train_dependencies(treebank(), options())
+
+
+def rows_of(text: str) -> Sentence:
+    """A sentence from lines of form, UPOS, XPOS, head and relation."""
+    rows = [line.split() for line in text.strip().splitlines()]
+    return Sentence(
+        tuple(
+            Word(number, form, upos=upos, xpos=xpos, head=int(head), deprel=relation)
+            for number, (form, upos, xpos, head, relation) in enumerate(rows, start=1)
+        )
+    )
