@@ -152,7 +152,7 @@ def test_tags_of_another_treebank_are_refused():
         ({"min_share": 1.5}, "min_share is 1.5; it must be from 0 to 1"),
         ({"min_confidence": -0.1}, "min_confidence is -0.1; it must be from 0 to 1"),
         ({"rounds": 0}, "rounds is 0; it must be at least 1"),
-        ({"tag_column": "tags"}, "tag_column is 'tags'; expected xpos or upos"),
+        ({"tag_column": "tags"}, "tag_column is 'tags'; it must be one of upos, xpos"),
     ],
 )
 def test_options_out_of_range_are_refused(options, message):

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Literal, NamedTuple
 
-from eigentree._core.arguments import check_jobs
+from eigentree._core.arguments import check_choice, check_jobs
 from eigentree._core.batching import batches, map_batches
 from eigentree.constituency.chart.decode import phrase_chains
 from eigentree.constituency.parser import ConstituencyParser
@@ -98,8 +98,7 @@ class ConversionOptions:
     min_confidence: float = 0.0
 
     def __post_init__(self) -> None:
-        if self.tag_column not in ("xpos", "upos"):
-            raise SettingsError(f"tag_column is {self.tag_column!r}; expected xpos or upos")
+        check_choice(Column, tag_column=self.tag_column)
         check_range(1, rounds=self.rounds)
         for name in ("min_share", "max_share", "min_confidence"):
             value = getattr(self, name)

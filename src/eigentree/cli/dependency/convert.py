@@ -18,7 +18,7 @@ from eigentree.cli._options import (
     QuietOption,
     TagColumnOption,
 )
-from eigentree.cli._output import warn_of_compilation
+from eigentree.cli._output import compile_kernels
 from eigentree.cli._parsing import model_path
 from eigentree.cli._scoring import write_rows
 from eigentree.cli._training import Stages, changed, report_notices
@@ -134,7 +134,7 @@ def convert(
     treebank = read_dependencies(files, on_error=on_error)
     _report_treebank(treebank, files, quiet=quiet)
     phrases = None if learn_from is None else _learned(parser, *learn_from, quiet=quiet)
-    warn_of_compilation("parsing", quiet=quiet)
+    compile_kernels("parsing", quiet=quiet)
     with Stages(quiet) as stages:
         try:
             converted = [
