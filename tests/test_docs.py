@@ -38,6 +38,7 @@ SET_UP = re.compile(
     r"make (test|test-fast|demo|docs|clean)( SENTENCE=\"[^\"]+\")?( +#.*)?"
     r"|python3 -m venv \.venv|\. \.venv/bin/activate"
     r"|pip install (\.|'\.\[[a-z,]+\]')|pip uninstall eigentree"
+    r"|eigentree compile[a-z -]*( +#.*)?"
     r"|pip wheel --wheel-dir wheels '\.\[[a-z,]+\]'"
     r"|pip install --no-index --find-links wheels 'eigentree\[[a-z,]+\]'"
 )

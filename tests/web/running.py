@@ -87,7 +87,7 @@ class Running:
         self.process.send_signal(number)
         _, told = self.process.communicate(timeout=SECONDS)
         lines = told.splitlines(keepends=True)
-        start = ("preparing ", "ready after ")
+        start = ("first start: compiling ", "preparing ", "ready after ")
         return self.process.returncode, "".join(x for x in lines if not x.startswith(start))
 
 

@@ -15,7 +15,7 @@ from eigentree.treebank.io.conllu import read_conllu
 from eigentree.web import worker
 from eigentree.web.app import make_app
 from eigentree.web.limits import Limits
-from eigentree.web.worker import Preparing
+from eigentree.web.worker import Compiling, Preparing
 from tests.demo import HELD_OUT, demo_parser, run_verb
 from tests.web.inside import Inside, code_of
 
@@ -230,6 +230,8 @@ def test_health_names_the_model_that_is_prepared(inside, monkeypatch):
     answer = inside.get("/api/health")
     assert (answer.status_code, answer.json()["status"]) == (503, "starting")
     assert answer.json()["preparing"] == {"model": "demo", "number": 1, "total": 4}
+    monkeypatch.setattr(pool, "preparing", Compiling(3, 21))
+    assert inside.get("/api/health").json()["compiling"] == {"number": 3, "total": 21}
 
 
 def test_openapi_has_every_route_and_its_body(inside):

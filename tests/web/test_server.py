@@ -18,7 +18,7 @@ import pytest
 
 from eigentree.web import server
 from eigentree.web.models import name_models
-from eigentree.web.worker import Preparing
+from eigentree.web.worker import Compiling, Preparing
 from eigentree.web.worker_pool import WorkerDiedError
 from tests.demo import run_verb
 from tests.web.models import SLOW
@@ -306,18 +306,20 @@ def test_a_slow_start_is_reported(monkeypatch):
     lines = []
 
     class Pool:
-        preparing: Preparing | None = Preparing("one", 1, 2)
+        preparing: Preparing | Compiling | None = Compiling(2, 9)
 
         async def ready(self) -> None:
+            await asyncio.sleep(0.1)
+            self.preparing = Preparing("one", 1, 2)
             await asyncio.sleep(0.1)
             self.preparing = Preparing("two", 2, 2)
             await asyncio.sleep(0.1)
 
     asyncio.run(server._report_start(Pool(), lines.append))
-    waits = "the first start compiles for a minute or two, and requests wait"
     assert lines == [
-        f"preparing one (1 of 2); {waits}",
-        f"preparing two (2 of 2); {waits}",
+        "first start: compiling kernel 2 of 9 (once per installation); requests wait",
+        "preparing one (1 of 2); requests wait",
+        "preparing two (2 of 2); requests wait",
         "ready after 0 s",
     ]
 
@@ -328,7 +330,7 @@ def test_a_slow_start_is_reported(monkeypatch):
             pass
 
     asyncio.run(server._report_start(Quick(), lines.append))
-    assert len(lines) == 3
+    assert len(lines) == 4
 
 
 def test_get_reports_by_its_exit_code(demo, monkeypatch):

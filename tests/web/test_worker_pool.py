@@ -19,7 +19,7 @@ from eigentree.web.errors import ServiceError
 from eigentree.web.limits import Limits
 from eigentree.web.metrics import Metrics
 from eigentree.web.timeouts import Timeouts
-from eigentree.web.worker import Answer, Failed, Opened, Preparing, Ready, Refused, Task
+from eigentree.web.worker import Answer, Compiling, Failed, Opened, Preparing, Ready, Refused, Task
 from eigentree.web.worker_pool import WorkerDiedError, WorkerPool
 
 LATE = 1e9
@@ -360,3 +360,35 @@ def test_no_worker_is_ever_lost():
         await asyncio.gather(*(one() for _ in range(200)))
 
     with_pool(work, n_workers=3, sentence_seconds=0.05)
+
+
+def test_one_worker_compiles_for_all():
+    compiled = threading.Event()
+
+    def says():
+        yield Opened([])
+        yield Compiling(3, 21)
+        compiled.wait()
+        yield from OPENS[1:]
+
+    FakeWorker.starts = iter([says()])
+
+    async def work(pool: WorkerPool) -> None:
+        while pool.preparing != Compiling(3, 21):
+            await asyncio.sleep(0.005)
+        await asyncio.sleep(0.02)
+        assert len(FakeWorker.living) == 1
+        compiled.set()
+        await is_whole(pool)
+        assert len(FakeWorker.living) == 3
+
+    with_pool(work, 3)
+
+
+def test_other_workers_start_where_the_first_cannot():
+    FakeWorker.starts = iter([[Opened([]), Failed("no memory")]])
+
+    async def work(pool: WorkerPool) -> None:
+        await is_whole(pool)
+
+    with_pool(work, 2)

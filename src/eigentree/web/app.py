@@ -32,7 +32,7 @@ from eigentree.web.requests import (
     SentencesRequest,
 )
 from eigentree.web.timeouts import Timeouts
-from eigentree.web.worker import Task, TaskName
+from eigentree.web.worker import Compiling, Task, TaskName
 from eigentree.web.worker_pool import WorkerPool
 
 HERE = Path(__file__).parent
@@ -391,7 +391,8 @@ def _health(service: Service) -> Response:
     if state == "ready":
         return _json(record)
     if state == "starting" and service.pool.preparing is not None:
-        record["preparing"] = service.pool.preparing._asdict()
+        doing = "compiling" if isinstance(service.pool.preparing, Compiling) else "preparing"
+        record[doing] = service.pool.preparing._asdict()
     message = f"the service is {state}"
     record["error"] = {"code": "not_ready", "message": message}
     return _json(record, 503, {"Retry-After": _RETRY_AFTER})

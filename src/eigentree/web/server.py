@@ -24,7 +24,7 @@ from eigentree.web.protocol import (
     HttpProtocol,
     max_connections,
 )
-from eigentree.web.worker import Preparing
+from eigentree.web.worker import Compiling, Preparing
 from eigentree.web.worker_pool import WorkerPool
 
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
@@ -36,7 +36,7 @@ _LAST_SECONDS = 2
 _SIGHUP = getattr(signal, "SIGHUP", None)  # not on Windows
 _SIGNALS = tuple(each for each in (signal.SIGINT, signal.SIGTERM, _SIGHUP) if each is not None)
 # Seconds after which progress of the start is reported, and between looks at it.
-_PATIENCE = 3.0
+_PATIENCE = 2.0
 
 
 class PortError(SettingsError):
@@ -141,7 +141,7 @@ async def _until_end(server: _Server, service: Service, opened: socket.socket) -
 async def _report_start(pool: WorkerPool, report: Callable[[str], None]) -> None:
     """Report which model is prepared until a worker is ready."""
     begun = time.monotonic()
-    reported: Preparing | None = None
+    reported: Preparing | Compiling | None = None
     ready = asyncio.ensure_future(pool.ready())
     ready.add_done_callback(lambda done: done.cancelled() or done.exception())  # raised elsewhere
     try:
@@ -149,14 +149,20 @@ async def _report_start(pool: WorkerPool, report: Callable[[str], None]) -> None
             state = pool.preparing
             if state is not None and state != reported:
                 reported = state
-                report(
-                    f"preparing {state.model} ({state.number} of {state.total}); "
-                    "the first start compiles for a minute or two, and requests wait"
-                )
+                report(_in_words(state))
         if reported is not None and ready.exception() is None:
             report(f"ready after {time.monotonic() - begun:.0f} s")
     finally:
         ready.cancel()
+
+
+def _in_words(state: Preparing | Compiling) -> str:
+    if isinstance(state, Compiling):
+        return (
+            f"first start: compiling kernel {state.number} of {state.total} (once per "
+            "installation); requests wait"
+        )
+    return f"preparing {state.model} ({state.number} of {state.total}); requests wait"
 
 
 def _at_signals(do: Callable[[], object], signals: Sequence[int] = _SIGNALS) -> None:

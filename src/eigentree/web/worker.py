@@ -1,15 +1,16 @@
 """A worker process: opens the models, then performs one task at a time.
 
-Nothing here depends on HTTP.  A worker sends its state (`Opened`, `Preparing`, `Ready`, `Refused`
-or `Failed`), then `Begun` and an `Answer` for each `Task` that it receives.  It may be killed at
-any time; only the current task is lost.
+Nothing here depends on HTTP.  A worker sends its state (`Opened`, `Compiling`, `Preparing`,
+`Ready`, `Refused` or `Failed`), then `Begun` and an `Answer` for each `Task` that it receives.  It
+may be killed at any time; only the current task is lost.
 """
 
 from __future__ import annotations
 
 import os
 import signal
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -23,6 +24,12 @@ if TYPE_CHECKING:
 
 TaskName = Literal["split", "parse", "dependencies", "brackets", "evaluate", "symbols", "symbol"]
 
+# Kernels of the models of each kind; the rest are compiled when they are called.
+_PARTS: dict[Kind, tuple[str, ...]] = {
+    "constituents": ("parsing", "k-best"),
+    "dependencies": ("dependencies",),
+    "brackets": (),
+}
 # Sentences that call every kernel.
 _FIRST = (["It", "works", "."], ["It", "is", "warm", "now", ",", "so", "it", "works", "."])
 
@@ -57,6 +64,13 @@ class Preparing(NamedTuple):
     """The kernels of a model are being compiled or loaded; models are numbered from 1."""
 
     model: str
+    number: int
+    total: int
+
+
+class Compiling(NamedTuple):
+    """Kernels are being compiled, which happens once per installation; they are numbered from 1."""
+
     number: int
     total: int
 
@@ -112,6 +126,7 @@ def _run(connection: Connection, models: Sequence[ServedModel], verify: bool) ->
 
         parsers = {each.name: open_model(each, verify=verify) for each in models}
         connection.send(Opened([describe_model(each, parsers[each.name]) for each in models]))
+        _compile(connection, {each.kind for each in models})
         for number, each in enumerate(models, start=1):
             connection.send(Preparing(each.name, number, len(models)))
             _warm_up(each.kind, parsers[each.name])
@@ -141,6 +156,25 @@ def _answer(parsers: Mapping[str, AnyParser], task: Task) -> Answer:
         return Answer(no_memory=True)
     except Exception as error:
         return Answer(failed=f"{type(error).__name__}: {error}")
+
+
+def _compile(connection: Connection, kinds: set[Kind]) -> None:
+    from eigentree._core.jit import compile_parts, show_compilation
+
+    @contextmanager
+    def monitor(_: str, n_kernels: int) -> Iterator[Callable[[int], object]]:
+        n_done = 0
+
+        def advance(n_new: int) -> None:
+            nonlocal n_done
+            n_done += n_new
+            connection.send(Compiling(min(n_done + 1, n_kernels), n_kernels))
+
+        advance(0)
+        yield advance
+
+    show_compilation(monitor)
+    compile_parts(dict.fromkeys(part for kind in sorted(kinds) for part in _PARTS[kind]))
 
 
 def _warm_up(kind: Kind, parser: Any) -> None:

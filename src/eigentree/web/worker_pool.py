@@ -26,6 +26,7 @@ from eigentree.web.timeouts import Timeouts
 from eigentree.web.worker import (
     Answer,
     Begun,
+    Compiling,
     Failed,
     Opened,
     Preparing,
@@ -146,7 +147,8 @@ class WorkerPool:
         self.models = list(models)
         self.n_workers = n_workers
         self.about: list[dict[str, Any]] = []
-        self.preparing: Preparing | None = None  # of a worker that is starting
+        # What a worker that is starting is doing.
+        self.preparing: Preparing | Compiling | None = None
         self.n_queued = 0
         self._limits = limits
         self._metrics = metrics
@@ -159,6 +161,8 @@ class WorkerPool:
         self._threads = ThreadPoolExecutor(2 * n_workers, "eigentree-worker")
         self._is_open = asyncio.get_running_loop().create_future()
         self._is_ready = asyncio.Event()
+        # The first worker compiles kernels that have not been compiled; the others wait for it.
+        self._is_compiled = asyncio.Event()
         self._failure: Exception | None = None
         self._has_failed = asyncio.Event()
         self._n_failures = 0  # starts in a row
@@ -235,10 +239,13 @@ class WorkerPool:
         """Keep one worker running: start it, and restart it whenever it exits."""
         pause = _PAUSE
         verify = number == 0
+        if number > 0:
+            await self._is_compiled.wait()
         while True:
             try:
                 worker = await self._started(number, verify)
             except Exception as error:
+                self._is_compiled.set()
                 if not self._is_open.done():
                     self._is_open.set_exception(_as_failure(error))
                     return
@@ -247,6 +254,7 @@ class WorkerPool:
                 await asyncio.sleep(pause)
                 pause = min(2 * pause, _MAX_PAUSE)
                 continue
+            self._is_compiled.set()
             verify, pause = False, _PAUSE
             self._n_failures = 0
             self._ready.add(number)
@@ -278,8 +286,10 @@ class WorkerPool:
                 raise ModelFileError(state.why)
             if isinstance(state, Failed):
                 raise WorkerDiedError(state.why)
-            if isinstance(state, Preparing):
+            if isinstance(state, Preparing | Compiling):
                 self.preparing = state
+                if isinstance(state, Preparing):
+                    self._is_compiled.set()
                 continue
             assert isinstance(state, Opened)
             self.about = state.about

@@ -7,15 +7,20 @@ import json
 from tests.web.browser import OLD_MAN, SLEEPING, write
 
 
-def starting(model: str | None, number: int = 1) -> str:
+def starting(model: str | None = None, number: int = 1, kernel: int | None = None) -> str:
     record = {"status": "starting", "error": {"code": "not_ready", "message": "starting"}}
     if model:
         record["preparing"] = {"model": model, "number": number, "total": 2}
+    if kernel:
+        record["compiling"] = {"number": kernel, "total": 21}
     return json.dumps(record)
 
 
 def test_the_page_shows_that_the_service_starts(open_page):
-    states = [starting(None), starting("english"), starting("english-dependencies", 2)]
+    states = [
+        starting(), starting(kernel=3), starting(kernel=21), starting("english"),
+        starting("english-dependencies", 2),
+    ]  # fmt: skip
     page = open_page(errors=True)
     page.route(
         "**/api/health",
@@ -31,9 +36,14 @@ def test_the_page_shows_that_the_service_starts(open_page):
     page.wait_for_selector("#waiting.on")
     assert page.locator("#waiting-for").text_content() == "The service is starting…"
     page.fill("#text", OLD_MAN)
-    for which in ("english (1 of 2)", "english-dependencies (2 of 2)"):
+    for which in (
+        "compiling kernel 3 of 21, once per installation.",
+        "compiling kernel 21 of 21",
+        "preparing english (1 of 2).",
+        "preparing english-dependencies (2 of 2).",
+    ):
         states.pop(0)
-        page.wait_for_selector(f"#waiting-for:text('preparing {which}. The first start takes')")
+        page.wait_for_selector(f"#waiting-for:text('The service is starting: {which}')")
     page.wait_for_selector("#waiting-seconds:text-matches('^[0-9]+ s$')")
     assert "parse" not in requests
     states.clear()

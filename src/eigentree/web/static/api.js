@@ -1,7 +1,7 @@
 // Client of the service: functions that return records or throw `ServiceError`.
 
 const SECONDS = 90;
-const BETWEEN = 1000; // milliseconds between requests for the state of the service
+const BETWEEN = 500; // milliseconds between requests for the state of the service
 
 /** An error response, or a failure to get a response, with a message for users. */
 export class ServiceError extends Error {
@@ -26,14 +26,14 @@ const ready = new Promise((resolve) => (setReady = resolve));
 /**
  * Wait until the service can parse; all requests for work wait too.
  *
- * `report` is called about once a second, with the model that is prepared as
- * `{model, number, total}`, or null.
+ * `report` is called twice a second, with what the service is doing: `preparing`, a model as
+ * `{model, number, total}`, or `compiling`, kernels as `{number, total}`.
  */
 export async function untilReady(report) {
   for (;;) {
     const { status, value } = await exchange("health");
     if (status === 200) break;
-    report(value.preparing ?? null);
+    report(value);
     await new Promise((resolve) => setTimeout(resolve, BETWEEN));
   }
   setReady();

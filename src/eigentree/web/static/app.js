@@ -64,12 +64,13 @@ async function begin() {
 async function watchStart() {
   const starting = wait("The service is starting…");
   try {
-    await api.untilReady((preparing) => {
-      const which = preparing && `preparing ${preparing.model} (${preparing.number} of ${preparing.total})`;
+    await api.untilReady(({ preparing, compiling }) => {
       starting.change(
-        which
-          ? `The service is starting: ${which}. The first start takes a minute or two.`
-          : "The service is starting…",
+        compiling
+          ? `The service is starting: compiling kernel ${compiling.number} of ${compiling.total}, once per installation.`
+          : preparing
+            ? `The service is starting: preparing ${preparing.model} (${preparing.number} of ${preparing.total}).`
+            : "The service is starting…",
       );
     });
   } catch (error) {
