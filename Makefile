@@ -38,7 +38,7 @@ docs: .venv/docs-ready
 	@$(PYTHON) -c 'import sys; sys.exit("eigentree needs Python 3.11 or later; name one: make PYTHON=...") if sys.version_info < (3, 11) else None'
 	@echo 'installing into .venv: a minute or two'
 	$(PYTHON) -m venv .venv
-	$(PIP) install --editable '.[serve]'
+	EIGENTREE_WITHOUT_KERNELS=1 $(PIP) install --editable '.[serve]' # the first run compiles them
 	@touch $@
 
 .venv/docs-ready: .venv/ready

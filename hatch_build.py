@@ -18,6 +18,8 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+SWITCH = "EIGENTREE_WITHOUT_KERNELS"
+REQUIREMENTS = ["numba>=0.60", "numpy>=2.0"]
 PARTS = ("parsing", "k-best", "prefixes", "dependencies", "em")
 MAX_SECONDS = 600
 COMPILE = """
@@ -31,9 +33,13 @@ print(compile_into(Path(sys.argv[1]), sys.argv[2:]))
 class CompiledKernels(BuildHookInterface):
     """Compiles kernels and adds them to the wheel."""
 
+    def dependencies(self) -> list[str]:
+        """What the build needs besides hatchling."""
+        return [] if os.environ.get(SWITCH) else REQUIREMENTS
+
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Called before the build."""
-        if version != "standard" or os.environ.get("EIGENTREE_WITHOUT_KERNELS"):
+        if version != "standard" or os.environ.get(SWITCH):
             return
         self._folder = tempfile.TemporaryDirectory(ignore_cleanup_errors=True)
         source = str(Path(self.root, "src"))

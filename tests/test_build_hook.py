@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
@@ -89,6 +90,8 @@ def test_editable_installations_and_users_can_do_without(hook, monkeypatch):
     monkeypatch.setattr(subprocess, "run", None)
     data = pure()
     hook.initialize("editable", data)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert {*hook.dependencies()} < {*project["dependencies"]}
     monkeypatch.setenv("EIGENTREE_WITHOUT_KERNELS", "1")
     hook.initialize("standard", data)
-    assert data == pure()
+    assert (data, hook.dependencies()) == (pure(), [])
