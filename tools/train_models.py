@@ -37,7 +37,7 @@ from eigentree.base import available_models
 from eigentree.cli.models import in_markdown
 from eigentree.constituency.calibrate import calibrate
 from eigentree.constituency.from_dependencies import convert_dependencies
-from eigentree.constituency.learn.spectral import SpectralOptions
+from eigentree.constituency.learn.clustering import ClusteringOptions
 from eigentree.constituency.training_options import TrainingOptions
 from eigentree.data.catalogue import CONSTITUENTS, DEPENDENCIES, FOLDER
 from eigentree.dependency.learn.arc_labels import ArcLabelOptions, train_arc_labels
@@ -52,14 +52,16 @@ LICENCE = "CC BY-SA 4.0"
 
 # The tagger sees every third sentence of CRAFT, so that a third of its words are from articles.
 CRAFT_TAGGED_EVERY = 3
-# The grammar sees every second, and those of GUM and the everyday sentences three times.
+# The grammar sees every second, and GUM and the everyday sentences twice.
 CRAFT_EVERY = 2
-REPEATED = 3
+REPEATED = 2
 # Small taggers and labellers, each at the cost of a third of a point or less.
 SPARSITY = 0.7
 ARC_LABELS = ArcLabelOptions(minimum_count=10, smallest=0.1)
 
-GRAMMAR = TrainingOptions(tagger=False, compact=True, spectral=SpectralOptions(states=16))
+GRAMMAR = TrainingOptions(
+    method="clustering", tagger=False, clustering=ClusteringOptions(states=48)
+)
 
 
 def train_constituents(folder: Path) -> Parser:
@@ -84,12 +86,9 @@ def train_constituents(folder: Path) -> Parser:
     )
 
     first = replace(Parser.train(first_trees, settings=GRAMMAR), tagger=tagger)
-    phrases = HeadPhrases.learn((sentence, tree) for tree, sentence in pairs)
-    converted = convert_dependencies(first, sentences, phrases=phrases)
-    web = [each.tree for each in converted if each.tree is not None]
+    web = web_trees(first, sentences, pairs)
     parts.append(Part("UD English EWT, converted from dependencies", "CC BY-SA 4.0", web))
-
-    trees = [*articles[::CRAFT_EVERY], *(general * REPEATED), *web]
+    trees = weighted(articles, general, web)
     parser = replace(Parser.train(trees, settings=GRAMMAR), tagger=tagger)
     parser = calibrate(parser, calibration_trees(folder))
     card = {
@@ -109,6 +108,20 @@ def train_constituents(folder: Path) -> Parser:
         ],
     }
     return replace(parser, description={**parser.description, "card": card})
+
+
+def web_trees(
+    parser: Parser, sentences: Sequence[Sentence], pairs: Sequence[tuple[Tree, Sentence]]
+) -> list[Tree]:
+    """Trees for sentences with dependencies; `pairs` show what is a phrase in the trees."""
+    phrases = HeadPhrases.learn((sentence, tree) for tree, sentence in pairs)
+    converted = convert_dependencies(parser, sentences, phrases=phrases)
+    return [each.tree for each in converted if each.tree is not None]
+
+
+def weighted(articles: list[Tree], general: list[Tree], web: list[Tree]) -> list[Tree]:
+    """The training trees of the grammar."""
+    return [*articles[::CRAFT_EVERY], *(general * REPEATED), *web]
 
 
 def calibration_trees(folder: Path) -> list[Tree]:
