@@ -134,7 +134,7 @@ def calibration_trees(folder: Path) -> list[Tree]:
 def scores_of(parser: Parser, folder: Path) -> Iterator[dict[str, Any]]:
     genres = sources.gum(folder, "test")
     held_out = {
-        "GUM test, genres as above": [
+        "GUM test, same genres": [
             tree for genre in sources.GUM_GENRES for tree, _ in genres.get(genre, [])
         ],
         "GUM test, other genres": [

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from eigentree import DependencyParser, ModelFileError, Parser
 from eigentree.base import available_models
 from eigentree.cli.app import app
-from eigentree.cli.models import in_markdown
+from eigentree.cli.models import headline, in_markdown
 from eigentree.data.catalogue import CONSTITUENTS, DEPENDENCIES, model_names, resolve_model
 from eigentree.tokenisation.sentences import split_text
 
@@ -41,6 +41,14 @@ def test_the_page_reports_the_cards():
     assert page.partition("\n## ")[2] == "\n".join(
         map(in_markdown, available_models())
     ).removeprefix("## ")
+
+
+def test_the_list_and_the_readme_have_the_scores():
+    printed = run("models").stdout
+    readme = " ".join((ROOT / "README.md").read_text("utf-8").split())
+    for model in available_models():
+        assert headline(model) in printed
+        assert headline(model).partition(" on ")[0].replace("labelled ", "") in readme
 
 
 def test_a_file_of_the_same_name_goes_first(tmp_path, monkeypatch):

@@ -61,7 +61,7 @@ def headline(model: BundledModel) -> str:
     """The last score of a card on the first test set from words without tags."""
     scores = [score for score in model.card["scores"] if score["from"] == "tokens"]
     score = [each for each in scores if each["on"] == scores[0]["on"]][-1]
-    return f"{score['measure']} {100 * score['value']:.1f} on {score['on']}"
+    return f"{100 * score['value']:.1f} {score['measure']} on {score['on']}"
 
 
 def in_markdown(model: BundledModel) -> str:
