@@ -219,7 +219,7 @@ def test_a_part_is_compiled_by_other_processes_and_shown(folder, monkeypatch):
         yield shown.append
         shown.append("done")
 
-    monkeypatch.setattr(jit._Monitor, "current", staticmethod(monitor))
+    monkeypatch.setattr(jit._Compilations, "monitor", staticmethod(monitor))
     # The first call of one kernel compiles all of its part.
     values = np.ones(3)
     jit._find("kernels.twice")(values)
@@ -238,7 +238,9 @@ def test_without_workers_the_process_compiles_by_itself(folder, monkeypatch):
     monkeypatch.syspath_prepend(folder)
     monkeypatch.delitem(sys.modules, "kernels", raising=False)
     monkeypatch.setattr(sys, "executable", str(folder / "missing"))
+    monkeypatch.setattr(jit._Compilations, "have_workers", True)
     values = np.ones(3)
     jit._find("kernels.twice")(values)
     assert values.tolist() == [2.0] * 3
     assert not sys.modules.pop("kernels").twice.stats.cache_hits
+    assert not jit._Compilations.have_workers  # it does not try again

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -55,3 +56,21 @@ def test_use_is_noted(tmp_path):
     os.utime(tmp_path, (long_ago, long_ago))
     kernel_folders.mark_as_used(tmp_path)
     assert tmp_path.stat().st_mtime > time.time() - 60
+
+
+def test_one_process_holds_the_lock(tmp_path):
+    order = []
+
+    def second() -> None:
+        with kernel_folders.locked(tmp_path):
+            order.append("second")
+
+    with kernel_folders.locked(tmp_path):
+        thread = threading.Thread(target=second)
+        thread.start()
+        time.sleep(0.05)
+        order.append("first")
+    thread.join()
+    assert order == ["first", "second"]
+    with kernel_folders.locked(tmp_path / "missing"):
+        pass

@@ -14,7 +14,9 @@ def compiled(monkeypatch) -> list[str]:
     """Kernels that would be compiled; none has a copy on disk."""
     compiled: list[str] = []
     monkeypatch.setattr(jit, "needs_compiling", lambda _: True)
-    monkeypatch.setattr(jit, "compile_in_workers", lambda kernels, *_: compiled.extend(kernels))
+    monkeypatch.setattr(
+        jit, "compile_in_workers", lambda kernels, *_: compiled.extend(kernels) or 1
+    )
     return compiled
 
 
@@ -36,7 +38,9 @@ def test_code_for_everyone_is_beside_the_package(tmp_path, monkeypatch):
     monkeypatch.setattr(kernel_folders, "BESIDE_PACKAGE", tmp_path / "all" / "users")
     monkeypatch.setattr(jit, "needs_compiling", lambda _: True)
     folders = []
-    monkeypatch.setattr(jit, "compile_in_workers", lambda *_: folders.append(jit._config.CACHE_DIR))
+    monkeypatch.setattr(
+        jit, "compile_in_workers", lambda *_: folders.append(jit._config.CACHE_DIR) or 1
+    )
     before = jit._config.CACHE_DIR
     assert run_verb("compile", "k-best", "--everyone")[0] == 0
     assert folders == [str(tmp_path / "all" / "users")]

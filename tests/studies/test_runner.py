@@ -491,7 +491,7 @@ def test_what_cannot_be_is_reported_with_exit_code_2(arguments, message, tmp_pat
 @pytest.mark.slow
 def test_the_verb_reports_compilation_when_there_is_work(files, tmp_path, monkeypatch):
     monkeypatch.setattr("eigentree._core.jit.needs_compiling", lambda _: True)
-    monkeypatch.setattr("eigentree._core.jit.compile_in_workers", lambda *_: None)
+    monkeypatch.setattr("eigentree._core.jit.compile_in_workers", lambda *_: 1)
     arguments = ["experiment", "--train", files["train"], "--dev", files["dev"], "-o", tmp_path]
     line = "first run: compiling {} kernels, once per installation)"
     _, _, err = run_verb(*arguments, "--methods", "pcfg")

@@ -29,7 +29,7 @@ import platform
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import AbstractContextManager, nullcontext, suppress
 from functools import cache
 from importlib import import_module
@@ -104,10 +104,11 @@ def _compiled(function: Function, options: dict[str, Any]) -> Function:
     return cast(Function, compiled)
 
 
-class _Monitor:
-    """Shows the compilations of this process."""
+class _Compilations:
+    """How the compilations of this process are shown, and whether workers can do them."""
 
-    current: Monitor = lambda *_: nullcontext(lambda _: None)
+    monitor: Monitor = lambda *_: nullcontext(lambda _: None)
+    have_workers = True
 
 
 def show_compilation(monitor: Monitor) -> None:
@@ -120,10 +121,10 @@ def show_compilation(monitor: Monitor) -> None:
         kernels.  Its value is entered and left; it yields a function that is called with the number
         of kernels compiled since the call before.
     """
-    _Monitor.current = staticmethod(monitor)
+    _Compilations.monitor = staticmethod(monitor)
 
 
-def compile_parts(names: Iterable[str]) -> int:
+def compile_parts(names: Collection[str]) -> int:
     """Compile the kernels of parts that have no copy on disk; returns their number.
 
     Parameters
@@ -131,15 +132,14 @@ def compile_parts(names: Iterable[str]) -> int:
     names
         Parts in `PARTS`.
     """
-    missing = _missing(names)
-    folder = _writable_folder() if missing else None
+    folder = _writable_folder() if _missing(names) else None
     if folder is None:
         return 0
     kernel_folders.delete_unused(folder)
-    return _compile(_missing(names))
+    return _compile(names, folder)
 
 
-def compile_into(folder: Path, names: Iterable[str]) -> int:
+def compile_into(folder: Path, names: Collection[str]) -> int:
     """Compile the kernels of parts that have no copy in a folder; returns their number.
 
     Parameters
@@ -159,7 +159,7 @@ def compile_into(folder: Path, names: Iterable[str]) -> int:
     before, given = _config.CACHE_DIR, os.environ.get("NUMBA_CACHE_DIR")
     os.environ["NUMBA_CACHE_DIR"] = _config.CACHE_DIR = str(folder)
     try:
-        return _compile(_missing(names))
+        return _compile(names, folder)
     finally:
         _config.CACHE_DIR = before
         del os.environ["NUMBA_CACHE_DIR"]
@@ -176,7 +176,7 @@ def work() -> None:
         print(line, end="", flush=True)  # noqa: T201
 
 
-def _missing(names: Iterable[str]) -> dict[str, list[str]]:
+def _missing(names: Collection[str]) -> dict[str, list[str]]:
     """The kernels without a copy on disk, by what messages call their part."""
     parts = {
         PARTS[name].name: [each for each in PARTS[name].kernels if needs_compiling(_find(each))]
@@ -185,12 +185,22 @@ def _missing(names: Iterable[str]) -> dict[str, list[str]]:
     return {name: kernels for name, kernels in parts.items() if kernels}
 
 
-def _compile(missing: dict[str, list[str]]) -> int:
-    kernels = list(dict.fromkeys(chain(*missing.values())))
-    if kernels:
-        with _Monitor.current(", ".join(missing), len(kernels)) as advance:
-            compile_in_workers(kernels, target(), advance)
-    return len(kernels)
+def _compile(names: Collection[str], folder: Path) -> int:
+    missing = _missing(names)
+    n_missing = _count(missing)
+    if n_missing and _Compilations.have_workers:
+        shown = _Compilations.monitor(", ".join(missing), n_missing)
+        # Another process may be compiling the same kernels.
+        with shown as advance, kernel_folders.locked(folder):
+            left = list(dict.fromkeys(chain(*_missing(names).values())))
+            advance(n_missing - len(left))
+            if left:
+                _Compilations.have_workers = compile_in_workers(left, target(), advance) > 0
+    return n_missing
+
+
+def _count(missing: dict[str, list[str]]) -> int:
+    return len(set(chain(*missing.values())))
 
 
 def _find(name: str) -> Any:

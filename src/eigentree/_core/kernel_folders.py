@@ -15,7 +15,8 @@ import os
 import shutil
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -67,6 +68,18 @@ def module_folder(name: str, sources: tuple[str, ...]) -> str:
     for source in sources:
         content.update(Path(source).read_bytes())
     return f"{name.rpartition('.')[2]}-{content.hexdigest()[:16]}"
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Wait until no other process holds the lock of a folder, where the system has locks."""
+    with ExitStack() as held:
+        with suppress(ImportError, OSError):
+            import fcntl
+
+            file = held.enter_context(Path(folder, ".lock").open("w"))
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def mark_as_used(folder: Path) -> None:

@@ -22,8 +22,8 @@ _ENTRY = "import sys; sys.path[:] = {path!r}; from eigentree._core.jit import wo
 
 def compile_in_workers(
     kernels: Sequence[str], target: tuple[str, str], advance: Callable[[int], object]
-) -> None:
-    """Compile kernels, as many at a time as there are processors.
+) -> int:
+    """Compile kernels, as many at a time as there are processors; returns how many were done.
 
     What fails is left to the process that needs the kernel.
 
@@ -53,6 +53,7 @@ def compile_in_workers(
     finally:
         for worker in workers:
             worker.stop()
+    return len(done)
 
 
 def _processors() -> int:
@@ -73,7 +74,9 @@ class _Worker(threading.Thread):
             IS_WORKER: "1", CACHE_REPORTED: "1",
             "NUMBA_CPU_NAME": target[0], "NUMBA_CPU_FEATURES": target[1],
         }  # fmt: skip
-        with suppress(OSError, ValueError):  # a program without an interpreter of its own
+        if getattr(sys, "frozen", False) or not sys.executable:
+            return  # a program without an interpreter
+        with suppress(OSError, ValueError):
             self._process = subprocess.Popen(
                 [sys.executable, "-c", _ENTRY.format(path=sys.path)],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,

@@ -174,7 +174,7 @@ def _compile(connection: Connection, kinds: set[Kind]) -> None:
         yield advance
 
     show_compilation(monitor)
-    compile_parts(dict.fromkeys(part for kind in sorted(kinds) for part in _PARTS[kind]))
+    compile_parts([part for kind in sorted(kinds) for part in _PARTS[kind]])
 
 
 def _warm_up(kind: Kind, parser: Any) -> None:

@@ -37,7 +37,7 @@ def test_train_reports_what_it_does(treebank, tmp_path):
 )
 def test_compilation_is_reported(treebank, tmp_path, monkeypatch, options, told):
     monkeypatch.setattr("eigentree._core.jit.needs_compiling", lambda _: True)
-    monkeypatch.setattr("eigentree._core.jit.compile_in_workers", lambda *_: None)
+    monkeypatch.setattr("eigentree._core.jit.compile_in_workers", lambda *_: 1)
     more = [treebank] if "--dev" in options else []
     code, _, err = run_verb(
         "train", treebank, "-o", tmp_path / "model.egt", "--no-tagger", *options, *more
