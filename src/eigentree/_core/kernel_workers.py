@@ -15,6 +15,8 @@ from eigentree._core.processes import CACHE_REPORTED
 
 # Set in the environment of the workers, which compile by themselves.
 IS_WORKER = "EIGENTREE_COMPILES"
+# More would wait for the kernel that takes longest; each needs a quarter of a gigabyte.
+MAX_WORKERS = 4
 # Seconds between two looks at the workers.
 _BETWEEN = 0.05
 _ENTRY = "import sys; sys.path[:] = {path!r}; from eigentree._core.jit import work; work()"
@@ -23,7 +25,7 @@ _ENTRY = "import sys; sys.path[:] = {path!r}; from eigentree._core.jit import wo
 def compile_in_workers(
     kernels: Sequence[str], target: tuple[str, str], advance: Callable[[int], object]
 ) -> int:
-    """Compile kernels, as many at a time as there are processors; returns how many were done.
+    """Compile kernels, several at a time; returns how many were done.
 
     What fails is left to the process that needs the kernel.
 
@@ -41,7 +43,7 @@ def compile_in_workers(
         waiting.put(each)
     done: list[str] = []
     n_reported = 0
-    n_workers = min(_processors(), len(kernels))
+    n_workers = min(_processors(), len(kernels), MAX_WORKERS)
     workers = [_Worker(waiting, done, target) for _ in range(n_workers)]
     try:
         while any(worker.is_alive() for worker in workers) or n_reported < len(done):
