@@ -2,8 +2,8 @@
 
     python validation/from_dependencies/run.py TREEBANKS [PART ...]
 
-TREEBANKS is the folder of treebanks; the parts are english, ewt, spanish, german and training, all
-of them by default.  The tables of the README are the output.
+TREEBANKS is the folder of treebanks; the parts are relations, english, ewt, spanish, german and
+training, all of them by default.  The tables of the README are the output.
 """
 
 from __future__ import annotations
@@ -21,13 +21,15 @@ from eigentree.constituency.from_dependencies import (
     convert_dependencies,
 )
 from eigentree.treebank.cleaning import CleaningOptions
-from eigentree.treebank.head_phrases import HeadPhrases, pairs_by_words
+from eigentree.treebank.head_phrases import HeadPhrases, head_spans
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tools"))
-from train_models import GUM_GENRES, gum
+from english_sources import GUM_GENRES, gum
 
 SMALL = 1000  # trees of the small English treebank
+SHOWN = 20  # relations
+EWT_EVERY = 4  # of these sentences one is converted for training
 
 
 def f1(gold: Sequence[Tree], parsed: Sequence[Tree | None]) -> float:
@@ -64,10 +66,27 @@ def compare(
 
 
 def gum_pairs(folder: Path, part: str, *, licensed: bool = True) -> list[tuple[Sentence, Tree]]:
-    sentences = read_dependencies(folder / "ud_english_gum" / f"{part}.conllu").sentences
+    """Sentences with both trees; of the genres that the bundled model is trained on, or all."""
     by_genre = gum(folder, part)
-    genres = by_genre if not licensed else GUM_GENRES
-    return pairs_by_words(sentences, [tree for genre in genres for tree in by_genre.get(genre, [])])
+    genres = GUM_GENRES if licensed else by_genre
+    return [(sentence, tree) for genre in genres for tree, sentence in by_genre.get(genre, [])]
+
+
+def relations(folder: Path) -> None:
+    """How often whole subtrees are phrases, which a table of relations would be based on."""
+    print("\n## Subtrees of GUM, train\n")
+    pairs = gum_pairs(folder, "train")
+    seen: Counter[str] = Counter()
+    phrases: Counter[str] = Counter()
+    for sentence, tree in pairs:
+        spans = {(start, end) for _, start, end in tree.spans() if end - start > 1}
+        for span in head_spans(sentence):
+            if not (span.outside_left or span.outside_right):
+                seen[span.relation] += 1
+                phrases[span.relation] += span[:2] in spans
+    print("| relation | subtrees | phrases, % |\n| --- | ---: | ---: |")
+    for relation, count in seen.most_common(SHOWN):
+        print(f"| `{relation}` | {count} | {100 * phrases[relation] / count:.1f} |")
 
 
 def english(folder: Path) -> None:
@@ -169,8 +188,9 @@ def in_words_of(sentence: Sentence, tree: Tree) -> Sentence | None:
 def german(folder: Path) -> None:
     """The PCC has few trees; the sentences of GSD are others."""
     print("\n## PCC, with trees from GSD\n")
+    cleaning = CleaningOptions(cut_tags=True)
     parts = {
-        part: read_treebank(folder / "pcc_german" / f"{part}.mrg").trees
+        part: read_treebank(folder / "pcc_german" / f"{part}.mrg", cleaning=cleaning).trees
         for part in ("train", "dev")
     }
     files = [folder / "ud_german_gsd" / f"{part}.conllu" for part in ("dev", "test")]
@@ -183,7 +203,7 @@ def training(folder: Path) -> None:
     small = small[:: len(small) // SMALL][:SMALL]
     dependencies = read_dependencies(folder / "ud_english_ewt" / "train.conllu").sentences
     dev = [tree for _, tree in gum_pairs(folder, "dev", licensed=False)]
-    worth(small, dependencies, dev)
+    worth(small, dependencies[::EWT_EVERY], dev)
 
 
 def worth(small: list[Tree], sentences: Sequence[Sentence], dev: Sequence[Tree]) -> None:
@@ -197,8 +217,9 @@ def worth(small: list[Tree], sentences: Sequence[Sentence], dev: Sequence[Tree])
         print(f"| {name} | {len(trees)} | {figures[0]:.2f} | {figures[1]:.2f} |", flush=True)
 
     row("the small treebank", small)
-    # A threshold above every share requires nothing.
-    free = [*convert_dependencies(parser, sentences, ConversionOptions(min_share=1.0, rounds=1))]
+    # No share is 1 or 0, so nothing is required and nothing forbidden.
+    nothing = ConversionOptions(min_share=1.0, max_share=0.0, rounds=1)
+    free = [*convert_dependencies(parser, sentences, nothing)]
     row("+ parses with gold tags only", small + kept(free))
     found = [*convert_dependencies(parser, sentences)]
     row("+ trees from dependencies", small + kept(found))
@@ -211,6 +232,7 @@ def kept(found: Sequence[Converted]) -> list[Tree]:
 
 
 PARTS: dict[str, Callable[[Path], None]] = {
+    "relations": relations,
     "english": english,
     "ewt": ewt,
     "spanish": spanish,
