@@ -217,6 +217,14 @@ def read_tag_table(path: Path, _: int) -> None:
     tag_map(path)
 
 
+def read_dictionary(path: Path, _: int) -> None:
+    from eigentree.words.tag_dictionary import TagDictionary, read_tag_dictionary
+
+    dictionary = read_tag_dictionary(path)
+    content = dictionary.to_bytes()
+    assert TagDictionary.from_bytes(content).to_bytes() == content
+
+
 def read_request(name: str) -> Callable[[Path, int], None]:
     def read(path: Path, _: int) -> None:
         from eigentree.treebank.constraints import Constraints
@@ -420,6 +428,7 @@ READERS: dict[str, Reader] = {
     "clusters": Reader(cluster_seeds, read_brown_clusters, 2, changed_clusters),
     "heads": Reader(_texts(inputs.HEADS), read_head_table),
     "tag map": Reader(_texts(inputs.TAG_MAP), read_tag_table),
+    "tag dictionary": Reader(_texts(inputs.TAG_DICTIONARY), read_dictionary),
     **{
         name: Reader(_texts(text), read_request(name), 0.6, changed_json)
         for name, text in inputs.REQUESTS.items()

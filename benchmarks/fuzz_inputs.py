@@ -188,6 +188,7 @@ GLOVE = "the 0.1 -0.2 3e-1\ncaf\u00e9\t1 2 3\n"
 CLUSTERS = "00\tthe\t12\n00\ta\t7\n010\tdog\t5\n1\tbarks\t3\n"
 HEADS = "@punctuation , .\nNP last POS\nNP rightmost NN NNP\nVP left-by-rank VB VP\n* rightmost\n"
 TAG_MAP = "% tags\nNN\tNOUN\nVB*\tVERB\nVBN\tVERB\tparticiple\n"
+TAG_DICTIONARY = "bark\tNN VB\nbarked\tVBD VBN\n\nnaïve\tJJ\nbark\tVBP\n"
 REQUESTS = {
     "ParseRequest": '{"sentences": ["The dog barks.", {"words": ["a", "b"], "tags": ["DT", '
     '{"NN": 0.5}], "constraints": {"required": [[0, 2, "NP"]], "tags": [[1, "NN"]]}}, '
