@@ -21,7 +21,7 @@ from eigentree.errors import ModelFileError, SettingsError, TreebankFormatError
 from eigentree.treebank.io.text_files import displayed_name, open_text, without_marks
 
 # More would not be a dictionary; a damaged file must not fill the memory.
-_MOST_BYTES = 1 << 28
+_MOST_BYTES = 1 << 26
 
 
 class TagDictionary:
