@@ -7,11 +7,11 @@ be added to the small treebank.
 
 Which spans of heads and dependents are phrases is learned, not assumed; see
 `eigentree.treebank.head_phrases`.  Best from sentences with trees of both kinds.  Without such
-sentences, the parser's own trees take that place: a parser's mistakes are rarely systematic, so a
-span that it makes a phrase in most sentences is one by the conventions of its treebank, and is then
-required in the other sentences too.  The trees parsed under these constraints have fewer mistakes,
-so the shares of phrases are learned again from them, in a few rounds: hard EM, with the borders of
-phrases as what is hidden.
+sentences, the parser's own trees take that place: many mistakes of a parser are not systematic, so
+a span that it makes a phrase in most sentences is probably one by the conventions of its treebank,
+and is then required in the other sentences too.  The trees parsed under these constraints have
+fewer mistakes, so the shares of phrases are learned again from them, in a few rounds: hard EM, with
+the borders of phrases as what is hidden.
 
 A sentence is left out, with a reason, where the grammar has no tree under its constraints, or only
 one that ignores tags, where it is too long for one chart, and where the tree's confidence is below
@@ -171,7 +171,7 @@ def convert_dependencies(
     Raises
     ------
     SettingsError
-        When the parser knows none of the tags, or `jobs` is less than 1 or above 1024.
+        When the parser lacks the tags of most words, or `jobs` is less than 1 or above 1024.
     TreebankFormatError
         When a sentence has no heads.
     WorkerError
