@@ -52,11 +52,14 @@ LICENCE = "CC BY-SA 4.0"
 
 # The tagger sees every third sentence of CRAFT, so that a third of its words are from articles.
 CRAFT_TAGGED_EVERY = 3
-# The grammar sees every second, and GUM and the everyday sentences twice.
+# The grammar sees every second, and GUM twice.
 CRAFT_EVERY = 2
-REPEATED = 2
+GUM_REPEATED = 2
+# Both see the everyday sentences, which are short, several times.
+EVERYDAY_REPEATED = 3
 # Small taggers and labellers, each at the cost of a third of a point or less.
-SPARSITY = 0.7
+SPARSITY = 0.2
+ARCS_SPARSITY = 0.7
 ARC_LABELS = ArcLabelOptions(minimum_count=10, smallest=0.1)
 
 GRAMMAR = TrainingOptions(
@@ -76,8 +79,8 @@ def train_constituents(folder: Path) -> Parser:
     parts.append(Part("everyday sentences of this project", "MIT", sources.everyday()))
     sentences = sources.ewt(folder, "train")
 
-    general = [tree for part in parts[1:] for tree in part.trees]
-    first_trees = [*articles[::CRAFT_TAGGED_EVERY], *general]
+    everyday = sources.everyday() * EVERYDAY_REPEATED
+    first_trees = [*articles[::CRAFT_TAGGED_EVERY], *(tree for tree, _ in pairs), *everyday]
     tagged = [(tree.words(), tree.tags()) for tree in first_trees]
     tagger = Tagger.train(
         [*tagged, *map(sources.tagged, sentences)],
@@ -88,7 +91,7 @@ def train_constituents(folder: Path) -> Parser:
     first = replace(Parser.train(first_trees, settings=GRAMMAR), tagger=tagger)
     web = web_trees(first, sentences, pairs)
     parts.append(Part("UD English EWT, converted from dependencies", "CC BY-SA 4.0", web))
-    trees = weighted(articles, general, web)
+    trees = weighted(articles, [tree for tree, _ in pairs], everyday, web)
     parser = replace(Parser.train(trees, settings=GRAMMAR), tagger=tagger)
     parser = calibrate(parser, calibration_trees(folder))
     card = {
@@ -119,9 +122,11 @@ def web_trees(
     return [each.tree for each in converted if each.tree is not None]
 
 
-def weighted(articles: list[Tree], general: list[Tree], web: list[Tree]) -> list[Tree]:
-    """The training trees of the grammar."""
-    return [*articles[::CRAFT_EVERY], *(general * REPEATED), *web]
+def weighted(
+    articles: list[Tree], gum: list[Tree], everyday: list[Tree], web: list[Tree]
+) -> list[Tree]:
+    """The training trees of the grammar; `everyday` are repeated already."""
+    return [*articles[::CRAFT_EVERY], *(gum * GUM_REPEATED), *everyday, *web]
 
 
 def calibration_trees(folder: Path) -> list[Tree]:
@@ -162,7 +167,7 @@ def train_arcs(folder: Path) -> DependencyParser:
     tagged = [(sentence.words, sentence.tags) for sentence in trees.sentences]
     parser = replace(
         parser,
-        tagger=Tagger.train(tagged, sparsity=SPARSITY, dictionary=sources.word_forms()),
+        tagger=Tagger.train(tagged, sparsity=ARCS_SPARSITY, dictionary=sources.word_forms()),
         relations=train_arc_labels(zip(*trees[:2], strict=True), ARC_LABELS),
     )
     scores = []
