@@ -44,7 +44,7 @@ from eigentree.constituency.chart.constraints import Settled, settle
 from eigentree.constituency.chart.decode import OF_ITEMS
 from eigentree.constituency.chart.kruskal import KruskalFactors
 from eigentree.constituency.chart.marginals import RuleMarginal
-from eigentree.constituency.chart.prefix import LeftCorners, Surprisal
+from eigentree.constituency.chart.prefix import LeftCorners, Surprisal, TableSizes
 from eigentree.constituency.chart.tree_value import TreeValue, on_tree
 from eigentree.constituency.decoding import (
     Derivation,
@@ -52,6 +52,7 @@ from eigentree.constituency.decoding import (
     flat_result,
     to_result,
 )
+from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.constituency.grammar.kruskal import KruskalGrammar
 from eigentree.constituency.grammar.lexical_candidates import under_seen_tags
 from eigentree.constituency.grammar.lpcfg import LPCFG
@@ -508,14 +509,16 @@ class ConstituencyParser(SentenceParser[ParseResult]):
         Returns
         -------
         Surprisal
-            Under the unpruned grammar, even if the parser has a Kruskal form.
+            Under the unpruned grammar, even if the parser has a Kruskal form.  If the tables of its
+            latent states would need more than `MAX_BYTES` of
+            `eigentree.constituency.chart.prefix`, under the plain PCFG, see `latent_surprisal`.
 
         Raises
         ------
         TypeError, SettingsError
             As in `parse`; also if there are no words.
         GrammarError
-            When the grammar or the sentence is too large, or the grammar's sum over all trees
+            When the plain grammar or the sentence is too large, or the grammar's sum over all trees
             diverges.
 
         Cost
@@ -530,12 +533,18 @@ class ConstituencyParser(SentenceParser[ParseResult]):
         if sentence.guesses is not None:
             raise SettingsError("surprisal needs one tag per word or no tags, not weights")
         if self._left_corners is None:
-            object.__setattr__(self, "_left_corners", LeftCorners.of(self.grammar))
+            grammar = self.grammar if self.latent_surprisal else one_state(self.grammar.backbone)
+            object.__setattr__(self, "_left_corners", LeftCorners.of(grammar))
         assert self._left_corners is not None
         backbone = self.grammar.backbone
         numbers = None if sentence.tags is None else backbone.tag_numbers(sentence.tags)
         leaves = Leaves.of(under_seen_tags(backbone, sentence.words, numbers))
         return self._left_corners.surprisal(sentence.words, leaves)
+
+    @property
+    def latent_surprisal(self) -> bool:
+        """Whether surprisals are under latent states, whose tables fit into the memory limit."""
+        return TableSizes.of(self.grammar).fit
 
     def parse_sentence(
         self, sentence: PreparedSentence, kbest: int | None = None, minimum: float | None = None

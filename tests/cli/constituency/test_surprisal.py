@@ -12,6 +12,7 @@ import pytest
 from eigentree.cli.constituency.surprisal import COLUMNS
 from eigentree.constituency import Surprisal
 from eigentree.constituency.chart import prefix
+from eigentree.constituency.grammar.from_pcfg import one_state
 from eigentree.constituency.parser import ConstituencyParser
 from eigentree.errors import SettingsError
 from tests.demo import HELD_OUT, any_length_parser, demo_parser, demo_trees, run_verb
@@ -88,6 +89,25 @@ def test_tags_count_only_when_requested(model):
     assert all(one[:3] == other[:3] for one, other in pairs)
     seen = [(float(a[5]), float(b[5])) for a, b in pairs if a[6] != "< >" and b[5] != "-inf"]
     assert any(tagged < free for free, tagged in seen)
+
+
+def test_models_whose_tables_are_too_large_use_the_plain_grammar(tmp_path, monkeypatch):
+    model, path = tmp_path / "clusters.egt", tmp_path / "sentences.txt"
+    clustered_parser().save(model)
+    path.write_text(f"{SENTENCE}\n", "utf-8")
+    parser = ConstituencyParser.load(model)
+    largest = prefix.TableSizes.of(parser.grammar)
+    plain = ConstituencyParser(one_state(parser.grammar.backbone))
+    expected = plain.surprisal(SENTENCE.split()).nats
+    # The tables of latent states are just too large; those of the plain grammar are smaller.
+    limit = 8 * max(int(largest.tensor.sum()), 4 * largest.inner * largest.states) - 1
+    monkeypatch.setattr(prefix, "MAX_BYTES", limit)
+    assert not parser.latent_surprisal
+    assert close(parser.surprisal(SENTENCE.split()).nats, expected, rtol=1e-12)
+    code, out, err = run_verb("surprisal", "-m", model, "--input-format", "tokens", path)
+    assert code == 0
+    assert "surprisals are those of its plain grammar" in err
+    assert [float(row[4]) for row in rows_of(out)] == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.slow

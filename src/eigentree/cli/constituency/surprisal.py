@@ -139,7 +139,13 @@ class _Surprisals(Product["ConstituencyParser"]):
         self, parser: ConstituencyParser, files: list[str], errors: InputErrors
     ) -> Iterator[InputSentence]:
         compile_kernels("prefixes", quiet=self.quiet)
-        if parser.grammar.signed:
+        if not parser.latent_surprisal:
+            message(
+                "eigentree: the tables of the model's latent states would need more than 2 GiB, so "
+                "surprisals are those of its plain grammar",
+                quiet=self.quiet,
+            )
+        elif parser.grammar.signed:
             message(
                 "eigentree: the model has signed values: surprisals are estimates, and nan where a "
                 "value is negative",

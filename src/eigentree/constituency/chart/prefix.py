@@ -46,7 +46,7 @@ from eigentree.constituency.chart.arrays import LatentRules, Leaves, PrefixChart
 from eigentree.constituency.grammar.lpcfg import LPCFG
 from eigentree.errors import GrammarError
 from eigentree.linalg.threads import one_thread
-from eigentree.types import Floats, Longs
+from eigentree.types import Flags, Floats, Longs
 
 # Newton's method takes about ten iterations, sums by depth as many as trees are deep.
 ROUNDS = 1000
@@ -219,22 +219,57 @@ def _surprisals(logs: Floats, sign: Floats) -> Floats:
     return surprisal
 
 
+class TableSizes(NamedTuple):
+    """The sizes of the tables of a grammar.
+
+    Attributes
+    ----------
+    is_product : bool, axes (R)
+        Whether the tensor of a rule is the product of means.
+    cells : int64, axes (P)
+        Number of entries of the matrices of each pair of children; 0 if all are products.
+    tensor : int64, axes (R)
+        Number of entries of each rule.
+    inner, states
+        Number of states of symbols other than preterminals, and of all.
+    """
+
+    is_product: Flags
+    cells: Longs
+    tensor: Longs
+    inner: int
+    states: int
+
+    @classmethod
+    def of(cls, grammar: LPCFG) -> TableSizes:
+        backbone, p = grammar.backbone, grammar.parameters
+        index, sizes = backbone.index, np.diff(p.state_start)
+        is_product = (p.dense_start < 0) & (p.n_samples == 0)
+        cells = sizes[index.pair_left] * sizes[index.pair_right]
+        tensor = sizes[backbone.parent] * np.where(is_product, 1, cells[index.rule_pair])
+        cells[np.bincount(index.rule_pair, ~is_product, len(cells)) == 0] = 0
+        inner = int(sizes[backbone.symbols.tag < 0].sum())
+        return cls(is_product, cells, tensor, inner, len(p.root))
+
+    @property
+    def fit(self) -> bool:
+        """Whether the tables need no more than `MAX_BYTES`."""
+        return 8 * max(int(self.tensor.sum()), 4 * self.inner * self.states) <= MAX_BYTES
+
+
 def _formed(grammar: LPCFG) -> LatentRules:
     """The tensors of a grammar, within the memory limit."""
     backbone, p = grammar.backbone, grammar.parameters
-    index, sizes = backbone.index, np.diff(p.state_start)
-    is_product = (p.dense_start < 0) & (p.n_samples == 0)
-    cells = sizes[index.pair_left] * sizes[index.pair_right]
-    tensor_size = sizes[backbone.parent] * np.where(is_product, 1, cells[index.rule_pair])
-    cells[np.bincount(index.rule_pair, ~is_product, len(cells)) == 0] = 0
-    n_numbers, inner = int(tensor_size.sum()), int(sizes[backbone.symbols.tag < 0].sum())
-    if 8 * max(n_numbers, 4 * inner * len(p.root)) > MAX_BYTES:
+    sizes = TableSizes.of(grammar)
+    is_product, cells = sizes.is_product, sizes.cells
+    if not sizes.fit:
         raise GrammarError(
-            f"the tables of {inner} states of phrases and {n_numbers} entries of rules would need "
-            f"more than {MAX_BYTES >> 30} GiB; surprisal requires fewer states or symbols"
+            f"the tables of {sizes.inner} states of phrases and {sizes.tensor.sum()} entries of "
+            f"rules would need more than {MAX_BYTES >> 30} GiB; surprisal requires fewer states or "
+            "symbols"
         )
-    tensor = np.empty(n_numbers)
-    tensor_start = np.cumsum(tensor_size) - tensor_size
+    tensor = np.empty(int(sizes.tensor.sum()))
+    tensor_start = np.cumsum(sizes.tensor) - sizes.tensor
     for rule, at in enumerate(tensor_start.tolist()):
         if is_product[rule]:
             values = p.ratio[rule] * p.outside_mean[grammar.states(int(backbone.parent[rule]))]
@@ -242,7 +277,7 @@ def _formed(grammar: LPCFG) -> LatentRules:
             values = grammar.tensor(rule).ravel()
         tensor[at : at + len(values)] = values
     return LatentRules(
-        index,
+        backbone.index,
         backbone.parent,
         p.state_start,
         is_product,
