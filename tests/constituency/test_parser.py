@@ -269,3 +269,14 @@ def test_em_keeps_the_best_iteration_on_held_out_trees():
     assert best["f1"] == max(judged)
     without = ConstituencyParser.train(trees[:60], **options).description["em"]
     assert {row["f1"] for row in without["record"]} == {None}
+
+
+def test_a_lower_price_gives_more_brackets():
+    parser = demo_parser()
+    counts = []
+    for price in (0.9, 0.5, 0.0):
+        priced = replace(parser, options=replace(parser.options, bracket_price=price))
+        trees = [priced.parse(tree.words()).tree for tree in demo_trees()[:30]]
+        counts.append(sum(len([*tree.spans()]) for tree in trees))
+    assert counts[0] <= counts[1] <= counts[2]
+    assert counts[0] < counts[2]

@@ -104,6 +104,7 @@ def test_what_no_tree_can_hold_is_refused(words, tags, message):
         ({"threshold": -1e-9}, "threshold is -1e-09"),
         ({"threshold": float("nan")}, "threshold is nan"),
         ({"max_words": 1}, "max_words is 1; it must be at least 2"),
+        ({"bracket_price": 1.0}, "bracket_price is 1.0; it must be at least 0 and below 1"),
     ],
 )
 def test_options_without_a_meaning(options, message):

@@ -173,7 +173,8 @@ def decode(
         else:
             gain = gains(
                 "spans" if is_coarse else options.objective,
-                forest, marginals, grammar, absolute=options.absolute, labels=labels,
+                forest, marginals, grammar, absolute=options.absolute,
+                price=options.bracket_price, labels=labels,
             )  # fmt: skip
         decoded = decode_forest(forest, gain, backbone.symbols, sentence.words)
         if decoded is None:

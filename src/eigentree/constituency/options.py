@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from eigentree.constituency.chart.decode import Objective
+from eigentree.constituency.chart.decode import BRACKET_PRICE, Objective
 from eigentree.constituency.chart.pruning import DEFAULT_THRESHOLD
 from eigentree.errors import check_range
 
@@ -26,6 +26,9 @@ class ParserOptions:
         Longer sentences are split into parts of at most this many words.
     absolute
         Use the absolute values of negative marginals.
+    bracket_price
+        Price of a bracket under the objective ``brackets``, 0..1.  With a lower price trees have
+        more brackets, and more of them are wrong.
     exhaustive
         Apply every rule of the plain PCFG at every split point, for comparisons.
     """
@@ -34,8 +37,10 @@ class ParserOptions:
     threshold: float = DEFAULT_THRESHOLD
     max_words: int = 400
     absolute: bool = True
+    bracket_price: float = BRACKET_PRICE
     exhaustive: bool = False
 
     def __post_init__(self) -> None:
         check_range(0, 1, threshold=self.threshold)
+        check_range(0, 1, bracket_price=self.bracket_price)
         check_range(2, max_words=self.max_words)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from eigentree.constituency.chart import decode as decoding
 from eigentree.constituency.chart.decode import (
     NOTHING,
     Gains,
@@ -56,19 +55,19 @@ def with_roots(grammar: LPCFG, weights: dict[tuple[str, ...], float]) -> LPCFG:
     return LPCFG(grammar.backbone, grammar.parameters._replace(root=root), signed=True)
 
 
-def test_chain_with_a_label_twice_counts_it_as_often_as_it_can_match(monkeypatch):
+def test_chain_with_a_label_twice_counts_it_as_often_as_it_can_match():
     # A lower price than usual, so that the double chain is worth its three brackets.
-    monkeypatch.setattr(decoding, "BRACKET_PRICE", 0.4)
+    price = 0.4
     # NP over NP matches another NP over NP twice, and a single NP once.
     double, single, other = ("NP", "S", "NP", "t"), ("NP", "t"), ("VP", "t")
     grammar = with_roots(
         one_word_grammar(double, single, other), {double: 0.45, single: 0.3, other: 0.25}
     )
-    found = choice(grammar, "brackets")
+    found = choice(grammar, "brackets", price=price)
     each = sentence(grammar, [0], [[0]])
-    oracle = Enumeration(grammar, each.oracle_leaves, decoding.BRACKET_PRICE)
+    oracle = Enumeration(grammar, each.oracle_leaves, price)
     # The double chain expects 0.45 * 3 + 0.3 brackets and pays for three.
-    assert close(oracle.best("brackets"), 1.65 - 3 * decoding.BRACKET_PRICE, rtol=1e-12)
+    assert close(oracle.best("brackets"), 1.65 - 3 * price, rtol=1e-12)
     assert close(found.value, oracle.best("brackets"), rtol=1e-9)
 
 

@@ -186,7 +186,7 @@ class _PrunedSentence:
         options = self._options
         gain = gains(
             options.objective, forest, marginals, grammar,
-            absolute=options.absolute, labels=self._labels,
+            absolute=options.absolute, price=options.bracket_price, labels=self._labels,
         )  # fmt: skip
         decoded = decode(forest, gain, self._symbols, self._sentence.words)
         if decoded is None:
