@@ -65,7 +65,7 @@ ARCS_SPARSITY = 0.7
 ARC_LABELS = ArcLabelOptions(minimum_count=10, smallest=0.1)
 
 GRAMMAR = TrainingOptions(
-    method="clustering", tagger=False, clustering=ClusteringOptions(states=48)
+    method="clustering", tagger=False, clustering=ClusteringOptions(states=64)
 )
 
 
