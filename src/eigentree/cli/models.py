@@ -49,11 +49,11 @@ def _list(listed: list[BundledModel]) -> None:
     from rich.table import Table
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in ("name", "kind", "size", "licence", "score from raw words"):
+    for column in ("name", "kind", "size", "score from words"):
         table.add_column(column, justify="right" if column == "size" else "left", no_wrap=True)
     for model in listed:
         size = f"{model.n_bytes / 1e6:.1f} MB"
-        table.add_row(model.name, model.kind, size, model.card["licence"], headline(model))
+        table.add_row(model.name, model.kind, size, headline(model))
     result_console().print(table)
 
 
@@ -61,7 +61,8 @@ def headline(model: BundledModel) -> str:
     """The last score of a card on the first test set from words without tags."""
     scores = [score for score in model.card["scores"] if score["from"] == "tokens"]
     score = [each for each in scores if each["on"] == scores[0]["on"]][-1]
-    return f"{100 * score['value']:.1f} {score['measure']} on {score['on']}"
+    measure, on = score["measure"].removeprefix("labelled "), score["on"].partition(",")[0]
+    return f"{100 * score['value']:.1f} {measure} on {on}"
 
 
 def in_markdown(model: BundledModel) -> str:
