@@ -43,6 +43,7 @@ from eigentree.data.catalogue import CONSTITUENTS, DEPENDENCIES, FOLDER
 from eigentree.dependency.learn.arc_labels import ArcLabelOptions, train_arc_labels
 from eigentree.dependency.options import DependencyTrainingOptions
 from eigentree.dependency.training import projective_trees, train_dependencies
+from eigentree.tokenisation.scheme import TokenisationScheme
 from eigentree.treebank.head_phrases import HeadPhrases
 from eigentree.treebank.tag_schemes import tags_of
 from eigentree.words.tagger import Tagger
@@ -96,7 +97,11 @@ def train_constituents(folder: Path) -> Parser:
     trees = weighted(articles, [tree for tree, _ in pairs], everyday, web)
     parser = Parser.train(trees, settings=GRAMMAR)
     options = replace(parser.options, bracket_price=BRACKET_PRICE)
-    parser = replace(parser, tagger=tagger, options=options)
+    # Web text has addresses, and few sentences that end in an abbreviation.
+    edited = [*articles[::CRAFT_TAGGED_EVERY], *(tree for tree, _ in pairs)]
+    text = TokenisationScheme.of_words(tree.words() for tree in edited).to_json()
+    description = {**parser.description, "text": text}
+    parser = replace(parser, tagger=tagger, options=options, description=description)
     parser = calibrate(parser, calibration_trees(folder))
     card = {
         "about": "English constituency trees in Penn Treebank style, with a tagger: conversation, "

@@ -16,7 +16,7 @@ from eigentree.data.catalogue import CONSTITUENTS, DEPENDENCIES, model_names, re
 from eigentree.tokenisation.sentences import split_text
 
 ROOT = Path(__file__).resolve().parents[2]
-MOST_BYTES = 8_000_000
+MOST_BYTES = 15_000_000
 
 
 def run(*arguments, **options):
