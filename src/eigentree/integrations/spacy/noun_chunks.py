@@ -28,6 +28,11 @@ _INNER = _MODIFIERS | {"fixed", "goeswith", "expl", "discourse", "reparandum"}
 # Relations that only Universal Dependencies has, and some that are on the left of nouns only there.
 _UNIVERSAL = {"obj", "iobj", "obl", "cop", "flat", "fixed", "vocative", "dislocated", "discourse"}
 _BEFORE_NOUNS = {"case", "cc"}
+# Relations that other schemes have too, with the same meaning.
+_SHARED = {
+    "ROOT", "acl", "advcl", "advmod", "amod", "appos", "aux", "case", "cc", "ccomp", "compound",
+    "conj", "csubj", "dep", "det", "expl", "mark", "nsubj", "nummod", "parataxis", "punct", "xcomp",
+}  # fmt: skip
 
 
 class NounChunks:
@@ -44,9 +49,9 @@ class NounChunks:
 
     def __call__(self, doclike: Doc | Span) -> Iterator[Chunk]:
         """Starts, ends and labels of the noun chunks of a Doc or a span."""
-        if self._others is not None and not any(map(_is_universal, doclike.doc)):
-            return self._others(doclike)
-        return noun_chunks(doclike)
+        if self._others is None or _has_universal_dependencies(doclike.doc):
+            return noun_chunks(doclike)
+        return self._others(doclike)
 
 
 def follow_universal_dependencies(vocab: Any) -> None:
@@ -85,6 +90,11 @@ def _relation(word: Token) -> str:
     """The relation of a word without its subtype."""
     name: str = word.dep_
     return name.partition(":")[0]
+
+
+def _has_universal_dependencies(doc: Doc) -> bool:
+    """Whether a relation is of Universal Dependencies only, or none is of another scheme."""
+    return any(map(_is_universal, doc)) or all(word.dep_ in _SHARED for word in doc)
 
 
 def _is_universal(word: Token) -> bool:
