@@ -6,6 +6,8 @@ export SENTENCE
 BIN := .venv/bin
 PYTEST := $(BIN)/pytest --numprocesses auto --maxprocesses 4 --dist worksteal
 PIP := $(BIN)/python -m pip --quiet --disable-pip-version-check
+# Kernels are compiled by the first run, and modules when they are imported.
+INSTALL := EIGENTREE_WITHOUT_KERNELS=1 $(PIP) install --no-compile --editable '.[serve]'
 
 .PHONY: test types tests test-fast demo docs clean
 
@@ -34,21 +36,23 @@ docs: .venv/docs-ready
 	$(BIN)/sphinx-build -q -W --keep-going -c docs/site . docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
-.venv/ready: pyproject.toml
+.venv/created: pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit("eigentree needs Python 3.11 or later; name one: make PYTHON=...") if sys.version_info < (3, 11) else None'
 	@echo 'installing into .venv: a minute or two'
 	$(PYTHON) -m venv .venv
-	EIGENTREE_WITHOUT_KERNELS=1 $(PIP) install --editable '.[serve]' # the first run compiles them
-	@touch $@
-
-.venv/docs-ready: .venv/ready
 	$(PIP) install --upgrade "pip>=25.1" # the first that reads [dependency-groups]
-	$(PIP) install --group docs
 	@touch $@
 
-.venv/tests-ready: .venv/ready
-	$(PIP) install --upgrade "pip>=25.1"
-	$(PIP) install --group dev
+.venv/ready: .venv/created
+	$(INSTALL)
+	@touch $@
+
+.venv/docs-ready: .venv/created
+	$(INSTALL) --group docs
+	@touch $@
+
+.venv/tests-ready: .venv/created
+	$(INSTALL) --group dev
 	@touch $@
 
 clean:
