@@ -30,8 +30,8 @@ GUM_GENRES = {
     "voyage": "CC BY-SA 3.0",
 }
 # Only CRAFT has noun phrases within noun phrases and labels for parts of an article, so they are
-# removed.
-NOT_IN_BOTH = {"NML", "CAPTION", "CIT", "HEADING", "TITLE"}
+# removed, and so is X, the label of fragments that fit no other.
+NOT_IN_BOTH = {"NML", "CAPTION", "CIT", "HEADING", "TITLE", "X"}
 # Tags of EWT that GUM's trees lack, and theirs for such words.
 EWT_TAGS = {"ADD": "NNP", "NFP": ":", "GW": "FW", "AFX": "JJ"}
 
