@@ -64,10 +64,10 @@ def test_text_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("bark\tNN\nsang VBD\n", r"forms.tsv:2: has 1 columns; expected a word, a tab"),
-        ("bark\tNN\tVB\n", r"forms.tsv:1: has 3 columns"),
-        ("\tNN\n", r"forms.tsv:1: has 2 columns"),
-        ("bark\t \n", r"forms.tsv:1: has 2 columns"),
+        ("bark\tNN\nsang VBD\n", r"forms.tsv:2: expected a word, a tab and .*\(got 'sang VBD'\)"),
+        ("bark\tNN\tVB\n", r"forms.tsv:1: expected"),
+        ("\tNN\n", r"forms.tsv:1: expected"),
+        ("bark\t \n", r"forms.tsv:1: expected"),
         ("\n", r"forms.tsv: has no word with tags"),
     ],
 )

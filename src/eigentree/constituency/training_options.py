@@ -90,8 +90,7 @@ class TrainingOptions:
         A file of words with their possible tags for the tagger, as of
         `eigentree.words.tag_dictionary`; None for none.
     compact
-        Round the numbers of rules and words to eight significant bits, for a model file of half
-        the size.
+        Round the numbers of rules and words to eight significant bits, for a smaller model file.
     jackknife
         Train the grammar on jackknifed tags (each fold tagged by a tagger trained on the
         others), so that it sees realistic tagging errors.

@@ -17,6 +17,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
+from eigentree._core.printable import shown
 from eigentree.errors import ModelFileError, SettingsError, TreebankFormatError
 from eigentree.treebank.io.text_files import displayed_name, open_text, without_marks
 
@@ -121,8 +122,8 @@ def read_tag_dictionary(path: str | Path) -> TagDictionary:
             word, tab, tags = line.rstrip("\r\n").partition("\t")
             if not (word and tab and tags.split()) or "\t" in tags:
                 raise TreebankFormatError(
-                    f"{name}:{number}: has {line.count(chr(9)) + 1} columns; expected a word, a "
-                    "tab and the word's tags, separated by blanks"
+                    f"{name}:{number}: expected a word, a tab and the word's tags, separated by "
+                    f"blanks (got {shown(line.rstrip())})"
                 )
             tags_of.setdefault(word, set()).update(tags.split())
     if not tags_of:

@@ -279,7 +279,7 @@ def train(
         bool,
         typer.Option(
             "--compact",
-            help="Round parameters to eight significant bits, for a model of about half the size.",
+            help="Round parameters to eight significant bits, for a smaller model.",
         ),
     ] = False,
     jackknife: Annotated[
