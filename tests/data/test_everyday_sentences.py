@@ -11,7 +11,8 @@ import pytest
 from eigentree.treebank.reader import read_treebank
 from eigentree.treebank.tree import Tree
 
-TREES = Path(__file__).resolve().parents[2] / "tools" / "everyday.mrg"
+ROOT = Path(__file__).resolve().parents[2]
+TREES = ROOT / "tools" / "everyday.mrg"
 LABELS = (
     "S SBARQ SQ SINV FRAG INTJ NP VP ADJP ADVP PP SBAR WHNP WHADVP WHADJP WHPP PRT PRN QP UCP "
     "CONJP X NAC NX"
@@ -50,15 +51,24 @@ def test_prepositions_are_told_from_infinitives(trees: list[Tree]) -> None:
         assert not re.search(r"\(PP (\(\w+ \S+\) )?\(TO ", text), text
 
 
-def test_no_sentence_is_among_those_of_the_check(trees: list[Tree], treebanks: Path) -> None:
-    """No four words in a row, and no whole sentence, of the sentences that models are judged by."""
-    path = treebanks.parent / "inputs" / "everyday" / "sentences.txt"
+def check_that_none_is_among(trees: list[Tree], path: Path) -> None:
+    """No four words in a row, and no whole sentence, of sentences that models are judged by."""
     judged = [
         words_of([token.rsplit("/", 1)[0] for token in line.split("|")[0].split()])
         for line in path.read_text("utf-8").splitlines()
     ]
+    assert len(judged) >= 50
     runs = {words[i : i + 4] for words in judged for i in range(len(words) - 3)}
     for tree in trees:
         words = words_of(tree.words())
         assert words not in judged
         assert runs.isdisjoint(words[i : i + 4] for i in range(len(words) - 3)), words
+
+
+@pytest.mark.parametrize("name", ["dev.txt", "heldout.txt"])
+def test_no_sentence_is_among_those_of_the_check(trees: list[Tree], name: str) -> None:
+    check_that_none_is_among(trees, ROOT / "validation" / "english_model" / name)
+
+
+def test_no_sentence_is_among_those_of_others(trees: list[Tree], treebanks: Path) -> None:
+    check_that_none_is_among(trees, treebanks.parent / "inputs" / "everyday" / "sentences.txt")
